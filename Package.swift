@@ -1,0 +1,59 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+/// Settings of every Swift target of ours: Swift 6 mode with the upcoming features we rely on.
+let swiftSettings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// A Swift library target that may import `dependencies` and nothing else of ours (`make lint` checks the imports).
+func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: swiftSettings)
+}
+
+let package = Package(
+    name: "nephos",
+    products: [
+        .library(name: "CloudKit", targets: ["CloudKit"]),
+        .library(name: "CloudKitLocal", targets: ["CloudKitLocal"]),
+        .executable(name: "nephos", targets: ["nephos"]),
+    ],
+    targets: [
+        // C libraries, each imported by exactly one target.
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(
+            name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
+        .target(name: "CCloudKitArchives"),
+
+        // The protocol as values, the storage contract and its engines, the service, the server.
+        library("NephosWire", ["CSimdJSON"]),
+        library("NephosStorage", []),
+        library("NephosSQLite", ["NephosStorage", "CSQLite"]),
+        library("NephosStorageTesting", ["NephosStorage"]),
+        library("NephosService", ["NephosWire", "NephosStorage"]),
+        library("NephosServer", ["NephosService", "NephosWire", "CMicroHTTPD"]),
+        .executableTarget(
+            name: "nephos",
+            dependencies: ["NephosServer", "NephosService", "NephosStorage", "NephosSQLite"],
+            swiftSettings: swiftSettings),
+
+        // Apple's API, over HTTP or in the caller's process.
+        library("CloudKit", ["NephosWire", "CCloudKitArchives"]),
+        library("CloudKitLocal", ["CloudKit", "NephosWire", "NephosService", "NephosStorage", "NephosSQLite"]),
+
+        tests("NephosWireTests", ["NephosWire"]),
+        tests("NephosStorageTests", ["NephosStorageTesting", "NephosStorage", "NephosSQLite"]),
+        tests("NephosServiceTests", ["NephosService", "NephosWire", "NephosStorage", "NephosSQLite"]),
+        tests("NephosServerTests", ["NephosServer", "NephosService", "NephosSQLite", "NephosWire", "CloudKit"]),
+        tests("CloudKitTests", ["CloudKit", "CloudKitLocal"]),
+    ],
+    cxxLanguageStandard: .cxx17
+)

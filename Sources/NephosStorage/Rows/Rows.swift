@@ -1,0 +1,145 @@
+/// The owner of a database. Every key starts with it, so that tables can be distributed by it.
+package struct OwnerID: RawRepresentable, Hashable, Sendable {
+    package var rawValue: Int64
+    package init(rawValue: Int64) { self.rawValue = rawValue }
+    /// The public database of the container.
+    package static let everyone = OwnerID(rawValue: 0)
+}
+
+/// Someone who signed in to the container. The raw value is also the owner of the account's private database.
+package struct AccountRow: Hashable, Sendable {
+    package var id: Int64
+    /// What the account is called at sign-in; unique.
+    package var name: String
+    /// The name of its user record, `_` and 32 hexadecimal digits; unique.
+    package var userRecordName: String
+
+    package var owner: OwnerID { OwnerID(rawValue: id) }
+
+    package init(id: Int64, name: String, userRecordName: String) {
+        self.id = id
+        self.name = name
+        self.userRecordName = userRecordName
+    }
+}
+
+/// Where a zone's rows live. A zone that is deleted and made again gets a new `id`: the id is its incarnation.
+package struct ZoneKey: Hashable, Sendable {
+    package var owner: OwnerID
+    package var id: Int64
+
+    package init(owner: OwnerID, id: Int64) {
+        self.owner = owner
+        self.id = id
+    }
+}
+
+package struct ZoneRow: Hashable, Sendable {
+    package var key: ZoneKey
+    package var name: String
+    /// The change sequence of its creation, or of its deletion if it is deleted.
+    package var sequence: Int64
+    package var isDeleted: Bool
+
+    package init(key: ZoneKey, name: String, sequence: Int64, isDeleted: Bool = false) {
+        self.key = key
+        self.name = name
+        self.sequence = sequence
+        self.isDeleted = isDeleted
+    }
+}
+
+/// A record, or the tombstone of one.
+package struct RecordRow: Hashable, Sendable {
+    package var zone: ZoneKey
+    /// Unique in the zone, tombstones included.
+    package var name: String
+    package var type: String
+    /// The change sequence it was last written at; unique in the store.
+    package var sequence: Int64
+    package var isDeleted: Bool
+    /// Milliseconds since 1970.
+    package var createdAt: Int64
+    /// The account that created it; 0 is nobody.
+    package var createdBy: Int64
+    /// Milliseconds since 1970.
+    package var modifiedAt: Int64
+    package var modifiedBy: Int64
+    /// The name of its parent record, in the same zone.
+    package var parent: String?
+    /// The name of its share record, in the same zone.
+    package var share: String?
+    /// Its fields in wire JSON, opaque here. Empty in a tombstone.
+    package var fields: [UInt8]
+
+    package init(
+        zone: ZoneKey, name: String, type: String, sequence: Int64, isDeleted: Bool = false, createdAt: Int64,
+        createdBy: Int64, modifiedAt: Int64, modifiedBy: Int64, parent: String? = nil, share: String? = nil,
+        fields: [UInt8]
+    ) {
+        self.zone = zone
+        self.name = name
+        self.type = type
+        self.sequence = sequence
+        self.isDeleted = isDeleted
+        self.createdAt = createdAt
+        self.createdBy = createdBy
+        self.modifiedAt = modifiedAt
+        self.modifiedBy = modifiedBy
+        self.parent = parent
+        self.share = share
+        self.fields = fields
+    }
+}
+
+/// An edge between two records of a zone: `source` holds a reference of this kind to `target`.
+package struct ReferenceRow: Hashable, Sendable {
+    package enum Kind: Int64, Hashable, Sendable, CaseIterable {
+        case parent = 1
+        case deleteSelf = 2
+        case validate = 3
+        case share = 4
+    }
+
+    package var zone: ZoneKey
+    package var target: String
+    package var kind: Kind
+    package var source: String
+
+    package init(zone: ZoneKey, target: String, kind: Kind, source: String) {
+        self.zone = zone
+        self.target = target
+        self.kind = kind
+        self.source = source
+    }
+}
+
+/// A field that the schema knows. `type` is the schema's spelling, opaque here.
+package struct SchemaFieldRow: Hashable, Sendable {
+    package var recordType: String
+    package var field: String
+    package var type: String
+
+    package init(recordType: String, field: String, type: String) {
+        self.recordType = recordType
+        self.field = field
+        self.type = type
+    }
+}
+
+/// Work that a commit left to be done in the background; it survives a crash.
+package struct JobRow: Hashable, Sendable {
+    package var id: Int64
+    /// What to do, a name the service gives.
+    package var kind: String
+    package var zone: ZoneKey
+    /// What to do it to, in the kind's own terms.
+    package var subject: String
+
+    package init(id: Int64 = 0, kind: String, zone: ZoneKey, subject: String) {
+        self.id = id
+        self.kind = kind
+        self.zone = zone
+        self.subject = subject
+    }
+}

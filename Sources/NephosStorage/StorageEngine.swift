@@ -1,0 +1,84 @@
+/// One container's store in one environment: typed rows, read and written in transactions.
+///
+/// An engine is accepted when `NephosStorageTesting` is green on it. It knows no rule of CloudKit's.
+package protocol StorageEngine: AnyObject, Sendable {
+    /// Runs `body` over a snapshot of what is committed. The reader is valid only inside `body`.
+    ///
+    /// `body` runs on a thread of the engine's, never on the cooperative pool, so it may block.
+    /// - Throws: what `body` throws, or a `StorageError`.
+    func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T
+
+    /// Runs `body` in a transaction and returns once the commit is durable. The transaction is valid only inside `body`.
+    ///
+    /// Writes that wait together are grouped: each runs in its own savepoint, one commit makes them all durable. If
+    /// `body` throws, its own changes alone are undone.
+    /// - Throws: what `body` throws, or a `StorageError`; then nothing of it is kept.
+    func write<T: Sendable>(_ body: @escaping @Sendable (any StorageTransaction) throws -> T) async throws -> T
+
+    /// Finishes the work that was handed in, then closes. Later calls throw `StorageError` `.closed`.
+    func close() async
+}
+
+/// Typed reads over one snapshot.
+package protocol StorageReader {
+    func account(named name: String) throws -> AccountRow?
+    func account(id: Int64) throws -> AccountRow?
+    func account(userRecordName: String) throws -> AccountRow?
+
+    /// The live zone of that name.
+    func zone(owner: OwnerID, named name: String) throws -> ZoneRow?
+    /// The live zones, ordered by name (byte-wise).
+    func zones(owner: OwnerID) throws -> [ZoneRow]
+
+    /// The record or tombstone of that name.
+    func record(zone: ZoneKey, named name: String) throws -> RecordRow?
+    /// The zone's records and tombstones written after `sequence`, in the order of their sequences.
+    func records(zone: ZoneKey, after sequence: Int64, limit: Int) throws -> [RecordRow]
+
+    /// The sources that point at `target` with one of `kinds`, ordered by source name, after `source` if given.
+    func references(
+        zone: ZoneKey, to target: String, kinds: [ReferenceRow.Kind], after source: String?, limit: Int
+    ) throws -> [ReferenceRow]
+    /// All edges that `source` holds.
+    func references(zone: ZoneKey, from source: String) throws -> [ReferenceRow]
+
+    /// The whole schema: every record type (some have no field), and every field.
+    func recordTypes() throws -> [String]
+    func schemaFields() throws -> [SchemaFieldRow]
+
+    /// The oldest jobs first.
+    func jobs(limit: Int) throws -> [JobRow]
+}
+
+/// Typed reads and writes in one transaction; reads see its own writes.
+package protocol StorageTransaction: StorageReader {
+    /// The next change sequence: larger than every one that was ever committed in the store.
+    func nextSequence() throws -> Int64
+
+    /// Adds an account and returns it with its new id.
+    func insertAccount(name: String, userRecordName: String) throws -> AccountRow
+
+    /// Adds a live zone under a new id.
+    func insertZone(owner: OwnerID, name: String, sequence: Int64) throws -> ZoneRow
+    /// Marks a zone deleted at `sequence`. Its records stay until they are purged.
+    func markZoneDeleted(_ zone: ZoneKey, sequence: Int64) throws
+    /// Removes up to `limit` records, with their edges, of a zone that is deleted; returns how many it removed.
+    func purgeRecords(zone: ZoneKey, limit: Int) throws -> Int
+
+    /// Writes the record or tombstone of that name, whether or not one exists.
+    func put(_ record: RecordRow) throws
+
+    /// Adds an edge; adding one that exists changes nothing.
+    func insert(_ reference: ReferenceRow) throws
+    /// Removes an edge; removing one that does not exist changes nothing.
+    func remove(_ reference: ReferenceRow) throws
+
+    /// Adds a record type; adding one that exists changes nothing.
+    func insertRecordType(_ name: String) throws
+    /// Adds a field or changes its type.
+    func put(_ field: SchemaFieldRow) throws
+
+    /// Adds a job under a new id.
+    func insert(_ job: JobRow) throws
+    func removeJob(id: Int64) throws
+}

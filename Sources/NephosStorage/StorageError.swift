@@ -1,0 +1,30 @@
+/// Whatever goes wrong in a storage engine. The message is for the operator's log; it never reaches a client.
+package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Code: Hashable, Sendable {
+        /// The engine was closed.
+        case closed
+        /// Another process has the data directory open.
+        case inUse
+        /// The store was written by a newer version of Nephos.
+        case newerVersion
+        /// The file is not a store of ours, or it is damaged.
+        case damaged
+        /// The disk is full or the file could not be read or written.
+        case inputOutput
+        /// A lock could not be had in time; trying again may work.
+        case busy
+        /// A constraint refused the write: a fault of the caller's.
+        case constraint
+        case other
+    }
+
+    package var code: Code
+    package var message: String
+
+    package init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    package var description: String { "\(code): \(message)" }
+}

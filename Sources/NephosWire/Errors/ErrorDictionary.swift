@@ -1,0 +1,52 @@
+/// Apple's server error codes (web-services.md §4.2).
+package enum ServerErrorCode: String, Hashable, Sendable, CaseIterable {
+    case accessDenied = "ACCESS_DENIED"
+    case atomicError = "ATOMIC_ERROR"
+    case authenticationFailed = "AUTHENTICATION_FAILED"
+    case authenticationRequired = "AUTHENTICATION_REQUIRED"
+    case badRequest = "BAD_REQUEST"
+    case conflict = "CONFLICT"
+    case exists = "EXISTS"
+    case internalError = "INTERNAL_ERROR"
+    case notFound = "NOT_FOUND"
+    case quotaExceeded = "QUOTA_EXCEEDED"
+    case throttled = "THROTTLED"
+    case tryAgainLater = "TRY_AGAIN_LATER"
+    case validatingReferenceError = "VALIDATING_REFERENCE_ERROR"
+    case zoneNotFound = "ZONE_NOT_FOUND"
+}
+
+/// An error as the whole answer of a request, or as one item of its result array (web-services.md §4.1).
+package struct ErrorDictionary: Hashable, Sendable {
+    package var uuid: String
+    package var serverErrorCode: ServerErrorCode
+    package var reason: String
+    /// Seconds.
+    package var retryAfter: Double?
+    package var redirectURL: String?
+    package var recordName: String?
+    package var zoneID: ZoneIDDictionary?
+    package var subscriptionID: String?
+    /// Our addition, `nephosErrorCode` on the wire: the raw value of the `CKError.Code` that fits better than the
+    /// one a client would derive from `serverErrorCode`.
+    package var clientErrorCode: Int?
+    /// Our addition, `serverRecord` on the wire: at most one record, sent with a conflict to those who ask for it.
+    package var serverRecord: [RecordDictionary]
+
+    package init(
+        uuid: String, serverErrorCode: ServerErrorCode, reason: String, retryAfter: Double? = nil,
+        redirectURL: String? = nil, recordName: String? = nil, zoneID: ZoneIDDictionary? = nil,
+        subscriptionID: String? = nil, clientErrorCode: Int? = nil, serverRecord: RecordDictionary? = nil
+    ) {
+        self.uuid = uuid
+        self.serverErrorCode = serverErrorCode
+        self.reason = reason
+        self.retryAfter = retryAfter
+        self.redirectURL = redirectURL
+        self.recordName = recordName
+        self.zoneID = zoneID
+        self.subscriptionID = subscriptionID
+        self.clientErrorCode = clientErrorCode
+        self.serverRecord = serverRecord.map { [$0] } ?? []
+    }
+}

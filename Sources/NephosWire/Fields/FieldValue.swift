@@ -1,0 +1,96 @@
+/// A field's value as it travels: one case per scalar type, and lists of one scalar type (web-services.md §3.2, §3.3).
+package enum FieldValue: Hashable, Sendable {
+    case string(String)
+    case int64(Int64)
+    case double(Double)
+    case bytes([UInt8])
+    /// Whole milliseconds since 1970-01-01T00:00:00Z.
+    case timestamp(Int64)
+    case location(LocationValue)
+    case reference(ReferenceValue)
+    case asset(AssetValue)
+    /// A list whose elements all have the scalar type `of`; an empty list of unknown element type has `of: .unknown`.
+    case list(of: FieldType.Scalar, [FieldValue])
+
+    package var type: FieldType {
+        switch self {
+        case .string: .string
+        case .int64: .int64
+        case .double: .double
+        case .bytes: .bytes
+        case .timestamp: .timestamp
+        case .location: .location
+        case .reference: .reference
+        case .asset: .asset
+        case .list(let scalar, _): .list(scalar)
+        }
+    }
+}
+
+/// A geographic position: degrees, metres, metres per second; the time in milliseconds since 1970.
+package struct LocationValue: Hashable, Sendable {
+    package var latitude: Double
+    package var longitude: Double
+    package var horizontalAccuracy: Double?
+    package var verticalAccuracy: Double?
+    package var altitude: Double?
+    package var speed: Double?
+    package var course: Double?
+    package var timestamp: Int64?
+
+    package init(
+        latitude: Double, longitude: Double, horizontalAccuracy: Double? = nil, verticalAccuracy: Double? = nil,
+        altitude: Double? = nil, speed: Double? = nil, course: Double? = nil, timestamp: Int64? = nil
+    ) {
+        self.latitude = latitude
+        self.longitude = longitude
+        self.horizontalAccuracy = horizontalAccuracy
+        self.verticalAccuracy = verticalAccuracy
+        self.altitude = altitude
+        self.speed = speed
+        self.course = course
+        self.timestamp = timestamp
+    }
+}
+
+/// A link to a record. Without a zone it points into the zone of the record that holds it.
+package struct ReferenceValue: Hashable, Sendable {
+    /// What the deletion of the target does to the record that holds the reference (web-services.md §3.3).
+    package enum Action: String, Hashable, Sendable {
+        case none = "NONE"
+        case deleteSelf = "DELETE_SELF"
+        case validate = "VALIDATE"
+    }
+
+    package var recordName: String
+    package var zoneID: ZoneIDDictionary?
+    package var action: Action
+
+    package init(recordName: String, zoneID: ZoneIDDictionary? = nil, action: Action = .none) {
+        self.recordName = recordName
+        self.zoneID = zoneID
+        self.action = action
+    }
+}
+
+/// The description of an uploaded file (web-services.md §2.16): `size` in bytes.
+package struct AssetValue: Hashable, Sendable {
+    package var fileChecksum: String
+    package var size: Int64
+    package var receipt: String?
+    package var wrappingKey: String?
+    package var referenceChecksum: String?
+    package var downloadURL: String?
+
+    package init(
+        fileChecksum: String, size: Int64, receipt: String? = nil, wrappingKey: String? = nil,
+        referenceChecksum: String? = nil, downloadURL: String? = nil
+    ) {
+        self.fileChecksum = fileChecksum
+        self.size = size
+        self.receipt = receipt
+        self.wrappingKey = wrappingKey
+        self.referenceChecksum = referenceChecksum
+        self.downloadURL = downloadURL
+    }
+}

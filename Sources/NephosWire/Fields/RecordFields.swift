@@ -1,0 +1,67 @@
+/// One entry of a record's `fields`: a value, or nil to clear the field.
+package struct Field: Hashable, Sendable {
+    package var value: FieldValue?
+    /// False where the sender gave no `type`: the service then fits the value to the schema's type.
+    package var hasDeclaredType: Bool
+    package var isEncrypted: Bool
+
+    package init(_ value: FieldValue?, hasDeclaredType: Bool = true, isEncrypted: Bool = false) {
+        self.value = value
+        self.hasDeclaredType = hasDeclaredType
+        self.isEncrypted = isEncrypted
+    }
+}
+
+/// A record's fields, ordered by name, each name once.
+package struct RecordFields: Hashable, Sendable {
+    package struct Entry: Hashable, Sendable {
+        package var name: String
+        package var field: Field
+        package init(name: String, field: Field) {
+            self.name = name
+            self.field = field
+        }
+    }
+
+    package private(set) var entries: [Entry]
+
+    package init() { entries = [] }
+
+    /// Sorts `entries` by name (UTF-8 order); of entries with one name the last wins.
+    package init(_ entries: [Entry]) {
+        self.entries = []
+        self.entries.reserveCapacity(entries.count)
+        for entry in entries { self[entry.name] = entry.field }
+    }
+
+    package var isEmpty: Bool { entries.isEmpty }
+    package var count: Int { entries.count }
+
+    package subscript(name: String) -> Field? {
+        get {
+            let (index, found) = position(of: name)
+            return found ? entries[index].field : nil
+        }
+        set {
+            let (index, found) = position(of: name)
+            switch (newValue, found) {
+            case (let field?, true): entries[index].field = field
+            case (let field?, false): entries.insert(Entry(name: name, field: field), at: index)
+            case (nil, true): entries.remove(at: index)
+            case (nil, false): break
+            }
+        }
+    }
+
+    private func position(of name: String) -> (index: Int, found: Bool) {
+        // Names mostly arrive in order: look at the end first.
+        if let last = entries.last, last.name < name { return (entries.count, false) }
+        var low = 0
+        var high = entries.count
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].name < name { low = middle + 1 } else { high = middle }
+        }
+        return (low, low < entries.count && entries[low].name == name)
+    }
+}

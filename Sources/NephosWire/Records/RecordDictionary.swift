@@ -1,0 +1,69 @@
+/// A record's fields as the JSON object that is stored and sent, byte for byte.
+package struct EncodedFields: Hashable, Sendable {
+    package var bytes: [UInt8]
+    package init(bytes: [UInt8]) { self.bytes = bytes }
+    package static let empty = EncodedFields(bytes: Array("{}".utf8))
+}
+
+/// Who did something to a record, and when: milliseconds since 1970 (web-services.md §3.1).
+package struct TimestampDictionary: Hashable, Sendable {
+    package var timestamp: Int64
+    package var userRecordName: String
+    package var deviceID: String?
+
+    package init(timestamp: Int64, userRecordName: String, deviceID: String? = nil) {
+        self.timestamp = timestamp
+        self.userRecordName = userRecordName
+        self.deviceID = deviceID
+    }
+}
+
+/// A record as responses carry it (web-services.md §3.1).
+package struct RecordDictionary: Hashable, Sendable {
+    package var recordName: String
+    package var recordType: String
+    package var recordChangeTag: String
+    /// Nil where it is the zone the request named.
+    package var zoneID: ZoneIDDictionary?
+    package var fields: EncodedFields
+    package var created: TimestampDictionary?
+    package var modified: TimestampDictionary?
+    package var parent: ReferenceValue?
+    package var share: ReferenceValue?
+
+    package init(
+        recordName: String, recordType: String, recordChangeTag: String, zoneID: ZoneIDDictionary? = nil,
+        fields: EncodedFields = .empty, created: TimestampDictionary? = nil, modified: TimestampDictionary? = nil,
+        parent: ReferenceValue? = nil, share: ReferenceValue? = nil
+    ) {
+        self.recordName = recordName
+        self.recordType = recordType
+        self.recordChangeTag = recordChangeTag
+        self.zoneID = zoneID
+        self.fields = fields
+        self.created = created
+        self.modified = modified
+        self.parent = parent
+        self.share = share
+    }
+}
+
+/// What a response says of a deleted record.
+package struct DeletedRecord: Hashable, Sendable {
+    package var recordName: String
+    package var recordType: String?
+    package var zoneID: ZoneIDDictionary?
+
+    package init(recordName: String, recordType: String? = nil, zoneID: ZoneIDDictionary? = nil) {
+        self.recordName = recordName
+        self.recordType = recordType
+        self.zoneID = zoneID
+    }
+}
+
+/// An element of a `records` array of a response.
+package enum RecordResult: Hashable, Sendable {
+    case record(RecordDictionary)
+    case deleted(DeletedRecord)
+    case failure(ErrorDictionary)
+}

@@ -1,0 +1,106 @@
+/// What to do with a reference that a record keeps outside its fields (`parent`, `share`).
+package enum ReferenceChange: Hashable, Sendable {
+    case keep
+    case clear
+    case set(ReferenceValue)
+}
+
+/// A record as requests carry it (web-services.md §3.1).
+package struct RecordToModify: Hashable, Sendable {
+    package var recordName: String?
+    package var recordType: String?
+    package var recordChangeTag: String?
+    /// Our addition: names another zone than the request's, so that one request can span zones.
+    package var zoneID: ZoneIDDictionary?
+    package var fields: RecordFields
+    package var parent: ReferenceChange
+
+    package init(
+        recordName: String? = nil, recordType: String? = nil, recordChangeTag: String? = nil,
+        zoneID: ZoneIDDictionary? = nil, fields: RecordFields = RecordFields(), parent: ReferenceChange = .keep
+    ) {
+        self.recordName = recordName
+        self.recordType = recordType
+        self.recordChangeTag = recordChangeTag
+        self.zoneID = zoneID
+        self.fields = fields
+        self.parent = parent
+    }
+}
+
+/// One operation of `records/modify` (web-services.md §2.2).
+package struct RecordOperation: Hashable, Sendable {
+    package enum OperationType: String, Hashable, Sendable, CaseIterable {
+        case create, update, forceUpdate, replace, forceReplace, delete, forceDelete
+    }
+
+    package var operationType: OperationType
+    package var record: RecordToModify
+    package var desiredKeys: [String]?
+
+    package init(operationType: OperationType, record: RecordToModify, desiredKeys: [String]? = nil) {
+        self.operationType = operationType
+        self.record = record
+        self.desiredKeys = desiredKeys
+    }
+}
+
+/// `records/modify` (web-services.md §2.2).
+package struct ModifyRecordsRequest: Hashable, Sendable {
+    package var operations: [RecordOperation]
+    package var zoneID: ZoneIDDictionary?
+    /// Nil: the zone's own way (all or nothing in a custom zone).
+    package var atomic: Bool?
+    package var desiredKeys: [String]?
+    package var numbersAsStrings: Bool
+    /// Our addition, `nephosServerRecord` on the wire: a conflict's error carries the server's record.
+    package var wantsServerRecord: Bool
+
+    package init(
+        operations: [RecordOperation], zoneID: ZoneIDDictionary? = nil, atomic: Bool? = nil,
+        desiredKeys: [String]? = nil, numbersAsStrings: Bool = false, wantsServerRecord: Bool = false
+    ) {
+        self.operations = operations
+        self.zoneID = zoneID
+        self.atomic = atomic
+        self.desiredKeys = desiredKeys
+        self.numbersAsStrings = numbersAsStrings
+        self.wantsServerRecord = wantsServerRecord
+    }
+}
+
+/// `records/lookup` (web-services.md §2.3).
+package struct LookupRecordsRequest: Hashable, Sendable {
+    package struct Item: Hashable, Sendable {
+        package var recordName: String
+        /// Our addition: names another zone than the request's.
+        package var zoneID: ZoneIDDictionary?
+        package var desiredKeys: [String]?
+
+        package init(recordName: String, zoneID: ZoneIDDictionary? = nil, desiredKeys: [String]? = nil) {
+            self.recordName = recordName
+            self.zoneID = zoneID
+            self.desiredKeys = desiredKeys
+        }
+    }
+
+    package var records: [Item]
+    package var zoneID: ZoneIDDictionary?
+    package var desiredKeys: [String]?
+    package var numbersAsStrings: Bool
+
+    package init(
+        records: [Item], zoneID: ZoneIDDictionary? = nil, desiredKeys: [String]? = nil, numbersAsStrings: Bool = false
+    ) {
+        self.records = records
+        self.zoneID = zoneID
+        self.desiredKeys = desiredKeys
+        self.numbersAsStrings = numbersAsStrings
+    }
+}
+
+/// The answer of `records/modify` and `records/lookup`: one result per item of the request, in its order.
+package struct RecordsResponse: Hashable, Sendable {
+    package var records: [RecordResult]
+    package init(records: [RecordResult]) { self.records = records }
+}

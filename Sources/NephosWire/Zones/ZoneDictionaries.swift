@@ -1,0 +1,67 @@
+/// Names a zone: its name and its owner's user record name; no owner means the caller (web-services.md §3.4).
+package struct ZoneIDDictionary: Hashable, Sendable {
+    package static let defaultZoneName = "_defaultZone"
+    package static let defaultZone = ZoneIDDictionary(zoneName: defaultZoneName)
+
+    package var zoneName: String
+    package var ownerRecordName: String?
+
+    package init(zoneName: String, ownerRecordName: String? = nil) {
+        self.zoneName = zoneName
+        self.ownerRecordName = ownerRecordName
+    }
+}
+
+/// A zone as responses describe it.
+package struct ZoneDictionary: Hashable, Sendable {
+    package var zoneID: ZoneIDDictionary
+    package var syncToken: String?
+    package var atomic: Bool
+    package var deleted: Bool
+
+    package init(zoneID: ZoneIDDictionary, syncToken: String? = nil, atomic: Bool, deleted: Bool = false) {
+        self.zoneID = zoneID
+        self.syncToken = syncToken
+        self.atomic = atomic
+        self.deleted = deleted
+    }
+}
+
+/// An element of a `zones` array of a response.
+package enum ZoneResult: Hashable, Sendable {
+    case zone(ZoneDictionary)
+    case failure(ErrorDictionary)
+}
+
+package struct ZoneOperation: Hashable, Sendable {
+    package enum OperationType: String, Hashable, Sendable {
+        case create
+        case delete
+    }
+
+    package var operationType: OperationType
+    package var zoneID: ZoneIDDictionary
+
+    package init(operationType: OperationType, zoneID: ZoneIDDictionary) {
+        self.operationType = operationType
+        self.zoneID = zoneID
+    }
+}
+
+/// `zones/modify` (web-services.md §2.9).
+package struct ModifyZonesRequest: Hashable, Sendable {
+    package var operations: [ZoneOperation]
+    package init(operations: [ZoneOperation]) { self.operations = operations }
+}
+
+/// `zones/lookup` (web-services.md §2.8).
+package struct LookupZonesRequest: Hashable, Sendable {
+    package var zones: [ZoneIDDictionary]
+    package init(zones: [ZoneIDDictionary]) { self.zones = zones }
+}
+
+/// The answer of `zones/list`, `zones/lookup` and `zones/modify`; lookups and changes keep the request's order.
+package struct ZonesResponse: Hashable, Sendable {
+    package var zones: [ZoneResult]
+    package init(zones: [ZoneResult]) { self.zones = zones }
+}

@@ -1,0 +1,1 @@
+@main struct Nephos { static func main() {} }
