@@ -56,26 +56,26 @@ final class Exchange {
         return droppedBytes <= options.droppedBodyLimit ? .YES : .NO
     }
 
-    /// The request is whole: suspends the connection until the handler has answered.
+    /// The request is whole: runs the handler. It starts on this thread, and if it answers without having waited for
+    /// anything, the answer is queued at once; otherwise the connection is suspended until there is one.
     func run(_ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
         let answer = PendingAnswer(connection)
         let request = self.request
         self.request.body = []
         phase = .running(answer)
-        MHD_suspend_connection(connection)
         bridge.runningHandlers.enter()
-        Task {
+        Task.immediate {
             answer.give(await bridge.handler(request))
             bridge.runningHandlers.leave()
         }
-        return .YES
+        guard let response = answer.takeOrSuspend() else { return .YES }
+        return queue(response, connection, bridge)
     }
 
     /// The connection has resumed: queues the answer.
     func finish(_ connection: OpaquePointer, _ answer: PendingAnswer, _ bridge: HTTPBridge) -> MHD_Result {
-        guard var response = answer.take() else { return .YES }
-        if bridge.isStopping.load(ordering: .acquiring) { response.headers.append(HTTPHeader("Connection", "close")) }
-        return Exchange.queue(response, connection)
+        guard let response = answer.takeOrSuspend() else { return .YES }
+        return queue(response, connection, bridge)
     }
 
     private func header(_ name: StaticString, _ connection: OpaquePointer) -> String? {
@@ -90,39 +90,55 @@ final class Exchange {
         return String(decoding: UnsafeRawBufferPointer(start: value, count: size), as: UTF8.self)
     }
 
-    private static func queue(_ response: HTTPResponse, _ connection: OpaquePointer) -> MHD_Result {
-        let body = ResponseBody(response.body)
-        guard let native = body.makeResponse() else { return .NO }
+    private func queue(_ response: HTTPResponse, _ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
+        guard let native = ResponseBody(response.body).makeResponse() else { return .NO }
         defer { MHD_destroy_response(native) }
         for header in response.headers {
             guard MHD_add_response_header(native, header.name, header.value) == .YES else { return .NO }
         }
+        if bridge.isStopping.load(ordering: .acquiring) { MHD_add_response_header(native, "Connection", "close") }
         return MHD_queue_response(connection, UInt32(response.status), native)
     }
 }
 
 /// Where a handler's task leaves its answer for the thread of the connection.
 ///
-/// `@unchecked`: the connection is only resumed from here, which any thread may do (MHD_resume_connection), and the
-/// answer has its lock.
+/// `@unchecked`: `connection` is used from here only to suspend it, on its own thread, and to resume it, which any
+/// thread may do (MHD_resume_connection); the rest has its lock.
 final class PendingAnswer: @unchecked Sendable {
+    private struct State {
+        var response: HTTPResponse?
+        var isSuspended = false
+    }
+
     private let connection: OpaquePointer
-    private let response = Mutex<HTTPResponse?>(nil)
+    private let state = Mutex(State())
 
     init(_ connection: OpaquePointer) {
         self.connection = connection
     }
 
-    /// Leaves the answer and resumes the connection, which may be gone when this returns.
-    func give(_ answer: HTTPResponse) {
-        response.withLock { $0 = answer }
-        MHD_resume_connection(connection)
+    /// Leaves the answer, and resumes the connection if it waits for it; then it may be gone when this returns.
+    func give(_ response: HTTPResponse) {
+        let isSuspended = state.withLock { state in
+            state.response = response
+            defer { state.isSuspended = false }
+            return state.isSuspended
+        }
+        if isSuspended { MHD_resume_connection(connection) }
     }
 
-    func take() -> HTTPResponse? {
-        response.withLock { response in
-            defer { response = nil }
-            return response
+    /// Takes the answer if it is there, and suspends the connection if it is not. Only for the connection's thread.
+    func takeOrSuspend() -> HTTPResponse? {
+        state.withLock { state in
+            if let response = state.response {
+                state.response = nil
+                return response
+            }
+            // Under the lock, so that `give` cannot resume what is not suspended yet.
+            MHD_suspend_connection(connection)
+            state.isSuspended = true
+            return nil
         }
     }
 }
