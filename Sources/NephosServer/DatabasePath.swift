@@ -19,7 +19,7 @@ struct DatabasePath: Hashable, Sendable {
         guard Self.isContainer(components[2]) else {
             throw Refusal(
                 .badRequest,
-                "invalid container identifier '\(components[2])' in the path: 1 to 255 ASCII letters, digits, '.', '-' "
+                "invalid container identifier '\(components[2])' in the path: 1 to 200 ASCII letters, digits, '.', '-' "
                     + "and '_', beginning with a letter or digit; for example iCloud.org.example.App")
         }
         guard let environment = ContainerEnvironment(rawValue: components[3]) else {
@@ -36,7 +36,7 @@ struct DatabasePath: Hashable, Sendable {
     }
 
     private static func isContainer(_ name: String) -> Bool {
-        guard let first = name.utf8.first, name.utf8.count <= 255 else { return false }
+        guard let first = name.utf8.first, name.utf8.count <= 200 else { return false }
         return isAlphanumeric(first)
             && name.utf8.allSatisfy {
                 isAlphanumeric($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")

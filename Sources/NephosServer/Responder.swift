@@ -23,20 +23,18 @@ package final class Responder: Sendable {
         let route = target.flatMap { router.route($0) }
         var response: HTTPResponse
         var error: ServerErrorCode?
-        var mayReadAnswer = true
+        /// The web page that may read the answer.
+        var reader: String?
         do throws(Refusal) {
-            mayReadAnswer = false
             try LoopbackGuard.check(request)
-            mayReadAnswer = true
+            reader = request.origin
             response = try await answer(request, target, route, requestID)
         } catch let refusal {
             error = refusal.code
             response = refusal.response(requestID: requestID, signIn: Self.signInURL(request))
         }
         response.headers.append(HTTPHeader("X-Apple-Request-UUID", requestID))
-        if mayReadAnswer, let origin = request.origin {
-            response.headers += CrossOrigin.headers(allowing: origin)
-        }
+        if let reader { response.headers += CrossOrigin.headers(allowing: reader) }
         metrics.answered(
             route: route?.path ?? "none", status: response.status, error: error, after: .now - start)
         return response

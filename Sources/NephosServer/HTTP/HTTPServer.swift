@@ -54,13 +54,7 @@ package final class HTTPServer: Sendable {
     /// Stops accepting, finishes the requests that were accepted, then closes every connection. Calling it again does
     /// nothing.
     package func stop() async {
-        await withCheckedContinuation { continuation in
-            // It blocks, so it must not hold a thread of the cooperative pool: the handlers need those to finish.
-            DispatchQueue.global().async { [self] in
-                stopBlocking()
-                continuation.resume()
-            }
-        }
+        await onOwnThread { [self] in stopBlocking() }
     }
 
     private func stopBlocking() {
