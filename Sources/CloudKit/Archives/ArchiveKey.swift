@@ -51,6 +51,6 @@ extension NSCoder {
     }
 
     func date(forKey key: String) -> Date? {
-        decodeObject(of: NSDate.self, forKey: key).map { Date(timeIntervalSinceReferenceDate: $0.timeIntervalSinceReferenceDate) }
+        decodeObject(of: NSDate.self, forKey: key).map { $0 as Date }
     }
 }

@@ -39,8 +39,16 @@ struct ArchivedClass: Sendable {
         ]
     }
 
+    /// The classes that are made have the members of this one, which is empty.
+    private final class Model: NSObject {}
+
     private static func makeArchiverClass(name: String, superclass: AnyClass?) -> AnyClass? {
-        nil
+        func metadata(_ aClass: AnyClass) -> UnsafeRawPointer { unsafeBitCast(aClass, to: UnsafeRawPointer.self) }
+        guard
+            let made = cloudkit_make_archived_class(
+                metadata(Model.self), metadata(NSObject.self), "Model", metadata(superclass ?? NSObject.self), name)
+        else { return nil }
+        return unsafeBitCast(made, to: AnyClass.self)
     }
 }
 

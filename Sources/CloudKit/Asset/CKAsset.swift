@@ -22,7 +22,8 @@ open class CKAsset: NSObject, @unchecked Sendable {
     }
 
     open override var description: String {
-        "<CKAsset: \(address(of: self)); fileURL=\(fileURL?.path ?? "nil"), size=\(wireValue.map { "\($0.size)" } ?? "nil")>"
+        let size = wireValue.map { "\($0.size)" } ?? "nil"
+        return "<CKAsset: \(address(of: self)); fileURL=\(fileURL?.path ?? "nil"), size=\(size)>"
     }
 
     open override var debugDescription: String { description }

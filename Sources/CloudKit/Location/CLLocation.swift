@@ -3,7 +3,7 @@
 
     /// A geographic position, with what was measured along with it. Equal where all of it is equal.
     open class CLLocation: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-        // All stored properties are constants of Sendable types: hence `@unchecked Sendable`, which an open class needs.
+        // All stored properties are constants of Sendable types; an open class must say `@unchecked` all the same.
         public let coordinate: CLLocationCoordinate2D
         /// Metres above mean sea level.
         public let altitude: CLLocationDistance
@@ -77,12 +77,14 @@
         public static var supportsSecureCoding: Bool { true }
 
         public required init?(coder: NSCoder) {
-            guard coder.containsValue(forKey: Key.latitude), coder.containsValue(forKey: Key.longitude) else { return nil }
+            guard coder.containsValue(forKey: Key.latitude), coder.containsValue(forKey: Key.longitude)
+            else { return nil }
             func number(_ key: String, else missing: Double) -> Double {
                 coder.containsValue(forKey: key) ? coder.decodeDouble(forKey: key) : missing
             }
             coordinate = CLLocationCoordinate2D(
-                latitude: coder.decodeDouble(forKey: Key.latitude), longitude: coder.decodeDouble(forKey: Key.longitude))
+                latitude: coder.decodeDouble(forKey: Key.latitude),
+                longitude: coder.decodeDouble(forKey: Key.longitude))
             altitude = number(Key.altitude, else: 0)
             horizontalAccuracy = number(Key.horizontalAccuracy, else: 0)
             verticalAccuracy = number(Key.verticalAccuracy, else: -1)

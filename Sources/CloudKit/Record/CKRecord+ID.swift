@@ -63,7 +63,8 @@ extension CKRecord {
         }
 
         public override var description: String {
-            "<CKRecordID: \(address(of: self)); recordName=\(recordName), zoneID=\(zoneID.zoneName):\(zoneID.ownerName)>"
+            "<CKRecordID: \(address(of: self)); recordName=\(recordName), "
+                + "zoneID=\(zoneID.zoneName):\(zoneID.ownerName)>"
         }
 
         public override var debugDescription: String { description }

@@ -102,7 +102,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         archive.encodeFields(with: coder)
     }
 
-    /// Writes what the service knows of the record (its ID, type, change tag, dates, …) but neither fields nor changes.
+    /// Writes what the service knows of the record (ID, type, change tag, dates, …), but neither fields nor changes.
     open func encodeSystemFields(with coder: NSCoder) {
         RecordArchive(recordType: recordType, recordID: recordID, state: state.withLock { $0 })
             .encodeSystemFields(with: coder)
@@ -116,7 +116,8 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKRecord else { return false }
         return self === other
-            || (recordID == other.recordID && recordType == other.recordType && recordChangeTag == other.recordChangeTag)
+            || (recordID == other.recordID && recordType == other.recordType
+                && recordChangeTag == other.recordChangeTag)
     }
 
     open override var hash: Int { recordID.hash }

@@ -62,8 +62,8 @@ enum RecordValue: Hashable, Sendable {
         guard let result = RecordValue(value) else {
             preconditionFailure(
                 """
-                CKRecord: a value of type \(type(of: value)) is unsupported. A field holds a string, number, date, data, \
-                location, reference, asset, or an array whose elements are one of those.
+                CKRecord: a value of type \(type(of: value)) is unsupported. A field holds a string, number, date, \
+                data, location, reference, asset, or an array whose elements are all of one of those types.
                 """)
         }
         self = result
@@ -96,7 +96,7 @@ enum RecordValue: Hashable, Sendable {
         }
     }
 
-    /// What Apple's framework hands out: `NSString`, `NSNumber`, `NSDate`, `NSData`, `NSArray`, or CloudKit's own class.
+    /// What Apple's framework hands out: `NSString`, `NSNumber`, `NSDate`, `NSData`, `NSArray`, or a class of ours.
     var object: any __CKRecordObjCValue {
         switch self {
         case .string(let value): NSString(string: value)

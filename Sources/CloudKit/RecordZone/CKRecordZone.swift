@@ -67,7 +67,8 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
         self.zoneID = zoneID
         state = Mutex(
             State(
-                capabilities: Capabilities(rawValue: UInt(truncatingIfNeeded: coder.decodeInt64(forKey: ArchiveKey.capabilities))),
+                capabilities: Capabilities(
+                    rawValue: UInt(truncatingIfNeeded: coder.decodeInt64(forKey: ArchiveKey.capabilities))),
                 share: coder.decodeObject(of: CKRecord.Reference.self, forKey: ArchiveKey.shareReference),
                 encryptionScope: EncryptionScope(rawValue: coder.decodeInteger(forKey: ArchiveKey.encryptionScope))
                     ?? .perRecord))

@@ -30,7 +30,8 @@ extension CKRecord {
         public static var supportsSecureCoding: Bool { true }
 
         public init?(coder: NSCoder) {
-            guard let recordID = coder.decodeObject(of: CKRecord.ID.self, forKey: ArchiveKey.recordID) else { return nil }
+            guard let recordID = coder.decodeObject(of: CKRecord.ID.self, forKey: ArchiveKey.recordID)
+            else { return nil }
             self.recordID = recordID
             let action = UInt(truncatingIfNeeded: coder.decodeInt64(forKey: ArchiveKey.referenceAction))
             self.action = ReferenceAction(rawValue: action) ?? .none

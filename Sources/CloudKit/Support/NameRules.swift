@@ -34,7 +34,7 @@ enum NameRules {
         precondition(!type.isEmpty, "CKRecord: the record type is empty.")
         precondition(
             isIdentifier(type) || type == CKRecord.SystemType.share,
-            "CKRecord: recordType (\(type)) contains invalid characters: a letter, then letters, digits and underscores.")
+            "CKRecord: recordType (\(type)) contains invalid characters. It is a letter, then letters, digits, underscores.")
     }
 
     /// Stops the program where `key` cannot name a field.
@@ -51,7 +51,8 @@ enum NameRules {
     private static func isUserRecordName(_ name: String) -> Bool {
         if name == CKCurrentUserDefaultName { return true }
         let digits = name.utf8.dropFirst()
-        return digits.count == 32 && digits.allSatisfy { isDigit($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
+        return digits.count == 32
+            && digits.allSatisfy { isDigit($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
     }
 
     private static func checkLengthAndASCII(_ name: String, of what: String) {
