@@ -1,4 +1,5 @@
 import NephosService
+import NephosWire
 
 /// What the path of a database request names:
 /// `/database/{version}/{container}/{environment}/{database}/{entity}/{action}` (CloudKit Web Services, the URL scheme).

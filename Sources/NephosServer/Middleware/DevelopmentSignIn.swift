@@ -1,3 +1,6 @@
+import NephosService
+import NephosWire
+
 /// Who asks, by the rules of `nephos dev`: any `ckAPIToken` will do, or none; `ckWebAuthToken=dev:NAME` (or `ckSession`,
 /// its older name) signs in as the account NAME, which is made on first use.
 enum DevelopmentSignIn {

@@ -1,3 +1,5 @@
+import NephosWire
+
 /// Keeps the web away from a developer's data: answers only requests that name this machine.
 ///
 /// - `Host` must be a loopback name, or a page elsewhere could reach the service by a name of its own that it points at

@@ -3,13 +3,18 @@ import NephosWire
 
 extension Route {
     /// A route of a database that takes a message and answers with one: decode, call the service, encode.
-    static func database<Request: WireMessage, Response: WireMessage>(
+    static func database<Request: WireMessage & Sendable, Response: WireMessage & Sendable>(
         _ methods: [HTTPMethod], _ action: String,
         _ call: @escaping @Sendable (NephosService) -> (Request, RequestContext) async throws(ServiceError) -> Response
     ) -> Route {
         Route(methods, action) { routed throws(Refusal) in
             let context = try routed.context()
-            let message = try Refusal.wrapping { () throws(WireError) in try Request(decoding: routed.request.body) }
+            let message: Request
+            do throws(WireError) {
+                message = try Request(decoding: routed.request.body)
+            } catch {
+                throw Refusal(error)
+            }
             do throws(ServiceError) {
                 return .json(try await call(routed.service)(message, context).encoded())
             } catch {
@@ -19,7 +24,7 @@ extension Route {
     }
 
     /// A route of a database that takes nothing; a body is ignored, as clients send `{}` or nothing.
-    static func database<Response: WireMessage>(
+    static func database<Response: WireMessage & Sendable>(
         _ methods: [HTTPMethod], _ action: String,
         _ call: @escaping @Sendable (NephosService) -> (RequestContext) async throws(ServiceError) -> Response
     ) -> Route {
