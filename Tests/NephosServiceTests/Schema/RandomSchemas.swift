@@ -70,7 +70,9 @@ struct RandomSchemas {
     }
 
     private mutating func name() -> String {
-        let words = ["title", "Year", "grant", "Queryable", "record", "TYPE", "list", "string", "a_b", "x1", "SORTABLE"]
+        let words = [
+            "title", "Year", "grant", "Queryable", "record", "TYPE", "list", "string", "a_b", "x1", "SORTABLE",
+        ]
         let odd = ["", " ", "två ord", "---", "/*", "//", "_x", "🎨", "9lives", "a;b", ")"]
         let pool = hasOddNames ? words + odd : words
         let name = pool.randomElement(using: &random) ?? "x"

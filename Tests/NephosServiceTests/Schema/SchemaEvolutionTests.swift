@@ -35,7 +35,8 @@ import Testing
             "record type 'T' is in the schema of production and cannot be removed"),
         Row("RECORD TYPE T (x STRING);", over: "RECORD TYPE T (x STRING, y STRING);"),
         Row(
-            "RECORD TYPE T (x STRING);", over: "RECORD TYPE T (x STRING, y STRING);", production: "RECORD TYPE T (y STRING);",
+            "RECORD TYPE T (x STRING);", over: "RECORD TYPE T (x STRING, y STRING);",
+            production: "RECORD TYPE T (y STRING);",
             "field 'y' of record type 'T' is in the schema of production and cannot be removed"),
         // Types are kept.
         Row("RECORD TYPE T (x STRING);", over: "RECORD TYPE T (x STRING);", production: "RECORD TYPE T (x STRING);"),
@@ -52,7 +53,8 @@ import Testing
             "line 1, column 30: field 'x' of record type 'T' is STRING and cannot become LIST<STRING>; add a field with"
                 + " another name"),
         Row(
-            "RECORD TYPE T (x ENCRYPTED STRING);", over: "RECORD TYPE T (x STRING);", production: "RECORD TYPE T (x STRING);",
+            "RECORD TYPE T (x ENCRYPTED STRING);", over: "RECORD TYPE T (x STRING);",
+            production: "RECORD TYPE T (x STRING);",
             "line 1, column 30: field 'x' of record type 'T' is STRING and cannot become ENCRYPTED STRING: a field stays"
                 + " plain or encrypted; add a field with another name"),
         Row(
@@ -98,7 +100,9 @@ import Testing
             "RECORD TYPE Users (roles STRING);",
             "line 1, column 34: field 'roles' of record type 'Users' belongs to the system and stays LIST<INT64>"),
         Row("RECORD TYPE \"cloudkit.share\" (\"cloudkit.title\" STRING);"),
-        Row("", over: "RECORD TYPE \"cloudkit.share\" (x STRING);", production: "RECORD TYPE \"cloudkit.share\" (x STRING);"),
+        Row(
+            "", over: "RECORD TYPE \"cloudkit.share\" (x STRING);",
+            production: "RECORD TYPE \"cloudkit.share\" (x STRING);"),
         // Names.
         Row(
             "RECORD TYPE \"T 1\" (x STRING);",
@@ -146,7 +150,8 @@ import Testing
     @Test(arguments: imports)
     func `an import keeps the rules`(row: Row) {
         let plan = SchemaCommands.planImport(
-            "DEFINE SCHEMA " + row.text, development: Self.schema(row.development), production: Self.schema(row.production))
+            "DEFINE SCHEMA " + row.text, development: Self.schema(row.development),
+            production: Self.schema(row.production))
         #expect(plan.findings.map(\.description) == row.findings)
         #expect(plan.isAllowed == row.findings.allSatisfy { $0.contains("warning") })
     }
@@ -301,7 +306,8 @@ import Testing
             SchemaCommands.report(SchemaCommands.validate("DEFINE SCHEMA RECORD TYPE T (x STRING);"))
                 == "✅ Schema is valid.")
         #expect(
-            SchemaCommands.report(SchemaCommands.validate("DEFINE SCHEMA RECORD TYPE T (x BYTES QUERYABLE);")).hasPrefix(
-                "✅ Schema is valid.\nline 1, column 30: warning: "))
+            SchemaCommands.report(SchemaCommands.validate("DEFINE SCHEMA RECORD TYPE T (x BYTES QUERYABLE);"))
+                .hasPrefix(
+                    "✅ Schema is valid.\nline 1, column 30: warning: "))
     }
 }

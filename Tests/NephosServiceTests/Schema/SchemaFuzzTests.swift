@@ -5,8 +5,10 @@ import Testing
 /// No text makes the parser trap or hang: it is read, or refused at a place that exists.
 @Suite struct SchemaFuzzTests {
     private static let pieces = [
-        "DEFINE ", "SCHEMA ", "RECORD TYPE ", "CREATE ROLE ", "GRANT ", "READ", "TO ", "LIST", "<", ">", "(", ")", ",", ";",
-        "\"", "\"_world\"", "NUMBER ", "PREFERRED ", "AS ", "ENCRYPTED ", "STRING ", "QUERYABLE ", "//", "--", "/*", "*/",
+        "DEFINE ", "SCHEMA ", "RECORD TYPE ", "CREATE ROLE ", "GRANT ", "READ", "TO ", "LIST", "<", ">", "(", ")", ",",
+        ";",
+        "\"", "\"_world\"", "NUMBER ", "PREFERRED ", "AS ", "ENCRYPTED ", "STRING ", "QUERYABLE ", "//", "--", "/*",
+        "*/",
         "\n", "\r\n", "\0", "é", "🎨", "_", "x ", "\u{FEFF}", "-", "/", "\\", "'",
     ]
 
@@ -21,7 +23,9 @@ import Testing
             switch Int.random(in: 0..<3, using: &random) {
             case 0: scalars.removeSubrange(at..<end)
             case 1: scalars.insert(contentsOf: Array(scalars[at..<end]), at: at)
-            default: scalars.insert(contentsOf: Array((Self.pieces.randomElement(using: &random) ?? "").unicodeScalars), at: at)
+            default:
+                scalars.insert(
+                    contentsOf: Array((Self.pieces.randomElement(using: &random) ?? "").unicodeScalars), at: at)
             }
         }
         try check(scalars, "seed \(seed)")

@@ -57,7 +57,8 @@ import Testing
         Row("DEFINE SCHEMA RECORD TYPE T (x NUMBER;", 1, 38, "\";\"", ["\"PREFERRED\""] + options),
         Row("DEFINE SCHEMA RECORD TYPE T (x NUMBER PREFERRED INT64", 1, 49, "\"INT64\"", ["\"AS\""]),
         Row(
-            "DEFINE SCHEMA RECORD TYPE T (x NUMBER PREFERRED AS STRING", 1, 52, "\"STRING\"", ["\"DOUBLE\"", "\"INT64\""]),
+            "DEFINE SCHEMA RECORD TYPE T (x NUMBER PREFERRED AS STRING", 1, 52, "\"STRING\"",
+            ["\"DOUBLE\"", "\"INT64\""]),
         Row("DEFINE SCHEMA RECORD TYPE T (x LIST STRING", 1, 37, "\"STRING\"", ["\"<\""]),
         Row("DEFINE SCHEMA RECORD TYPE T (x LIST<STRING)", 1, 43, "\")\"", ["\">\""]),
         Row("DEFINE SCHEMA RECORD TYPE T (x LIST<NUMBER)", 1, 43, "\")\"", ["\"PREFERRED\"", "\">\""]),

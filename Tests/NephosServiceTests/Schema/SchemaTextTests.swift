@@ -106,7 +106,8 @@ import Testing
 
     @Test(arguments: ["\n", "\r\n", "\r"])
     func `lines end in any of the usual ways`(newline: String) throws {
-        let text = ["DEFINE SCHEMA // one", "-- two", "RECORD TYPE T ( -- three", "a STRING );"].joined(separator: newline)
+        let text = ["DEFINE SCHEMA // one", "-- two", "RECORD TYPE T ( -- three", "a STRING );"].joined(
+            separator: newline)
         let parsed = try SchemaParser.parse(text)
         #expect(parsed.schema.type(of: "a", in: "T") == SchemaType(.string))
         #expect(
@@ -128,7 +129,9 @@ import Testing
         #expect(SchemaNames.written(word.lowercased()) == "\"\(word.lowercased())\"")
     }
 
-    @Test(arguments: ["define", "schema", "Record", "TYPE", "list", "string", "READ", "to", "number", "role", "encrypted"])
+    @Test(arguments: [
+        "define", "schema", "Record", "TYPE", "list", "string", "READ", "to", "number", "role", "encrypted",
+    ])
     func `all other keywords are names`(word: String) throws {
         let text = "DEFINE SCHEMA CREATE ROLE \(word); RECORD TYPE \(word) (\(word) STRING, GRANT READ TO \(word));"
         let schema = try SchemaParser.parse(text).schema

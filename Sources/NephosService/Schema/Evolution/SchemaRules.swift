@@ -34,7 +34,8 @@ struct SchemaRules {
         if Identifier.isValid(name) { return }
         refuse(
             element,
-            "must be named with a letter followed by letters, digits and underscores, at most \(Limits.identifierLength)")
+            "must be named with a letter followed by letters, digits and underscores, at most \(Limits.identifierLength)"
+        )
     }
 
     private mutating func check(field name: String, _ field: SchemaField, of recordType: String) {
