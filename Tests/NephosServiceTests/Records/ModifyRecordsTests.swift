@@ -109,6 +109,13 @@ import Testing
         }
         #expect(error?.reason.hasPrefix("operations[1]: recordName '_hidden'") == true)
         #expect(try await database.existing("fine") == [])
+        _ = try await database.modify([.create("a", ["x": .string("text")])])
+        let mismatch = await #expect(throws: ServiceError.self) {
+            try await database.cloud.service.modifyRecords(
+                ModifyRecordsRequest(operations: [.create("b"), .force("a", ["x": .int64(1)])]), database.context)
+        }
+        #expect(mismatch?.reason.hasPrefix("operations[1]: invalid attempt to set value type INT64") == true)
+        #expect(try await database.existing("b") == [])
     }
 
     @Test func `a record named twice is refused`() async {
