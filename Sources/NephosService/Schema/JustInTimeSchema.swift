@@ -17,10 +17,13 @@ struct SchemaAdditions: Equatable {
     var isEmpty: Bool { recordTypes.isEmpty && fields.isEmpty }
 
     func apply(in transaction: any StorageTransaction) throws {
-        for type in recordTypes { try transaction.insertRecordType(type) }
+        for type in recordTypes {
+            try transaction.insertRecordType(type)
+            try transaction.put(SchemaRows.row(newRecordType: type))
+        }
         for added in fields {
             try transaction.put(
-                SchemaFieldRow(recordType: added.recordType, field: added.field, type: added.type.text))
+                SchemaRows.row(SchemaField(automatic: added.type), named: added.field, of: added.recordType))
         }
     }
 }
@@ -60,12 +63,17 @@ struct JustInTimeSchema {
                     throw .invalid(
                         "Cannot create or modify field '\(entry.name)' in record '\(recordType)' in production schema")
                 }
+                guard !type.isEncrypted || SchemaType.canBeEncrypted(type.scalar) else {
+                    throw .invalid(
+                        "field '\(entry.name)' of type '\(recordType)': a value of type \(value.type.wireName) cannot be"
+                            + " encrypted")
+                }
                 additions.fields.append(.init(recordType: recordType, field: entry.name, type: type))
             }
         }
         if !additions.isEmpty { hasGrown = true }
-        additions.recordTypes.forEach { schema.add(recordType: $0) }
-        additions.fields.forEach { schema.add(field: $0.field, $0.type, to: $0.recordType) }
+        for type in additions.recordTypes { schema.add(recordType: type) }
+        for added in additions.fields { schema.add(field: added.field, added.type, to: added.recordType) }
         return (fitted, additions)
     }
 }
