@@ -44,7 +44,8 @@ struct ModifyRecords {
         let limit = configuration.isStrict ? Limits.strictOperationsPerRequest : Limits.operationsPerRequest
         if request.operations.count > limit {
             throw .limitExceeded(
-                "number of operations exceeds the limit of \(limit): \(request.operations.count); send several requests")
+                "number of operations exceeds the limit of \(limit): \(request.operations.count); send several requests"
+            )
         }
         let size = request.operations.reduce(0) { $0 + $1.record.fields.storedSize }
         if size > Limits.requestSize {
