@@ -12,8 +12,10 @@ import Testing
         #expect(CKRecord.ID(zoneID: zoneID) != CKRecord.ID(zoneID: zoneID))
     }
 
-    @Test(arguments: ["a", "A-1.2 3/4~", String(repeating: "x", count: 255), "__defaultOwner__",
-        "_0123456789abcdef0123456789abcdef", "cloudkit.zoneshare"])
+    @Test(arguments: [
+        "a", "A-1.2 3/4~", String(repeating: "x", count: 255), "__defaultOwner__",
+        "_0123456789abcdef0123456789abcdef", "cloudkit.zoneshare",
+    ])
     func `a record name is 1 to 255 ASCII characters, or a user's`(name: String) {
         #expect(CKRecord.ID(recordName: name).recordName == name)
     }

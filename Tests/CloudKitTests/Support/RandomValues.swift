@@ -34,7 +34,8 @@ struct RandomValues {
         case 2: Double.random(in: -1e9...1e9, using: &generator)
         case 3: Bool.random(using: &generator)
         case 4: date()
-        case 5: Data((0..<Int.random(in: 0..<20, using: &generator)).map { _ in .random(in: 0...255, using: &generator) })
+        case 5:
+            Data((0..<Int.random(in: 0..<20, using: &generator)).map { _ in .random(in: 0...255, using: &generator) })
         case 6: location()
         case 7: NSNumber(value: Float.random(in: -1...1, using: &generator))
         default: reference()
@@ -43,12 +44,16 @@ struct RandomValues {
 
     private mutating func string() -> String {
         let letters: [Character] = ["a", "B", "é", "e\u{301}", "ß", "日", "👩‍👩‍👧", "\n", "\0", "\"", "$", " "]
-        return String((0..<Int.random(in: 0..<12, using: &generator)).map { _ in letters.randomElement(using: &generator) ?? "a" })
+        return String(
+            (0..<Int.random(in: 0..<12, using: &generator)).map { _ in letters.randomElement(using: &generator) ?? "a" }
+        )
     }
 
     /// Whole milliseconds between 1900 and 2100.
     private mutating func date() -> Date {
-        Date(timeIntervalSince1970: Double(Int64.random(in: -2_208_988_800_000...4_102_444_800_000, using: &generator)) / 1000)
+        Date(
+            timeIntervalSince1970: Double(Int64.random(in: -2_208_988_800_000...4_102_444_800_000, using: &generator))
+                / 1000)
     }
 
     private mutating func location() -> CLLocation {
