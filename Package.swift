@@ -62,7 +62,7 @@ let package = Package(
                 "NephosServer", "NephosService", "NephosSQLite", "NephosWire", "CloudKit", "nephos", "Readme",
                 "Countries",
             ]),
-        tests("CloudKitTests", ["CloudKit", "CloudKitLocal"]),
+        tests("CloudKitTests", ["CloudKit", "CloudKitLocal", "NephosWire"]),
     ],
     cxxLanguageStandard: .cxx17
 )
