@@ -1,3 +1,5 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 #if !canImport(CoreLocation)
     /// Degrees of latitude or longitude.
     public typealias CLLocationDegrees = Double

@@ -19,11 +19,11 @@ enum RecordValue: Hashable, Sendable {
 
     /// Takes a copy of a value that a caller set; nil where CloudKit has no such field type.
     init?(_ value: Any) {
-        // A number casts to every Swift type that can represent it, so numbers are looked at as NSNumber, first.
         switch value {
+        case let value as String: self = .string(value)
+        // A number casts to every Swift type that can represent it, so numbers are looked at as NSNumber.
         case let value as NSNumber where value.isBoolean: self = .bool(value.boolValue)
         case let value as NSNumber: self.init(number: value)
-        case let value as String: self = .string(value)
         case let value as Date: self = .date(value)
         case let value as Data: self = .data(Data(value))
         case let value as CKRecord.Reference: self = .reference(value)

@@ -1,3 +1,5 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 public import Foundation
 
 /// The record name that stands for whoever is signed in, as a zone's owner and as a user's record name.

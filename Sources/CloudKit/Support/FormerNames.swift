@@ -1,3 +1,5 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 // The names that CloudKit's Swift API had before it nested them; documentation and older code still use them.
 
 @available(*, deprecated, renamed: "CKRecord.ID")

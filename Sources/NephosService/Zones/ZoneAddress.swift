@@ -31,6 +31,7 @@ struct ZoneAddress: Hashable {
 enum ZoneRules {
     static func isDefault(_ zoneName: String) -> Bool { zoneName == ZoneIDDictionary.defaultZoneName }
     static func isAtomic(_ zoneName: String) -> Bool { !isDefault(zoneName) }
+    static func hasChangeFeed(_ zoneName: String) -> Bool { !isDefault(zoneName) }
     /// Whether a deletion takes its owned records along at once, or leaves that to the background
     /// (`CKRecord.ReferenceAction.deleteSelf`: "asynchronous in the default zone and immediate in a custom zone").
     static func cascadesImmediately(_ zoneName: String) -> Bool { !isDefault(zoneName) }
@@ -40,7 +41,8 @@ enum ZoneRules {
         if bytes.isEmpty { throw .invalid("zoneName must not be empty") }
         guard bytes.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), bytes.count <= Limits.zoneNameLength else {
             throw .invalid(
-                "zoneName '\(Identifier.excerpt(name))' must hold 1 to \(Limits.zoneNameLength) printable ASCII characters")
+                "zoneName '\(Identifier.excerpt(name))' must hold 1 to \(Limits.zoneNameLength) printable ASCII characters"
+            )
         }
         if bytes.first == UInt8(ascii: "_") {
             throw .invalid("zoneName '\(Identifier.excerpt(name))' must not begin with an underscore")
