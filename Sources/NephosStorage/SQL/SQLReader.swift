@@ -73,7 +73,7 @@ package class SQLReader: StorageReader {
     }
 
     package final func deletedZones(owner: OwnerID, after sequence: Int64) throws -> [ZoneRow] {
-        let zones = try rows(.deletedZones, { try $0.bind(owner.rawValue).bind(sequence) }) { statement in
+        let zones = try rows(.deletedZones, bind: { try $0.bind(owner.rawValue).bind(sequence) }) { statement in
             var zone = ZoneRow(owner: owner, statement)
             zone.isDeleted = true
             return zone
@@ -85,7 +85,7 @@ package class SQLReader: StorageReader {
     // MARK: Records
 
     package final func lastSequence(zone: ZoneKey) throws -> Int64 {
-        try row(.lastSequenceOfZone, { try $0.bind(zone) }) { $0.integer(0) } ?? 0
+        try row(.lastSequenceOfZone, bind: { try $0.bind(zone) }) { $0.integer(0) } ?? 0
     }
 
     package final func record(zone: ZoneKey, named name: String) throws -> RecordRow? {
