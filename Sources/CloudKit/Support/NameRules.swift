@@ -34,7 +34,8 @@ enum NameRules {
         precondition(!type.isEmpty, "CKRecord: the record type is empty.")
         precondition(
             isIdentifier(type) || type == CKRecord.SystemType.share,
-            "CKRecord: recordType (\(type)) contains invalid characters. It is a letter, then letters, digits, underscores.")
+            "CKRecord: recordType (\(type)) contains invalid characters. It is a letter, then letters, digits, underscores."
+        )
     }
 
     /// Stops the program where `key` cannot name a field.
