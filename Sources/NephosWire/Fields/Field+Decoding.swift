@@ -30,7 +30,7 @@ extension Field {
                 hasDeclaredType: try declared.tellsEverything(about: value),
                 isEncrypted: isEncrypted || declared.isEncrypted)
         } catch {
-            throw WireError(path: error.path, reason: "declared \(type.text.string): \(error.reason)")
+            throw WireError(path: error.path, reason: "declared \(WirePath.shortened(type.text.string)): \(error.reason)")
         }
     }
 }
