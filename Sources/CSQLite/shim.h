@@ -1,2 +1,11 @@
 #pragma once
 #include <sqlite3.h>
+
+/* SQLITE_TRANSIENT is a cast that Swift cannot import. SQLite copies the bytes; an empty value is not NULL. */
+static inline int nephos_sqlite3_bind_text(sqlite3_stmt *statement, int index, const void *bytes, int count) {
+    return sqlite3_bind_text(statement, index, bytes ? (const char *)bytes : "", count, SQLITE_TRANSIENT);
+}
+
+static inline int nephos_sqlite3_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int count) {
+    return sqlite3_bind_blob(statement, index, bytes ? bytes : "", count, SQLITE_TRANSIENT);
+}

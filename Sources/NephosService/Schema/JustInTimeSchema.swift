@@ -17,10 +17,13 @@ struct SchemaAdditions: Equatable {
     var isEmpty: Bool { recordTypes.isEmpty && fields.isEmpty }
 
     func apply(in transaction: any StorageTransaction) throws {
-        for type in recordTypes { try transaction.insertRecordType(type) }
+        for type in recordTypes {
+            try transaction.insertRecordType(type)
+            try transaction.put(SchemaRows.row(newRecordType: type))
+        }
         for added in fields {
             try transaction.put(
-                SchemaFieldRow(recordType: added.recordType, field: added.field, type: added.type.text))
+                SchemaRows.row(SchemaField(automatic: added.type), named: added.field, of: added.recordType))
         }
     }
 }
@@ -59,6 +62,11 @@ struct JustInTimeSchema {
                 guard environment == .development else {
                     throw .invalid(
                         "Cannot create or modify field '\(entry.name)' in record '\(recordType)' in production schema")
+                }
+                guard !type.isEncrypted || SchemaType.canBeEncrypted(type.scalar) else {
+                    throw .invalid(
+                        "field '\(entry.name)' of type '\(recordType)': a value of type \(value.type.wireName) cannot be"
+                            + " encrypted")
                 }
                 additions.fields.append(.init(recordType: recordType, field: entry.name, type: type))
             }

@@ -30,16 +30,35 @@ struct SchemaType: Hashable, Sendable {
         }
     }
 
+    /// How a `NUMBER` is to be read where its readers can tell integers from fractions: `NUMBER PREFERRED AS INT64`.
+    enum NumberPreference: String, Hashable, Sendable, CaseIterable {
+        case double = "DOUBLE"
+        case int64 = "INT64"
+    }
+
     var scalar: Scalar
     var isList: Bool
     var isEncrypted: Bool
+    /// Only a `NUMBER` has one.
+    var preference: NumberPreference?
+
+    init(_ scalar: Scalar, isList: Bool = false, isEncrypted: Bool = false, preference: NumberPreference? = nil) {
+        self.scalar = scalar
+        self.isList = isList
+        self.isEncrypted = isEncrypted
+        self.preference = preference
+    }
 
     /// The type a first value gives its field; nil for an empty list, which says nothing about its elements.
+    ///
+    /// A plain number becomes a `NUMBER`. The schema language has no encrypted `NUMBER`, so an encrypted number becomes
+    /// what the value is.
     init?(inferredFrom value: FieldValue, isEncrypted: Bool) {
         let scalar: Scalar
         switch value.type.scalar {
         case .string: scalar = .string
-        case .int64, .double: scalar = .number
+        case .int64: scalar = isEncrypted ? .int64 : .number
+        case .double: scalar = isEncrypted ? .double : .number
         case .bytes: scalar = .bytes
         case .timestamp: scalar = .timestamp
         case .location: scalar = .location
@@ -47,24 +66,29 @@ struct SchemaType: Hashable, Sendable {
         case .asset: scalar = .asset
         case .unknown: return nil
         }
-        self.scalar = scalar
-        self.isList = value.type.isList
-        self.isEncrypted = isEncrypted
+        self.init(scalar, isList: value.type.isList, isEncrypted: isEncrypted)
     }
 
+    /// Reads a type as the schema language writes it.
     init?(_ text: String) {
-        var text = text[...]
-        isList = text.hasPrefix("LIST<") && text.hasSuffix(">")
-        if isList { text = text.dropFirst("LIST<".count).dropLast() }
-        isEncrypted = text.hasPrefix("ENCRYPTED ")
-        if isEncrypted { text = text.dropFirst("ENCRYPTED ".count) }
-        guard let scalar = Scalar(rawValue: String(text)) else { return nil }
-        self.scalar = scalar
+        guard let definition = SchemaParser.fieldDefinition(text), definition.options.isEmpty else { return nil }
+        self = definition.type
     }
 
+    /// The type in the schema language.
     var text: String {
-        let element = (isEncrypted ? "ENCRYPTED " : "") + scalar.rawValue
+        var element = (isEncrypted ? "ENCRYPTED " : "") + scalar.rawValue
+        if let preference { element += " PREFERRED AS " + preference.rawValue }
         return isList ? "LIST<\(element)>" : element
+    }
+
+    /// Whether values of the scalar can be encrypted: a reference has to stay readable for the service, an asset is
+    /// encrypted in its own way (`CKRecord.encryptedValues`, Apple's documentation).
+    static func canBeEncrypted(_ scalar: Scalar) -> Bool {
+        switch scalar {
+        case .bytes, .double, .int64, .location, .string, .timestamp: true
+        case .asset, .number, .reference: false
+        }
     }
 
     /// Whether the scalar takes a value of the wire's type.

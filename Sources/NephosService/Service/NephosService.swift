@@ -108,6 +108,7 @@ package final class NephosService: Sendable {
         _ context: RequestContext, _ body: (Store, Caller) async throws -> Response
     ) async throws(ServiceError) -> Response {
         do {
+            try context.checkContainer()
             let store = try await stores.store(
                 StoreID(container: context.container, environment: context.environment.rawValue))
             return try await body(store, try await store.caller(context))

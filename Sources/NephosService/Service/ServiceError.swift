@@ -6,6 +6,7 @@ package struct ServiceError: Error, Hashable, Sendable {
     /// The `CKError.Code` that a native client reports (`CKError`, Apple's documentation), with its raw value.
     package enum ClientCode: Int, Hashable, Sendable {
         case internalError = 1
+        case badContainer = 5
         case serviceUnavailable = 6
         case notAuthenticated = 9
         case permissionFailure = 10

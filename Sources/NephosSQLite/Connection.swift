@@ -1,0 +1,112 @@
+import CSQLite
+import NephosStorage
+
+/// One connection to a SQLite database, used by one thread at a time.
+final class Connection: SQLConnection {
+    enum Access {
+        case reading, writing
+    }
+
+    static let dialect = SQLDialect(
+        key: "INTEGER PRIMARY KEY AUTOINCREMENT", integer: "INTEGER", text: "TEXT", bytes: "BLOB",
+        clustered: "WITHOUT ROWID")
+
+    private let handle: OpaquePointer
+    private var statements = [Statement?](repeating: nil, count: SQL.allCases.count)
+    private var beginReading: Statement?
+    private var beginWriting: Statement?
+    private var commitStatement: Statement?
+    private var rollbackStatement: Statement?
+    private var isOpen = true
+
+    /// Opens a database that exists, or one in memory with the path `:memory:`.
+    init(path: String, access: Access) throws {
+        var handle: OpaquePointer?
+        let mode = access == .reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
+        // One thread uses the connection at a time, so SQLite need not lock it.
+        let code = sqlite3_open_v2(path, &handle, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+        guard code == SQLITE_OK, let handle else {
+            let message = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
+            sqlite3_close_v2(handle)
+            throw StorageError(sqlite: code, message: message, while: "opening \(path)")
+        }
+        self.handle = handle
+        sqlite3_busy_timeout(handle, 5000)
+    }
+
+    deinit {
+        close()
+    }
+
+    func close() {
+        guard isOpen else { return }
+        isOpen = false
+        for statement in statements { statement?.finalize() }
+        for statement in [beginReading, beginWriting, commitStatement, rollbackStatement] { statement?.finalize() }
+        sqlite3_close_v2(handle)
+    }
+
+    // MARK: Statements
+
+    func prepare(_ sql: SQL) throws -> any SQLStatement {
+        if let statement = statements[sql.rawValue] { return statement }
+        let statement = try Statement(sql.text, database: handle)
+        statements[sql.rawValue] = statement
+        return statement
+    }
+
+    func execute(_ script: String) throws {
+        let code = sqlite3_exec(handle, script, nil, nil, nil)
+        guard code == SQLITE_OK else {
+            throw StorageError(sqlite: code, message: String(cString: sqlite3_errmsg(handle)), while: script)
+        }
+    }
+
+    /// The number that a query of ours gives: a pragma's value, a count.
+    func number(_ query: String) throws -> Int64 {
+        let statement = try Statement(query, database: handle)
+        defer { statement.finalize() }
+        return try statement.step() ? statement.integer(0) : 0
+    }
+
+    // MARK: Transactions
+
+    func begin(writing: Bool) throws {
+        if writing {
+            try run(&beginWriting, "BEGIN IMMEDIATE")
+        } else {
+            try run(&beginReading, "BEGIN")
+        }
+    }
+
+    func commit() throws {
+        try run(&commitStatement, "COMMIT")
+    }
+
+    func rollback() {
+        guard isInTransaction else { return }
+        try? run(&rollbackStatement, "ROLLBACK")
+    }
+
+    var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+    private func run(_ statement: inout Statement?, _ text: String) throws {
+        let prepared = try statement ?? Statement(text, database: handle)
+        statement = prepared
+        defer { prepared.reset() }
+        _ = try prepared.step()
+    }
+
+    // MARK: Version
+
+    /// The mark of a Nephos store in a SQLite file's header: "Neph".
+    static let applicationID: Int64 = 0x4e65_7068
+
+    func schemaVersion() throws -> Int {
+        Int(try number("PRAGMA user_version"))
+    }
+
+    func setSchemaVersion(_ version: Int) throws {
+        try execute("PRAGMA application_id = \(Self.applicationID); PRAGMA user_version = \(version)")
+    }
+}

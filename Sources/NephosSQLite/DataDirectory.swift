@@ -1,0 +1,73 @@
+package import NephosStorage
+import Synchronization
+
+/// A directory with a SQLite file for each store: `<container>/<environment>.sqlite`.
+///
+/// One process has it at a time. Directories are made with mode 0700, files with 0600.
+package final class DataDirectory: StoreProvider {
+    package let path: String
+    private let options: SQLiteOptions
+    private let lock: DirectoryLock
+    private let engines = Mutex<[StoreID: WeakEngine]>([:])
+
+    private struct WeakEngine {
+        weak var engine: SQLiteEngine?
+    }
+
+    /// Opens the directory, making it if there is none.
+    /// - Throws: `StorageError`: `.inUse` if a process has it open, `.inputOutput`.
+    package init(path: String, options: SQLiteOptions = SQLiteOptions()) throws {
+        try FileSystem.makeDirectory(path)
+        self.path = path
+        self.options = options
+        lock = try DirectoryLock(directory: path)
+    }
+
+    package func open(_ id: StoreID) throws -> any StorageEngine {
+        try Self.check(id.container, "container identifier")
+        try Self.check(id.environment, "environment")
+        return try engines.withLock { engines in
+            if let engine = engines[id]?.engine, !engine.isClosed {
+                throw StorageError(.inUse, "The store \(id.container), \(id.environment) is open already.")
+            }
+            try FileSystem.makeDirectory("\(path)/\(id.container)")
+            let engine = try SQLiteEngine(
+                path: "\(path)/\(id.container)/\(id.environment).sqlite", options: options, lease: lock)
+            engines[id] = WeakEngine(engine: engine)
+            return engine
+        }
+    }
+
+    package func existingStores() throws -> [StoreID] {
+        var stores: [StoreID] = []
+        for container in try FileSystem.names(in: path) where FileSystem.isDirectory("\(path)/\(container)") {
+            for file in try FileSystem.names(in: "\(path)/\(container)") where file.hasSuffix(".sqlite") {
+                stores.append(StoreID(container: container, environment: String(file.dropLast(".sqlite".count))))
+            }
+        }
+        return stores
+    }
+
+    package func close() {
+        lock.release()
+    }
+
+    /// Refuses a name that could lead out of the directory.
+    private static func check(_ name: String, _ what: String) throws {
+        let isSafe = name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+        guard isSafe, !name.isEmpty, name.utf8.count <= 200, !name.hasPrefix(".") else {
+            throw StorageError(
+                .constraint,
+                """
+                The \(what) "\(name)" cannot be used: 1 to 200 letters, digits, ".", "-" and "_", not starting with ".".
+                """)
+        }
+    }
+}

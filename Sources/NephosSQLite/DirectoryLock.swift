@@ -1,0 +1,56 @@
+import NephosStorage
+import Synchronization
+
+#if canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Holds a directory for this process: a locked file in it, with the process's number.
+///
+/// The system lets go of it when the process ends, however it ends.
+final class DirectoryLock: Sendable {
+    private let descriptor: Mutex<Int32?>
+
+    /// - Throws: `StorageError` `.inUse` if it is held, also if by this process.
+    init(directory: String) throws {
+        let path = "\(directory)/.lock"
+        let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw StorageError(system: errno, while: "opening \(path)") }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let code = errno
+            let holder = Self.holder(descriptor)
+            close(descriptor)
+            guard code == EWOULDBLOCK else { throw StorageError(system: code, while: "locking \(path)") }
+            throw StorageError(
+                .inUse,
+                """
+                The data directory \(directory) is in use by \(holder.map { "process \($0)" } ?? "another process"). \
+                Stop it, or use another data directory.
+                """)
+        }
+        let text = Array("\(getpid())\n".utf8)
+        // The number is a courtesy: without it the refusal is less helpful, and that is all.
+        if ftruncate(descriptor, 0) == 0 { _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) } }
+        self.descriptor = Mutex(descriptor)
+    }
+
+    deinit {
+        release()
+    }
+
+    func release() {
+        descriptor.withLock { descriptor in
+            if let open = descriptor { close(open) }
+            descriptor = nil
+        }
+    }
+
+    private static func holder(_ descriptor: Int32) -> Int? {
+        var bytes = [UInt8](repeating: 0, count: 20)
+        let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
+        guard count > 0 else { return nil }
+        return Int(String(decoding: bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
+    }
+}

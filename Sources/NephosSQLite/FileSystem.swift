@@ -1,0 +1,71 @@
+import NephosStorage
+
+#if canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The few system calls that a data directory needs.
+enum FileSystem {
+    /// Makes the directory and those above it, for their owner alone, each entry durable.
+    static func makeDirectory(_ path: String) throws {
+        if mkdir(path, 0o700) == 0 {
+            try synchronizeParent(of: path)
+            return
+        }
+        switch errno {
+        case EEXIST:
+            guard isDirectory(path) else { throw StorageError(system: ENOTDIR, while: "making the directory \(path)") }
+        case ENOENT where parent(of: path) != path:
+            try makeDirectory(parent(of: path))
+            try makeDirectory(path)
+        case let code:
+            throw StorageError(system: code, while: "making the directory \(path)")
+        }
+    }
+
+    /// `open(2)`.
+    static func open(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
+        #if canImport(Musl)
+        Musl.open(path, flags, mode)
+        #else
+        Glibc.open(path, flags, mode)
+        #endif
+    }
+
+    static func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// The names in a directory, in the order of their bytes, without those that start with a dot.
+    static func names(in path: String) throws -> [String] {
+        guard let directory = opendir(path) else { throw StorageError(system: errno, while: "listing \(path)") }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { tuple in
+                tuple.withMemoryRebound(to: CChar.self, capacity: Int(entry.pointee.d_reclen)) { String(cString: $0) }
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    /// Makes the entry of `path` in its directory durable.
+    static func synchronizeParent(of path: String) throws {
+        let directory = parent(of: path)
+        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw StorageError(system: errno, while: "opening \(directory)") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw StorageError(system: errno, while: "synchronizing \(directory)") }
+    }
+
+    static func parent(of path: String) -> String {
+        var end = path.endIndex
+        while end > path.startIndex, path[path.index(before: end)] == "/" { end = path.index(before: end) }
+        guard let slash = path[..<end].lastIndex(of: "/") else { return end == path.startIndex ? path : "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}

@@ -1,0 +1,73 @@
+package import NephosStorage
+
+/// One store in a SQLite file, or in memory.
+///
+/// On disk one thread writes (`WriteQueue`) and a few read snapshots beside it. In memory there is one connection, so the
+/// writer's thread reads too, between its groups.
+package final class SQLiteEngine: StorageEngine {
+    private let writer: WriteQueue
+    private let readers: ReadPool?
+    /// What must live as long as the store is open: the data directory's lock.
+    private let lease: (any Sendable)?
+
+    /// Opens the store in the file at `path`, making the file if there is none.
+    /// - Throws: `StorageError`: `.damaged` if the file is not a whole store of ours, `.newerVersion`, `.inputOutput`.
+    package convenience init(
+        path: String, options: SQLiteOptions = SQLiteOptions(), lease: (any Sendable)? = nil
+    ) throws {
+        do {
+            let connection = try StoreFile.open(path, options)
+            try self.init(
+                writer: WriteQueue(connection: connection),
+                readers: ReadPool(limit: options.readers) {
+                    try StoreFile.openReader(path, options)
+                },
+                lease: lease)
+        } catch let error as StorageError {
+            throw error.opening(path)
+        }
+    }
+
+    /// Opens an empty store in memory.
+    package convenience init(inMemory options: SQLiteOptions) throws {
+        let connection = try Connection(path: ":memory:", access: .writing)
+        try connection.migrate(options.migrations)
+        try self.init(writer: WriteQueue(connection: connection), readers: nil, lease: nil)
+    }
+
+    private init(writer: WriteQueue, readers: ReadPool?, lease: (any Sendable)?) throws {
+        self.writer = writer
+        self.readers = readers
+        self.lease = lease
+    }
+
+    deinit {
+        readers?.shutDown()
+        writer.shutDown()
+    }
+
+    /// Whether the file is no longer open.
+    var isClosed: Bool { writer.isClosed }
+
+    package func read<T: Sendable>(
+        _ body: @escaping @Sendable (any StorageReader) throws -> T
+    ) async throws -> T {
+        if let readers {
+            try await readers.read(body)
+        } else {
+            try await writer.read(body)
+        }
+    }
+
+    package func write<T: Sendable>(
+        _ body: @escaping @Sendable (any StorageTransaction) throws -> T
+    ) async throws -> T {
+        try await writer.write(body)
+    }
+
+    package func close() async {
+        // The writer last: the last connection moves the log into the database and removes it.
+        await readers?.close()
+        await writer.close()
+    }
+}

@@ -1,0 +1,29 @@
+import CSQLite
+import NephosStorage
+
+extension StorageError {
+    /// The error for a result code of SQLite's, with SQLite's own message and what was being done.
+    init(sqlite code: Int32, message: String, while action: String) {
+        let name = String(cString: sqlite3_errstr(code))
+        let detail = message == name ? message : "\(message) (\(name))"
+        self.init(Code(sqlite: code), "SQLite: \(detail), code \(code), while \(action)")
+    }
+}
+
+extension StorageError.Code {
+    /// What an (extended) result code means to the contract.
+    init(sqlite code: Int32) {
+        switch code & 0xff {
+        case SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM, SQLITE_NOLFS:
+            self = .inputOutput
+        case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL:
+            self = .busy
+        case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT:
+            self = .damaged
+        case SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_TOOBIG:
+            self = .constraint
+        default:
+            self = .other
+        }
+    }
+}

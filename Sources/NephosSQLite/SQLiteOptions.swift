@@ -1,0 +1,35 @@
+package import NephosStorage
+
+/// How SQLite stores are kept.
+package struct SQLiteOptions: Sendable {
+    package enum Durability: Sendable, CaseIterable {
+        /// An answer never precedes the disk (`synchronous=FULL`).
+        case full
+        /// The last commits may be lost when the machine loses power, never when the process dies
+        /// (`synchronous=NORMAL`).
+        case normal
+    }
+
+    package var durability: Durability
+    /// The largest number of threads that read at the same time; they start as they are needed.
+    package var readers: Int
+    /// Memory for pages of the writer's connection, and of each reader's, in KiB.
+    package var writerCache: Int
+    package var readerCache: Int
+    /// Pages in the write-ahead log after which they are moved into the database.
+    package var checkpointPages: Int
+    /// The tables' history; a test gives its own.
+    package var migrations: [Migration]
+
+    package init(
+        durability: Durability = .full, readers: Int = 3, writerCache: Int = 8192, readerCache: Int = 2048,
+        checkpointPages: Int = 2000, migrations: [Migration] = Migration.all
+    ) {
+        self.durability = durability
+        self.readers = readers
+        self.writerCache = writerCache
+        self.readerCache = readerCache
+        self.checkpointPages = checkpointPages
+        self.migrations = migrations
+    }
+}

@@ -1,0 +1,107 @@
+import CSQLite
+import NephosStorage
+
+/// A prepared statement.
+final class Statement: SQLStatement {
+    private let handle: OpaquePointer
+    private let database: OpaquePointer
+    private var bound: Int32 = 0
+
+    /// Prepares `text` to be kept.
+    init(_ text: String, database: OpaquePointer) throws {
+        var handle: OpaquePointer?
+        let code = sqlite3_prepare_v3(database, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
+        guard code == SQLITE_OK, let handle else {
+            throw StorageError(sqlite: code, message: String(cString: sqlite3_errmsg(database)), while: text)
+        }
+        self.handle = handle
+        self.database = database
+        for index in 1..<max(1, sqlite3_bind_parameter_count(handle) + 1) {
+            assert(String(cString: sqlite3_bind_parameter_name(handle, index)) == "$\(index)", "order of \(text)")
+        }
+    }
+
+    func finalize() {
+        sqlite3_finalize(handle)
+    }
+
+    /// Ends an execution that is going on; the next `bind` is the first one's again.
+    func reset() {
+        sqlite3_reset(handle)
+        bound = 0
+    }
+
+    private func check(_ code: Int32) throws {
+        guard code == SQLITE_OK else { throw error(code) }
+    }
+
+    private func error(_ code: Int32) -> StorageError {
+        let text = sqlite3_sql(handle).map { String(cString: $0) } ?? ""
+        return StorageError(sqlite: code, message: String(cString: sqlite3_errmsg(database)), while: text)
+    }
+
+    // MARK: Parameters
+
+    @discardableResult func bind(_ value: Int64) throws -> Statement {
+        bound += 1
+        try check(sqlite3_bind_int64(handle, bound, value))
+        return self
+    }
+
+    @discardableResult func bind(_ value: String?) throws -> Statement {
+        bound += 1
+        guard let value else {
+            try check(sqlite3_bind_null(handle, bound))
+            return self
+        }
+        let code = value.utf8.withContiguousStorageIfAvailable { bytes in
+            nephos_sqlite3_bind_text(handle, bound, bytes.baseAddress, Int32(clamping: bytes.count))
+        }
+        try check(code ?? bindText(Array(value.utf8)))
+        return self
+    }
+
+    private func bindText(_ bytes: [UInt8]) -> Int32 {
+        bytes.withUnsafeBytes { nephos_sqlite3_bind_text(handle, bound, $0.baseAddress, Int32(clamping: $0.count)) }
+    }
+
+    @discardableResult func bind(_ value: [UInt8]) throws -> Statement {
+        bound += 1
+        let code = value.withUnsafeBytes { bytes in
+            nephos_sqlite3_bind_blob(handle, bound, bytes.baseAddress, Int32(clamping: bytes.count))
+        }
+        try check(code)
+        return self
+    }
+
+    // MARK: Rows
+
+    func step() throws -> Bool {
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let code: throw error(code)
+        }
+    }
+
+    var changes: Int { Int(sqlite3_changes64(database)) }
+
+    func integer(_ column: Int) -> Int64 {
+        sqlite3_column_int64(handle, Int32(column))
+    }
+
+    func text(_ column: Int) -> String {
+        optionalText(column) ?? ""
+    }
+
+    func optionalText(_ column: Int) -> String? {
+        guard let start = sqlite3_column_text(handle, Int32(column)) else { return nil }
+        let count = Int(sqlite3_column_bytes(handle, Int32(column)))
+        return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    func bytes(_ column: Int) -> [UInt8] {
+        guard let start = sqlite3_column_blob(handle, Int32(column)) else { return [] }
+        return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, Int32(column)))))
+    }
+}

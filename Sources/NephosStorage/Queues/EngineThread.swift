@@ -1,0 +1,38 @@
+#if canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A thread of an engine's own: it blocks on disks and locks, which a thread of the cooperative pool must not.
+enum EngineThread {
+    /// Starts a thread that ends when `body` returns.
+    /// - Throws: `StorageError` `.other` if the system has no thread left.
+    static func start(_ body: @escaping @Sendable () -> Void) throws {
+        let box = Unmanaged.passRetained(Body(run: body))
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        defer { pthread_attr_destroy(&attributes) }
+        var thread = pthread_t()
+        let status = pthread_create(
+            &thread, &attributes,
+            { argument in
+                guard let argument else { return nil }
+                Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
+                return nil
+            }, box.toOpaque())
+        guard status == 0 else {
+            box.release()
+            throw StorageError(.other, "a thread could not be started: \(String(cString: strerror(status)))")
+        }
+    }
+
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+
+        init(run: @escaping @Sendable () -> Void) {
+            self.run = run
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// A body that was handed to an engine's thread, and the task that waits for its answer.
+///
+/// The thread calls `run` once, and then `answer` once, when the answer may be given.
+protocol Work<Access>: AnyObject {
+    associatedtype Access
+    /// Runs the body and keeps its result; returns what it threw.
+    func run(_ access: Access) -> (any Error)?
+    /// Resumes the task: with the result, or by throwing `failure`.
+    func answer(failure: (any Error)?)
+}
+
+final class Request<Access, Value: Sendable>: Work {
+    private let body: @Sendable (Access) throws -> Value
+    private let continuation: CheckedContinuation<Value, any Error>
+    private var value: Value?
+
+    init(
+        _ body: @escaping @Sendable (Access) throws -> Value, _ continuation: CheckedContinuation<Value, any Error>
+    ) {
+        self.body = body
+        self.continuation = continuation
+    }
+
+    func run(_ access: Access) -> (any Error)? {
+        do {
+            value = try body(access)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    func answer(failure: (any Error)?) {
+        if let failure {
+            continuation.resume(throwing: failure)
+        } else if let value {
+            continuation.resume(returning: value)
+        } else {
+            continuation.resume(throwing: StorageError(.other, "The work was answered before it ran."))
+        }
+    }
+}
+
+extension StorageError {
+    static let closed = StorageError(.closed, "the store is closed")
+}

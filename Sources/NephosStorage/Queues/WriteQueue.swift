@@ -1,0 +1,228 @@
+/// Group commit: one thread runs all writes that wait in one transaction, commits once, and only then answers them.
+///
+/// Each write runs in a savepoint of its own, so one that fails is undone alone. One that waits alone needs none.
+package final class WriteQueue: @unchecked Sendable {
+    /// What bounds a group, so that the first in it does not wait for ever.
+    enum Limit {
+        static let works = 256
+        /// After this time no further write joins the group.
+        static let nanoseconds: Int64 = 20_000_000
+        /// The longest wait for the writers of the last group to come back.
+        static let gatheringNanoseconds: Int64 = 500_000
+        /// A shorter one is not worth the system call.
+        static let leastGatheringNanoseconds: Int64 = 10_000
+    }
+
+    // Sendable because `condition` guards these…
+    private let condition = Condition()
+    private var waitingWrites: [any Work<SQLTransaction>] = []
+    private var waitingReads: [any Work<SQLReader>] = []
+    /// How many works have to wait for the thread to be woken; nil while it is awake.
+    private var wakesAt: Int?
+    private var isClosing = false
+    private var hasClosed = false
+    private var closers: [CheckedContinuation<Void, Never>] = []
+
+    // …and these belong to the thread alone.
+    private let connection: any SQLConnection
+    private let sequence: SequenceCounter
+    private var storedSequence: Int64
+    private var group: ArraySlice<any Work<SQLTransaction>> = []
+    private var lastGroup = (size: 1, commitNanoseconds: Int64(0))
+
+    /// Starts the thread. The connection belongs to it from now on.
+    package init(connection: any SQLConnection) throws {
+        self.connection = connection
+        let statement = try connection.prepare(.lastSequence)
+        guard try statement.step() else { throw StorageError(.damaged, "the change sequence is missing") }
+        sequence = SequenceCounter(last: statement.integer(0))
+        storedSequence = sequence.last
+        statement.reset()
+        try EngineThread.start { [self] in runUntilClosed() }
+    }
+
+    // MARK: Callers
+
+    /// Runs `body` in a transaction; returns when it is durable.
+    package func write<T: Sendable>(
+        _ body: @escaping @Sendable (any StorageTransaction) throws -> T
+    ) async throws -> T {
+        try await withCheckedThrowingContinuation { continuation in
+            let request = Request<SQLTransaction, T>({ try body($0) }, continuation)
+            enqueue(request) { waitingWrites.append(request) }
+        }
+    }
+
+    /// Runs `body` between two groups, on the writer's connection: for engines that have only one.
+    package func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
+        try await withCheckedThrowingContinuation { continuation in
+            let request = Request<SQLReader, T>({ try body($0) }, continuation)
+            enqueue(request) { waitingReads.append(request) }
+        }
+    }
+
+    private func enqueue(_ work: any Work, _ append: () -> Void) {
+        condition.lock()
+        guard !isClosing else {
+            condition.unlock()
+            work.answer(failure: StorageError.closed)
+            return
+        }
+        append()
+        var wakes = false
+        if let wakesAt, waitingWrites.count + waitingReads.count >= wakesAt {
+            self.wakesAt = nil
+            wakes = true
+        }
+        condition.unlock()
+        if wakes { condition.signal() }
+    }
+
+    /// Finishes what was handed in and closes the connection.
+    package func close() async {
+        await withCheckedContinuation { continuation in
+            let isClosed = condition.withLock {
+                if !hasClosed { closers.append(continuation) }
+                return hasClosed
+            }
+            if isClosed { continuation.resume() }
+            shutDown()
+        }
+    }
+
+    /// Like `close()`, without waiting for it.
+    package func shutDown() {
+        condition.withLock { isClosing = true }
+        condition.signal()
+    }
+
+    /// Whether the connection was closed.
+    package var isClosed: Bool { condition.withLock { hasClosed } }
+
+    // MARK: The thread
+
+    private func runUntilClosed() {
+        while let reads = waitForWork() {
+            for read in reads { run(read) }
+            if !group.isEmpty { runGroup() }
+        }
+        connection.close()
+        let closers = condition.withLock {
+            hasClosed = true
+            return self.closers
+        }
+        for closer in closers { closer.resume() }
+    }
+
+    /// Fills `group` with the writes that wait, and returns the reads; nil when the queue was closed and is empty.
+    private func waitForWork() -> [any Work<SQLReader>]? {
+        condition.lock()
+        defer { condition.unlock() }
+        while group.isEmpty && waitingWrites.isEmpty && waitingReads.isEmpty {
+            if isClosing { return nil }
+            wakesAt = 1
+            condition.wait()
+        }
+        wakesAt = nil
+        if group.isEmpty { gather() }
+        takeWaitingWrites()
+        defer { waitingReads.removeAll(keepingCapacity: true) }
+        return waitingReads
+    }
+
+    /// Waits a moment for the writers that the last commit answered to come back with their next write: otherwise the
+    /// first of them gets a commit for itself, and the others wait for two.
+    private func gather() {
+        let expected = lastGroup.size
+        guard expected > 1 else { return }
+        let nanoseconds = min(lastGroup.commitNanoseconds / 4, Limit.gatheringNanoseconds)
+        guard nanoseconds >= Limit.leastGatheringNanoseconds else { return }
+        let deadline = MonotonicTime.now + nanoseconds
+        while waitingWrites.count < expected && waitingReads.isEmpty && !isClosing {
+            wakesAt = expected
+            guard condition.wait(until: deadline) else { break }
+        }
+        wakesAt = nil
+    }
+
+    private func takeWaitingWrites() {
+        guard !waitingWrites.isEmpty else { return }
+        group.append(contentsOf: waitingWrites)
+        waitingWrites.removeAll(keepingCapacity: true)
+    }
+
+    private func run(_ read: any Work<SQLReader>) {
+        let reader = SQLReader(connection)
+        let failure = read.run(reader)
+        reader.invalidate()
+        read.answer(failure: failure)
+    }
+
+    /// Runs writes from `group` in one transaction, commits and answers them.
+    private func runGroup() {
+        var ran: [(work: any Work<SQLTransaction>, failure: (any Error)?)] = []
+        do {
+            try connection.begin(writing: true)
+            let isAlone = group.count == 1
+            let deadline = MonotonicTime.now + Limit.nanoseconds
+            repeat {
+                let work = group.removeFirst()
+                ran.append((work, nil))
+                ran[ran.endIndex - 1].failure = try run(work, inSavepoint: !isAlone)
+                if isAlone { break }
+                if group.isEmpty { condition.withLock { takeWaitingWrites() } }
+            } while !group.isEmpty && ran.count < Limit.works && MonotonicTime.now < deadline
+            try commit(keepsAnything: ran.contains { $0.failure == nil })
+        } catch {
+            // The transaction is lost, and with it everything that ran in it. What did not run yet will.
+            connection.rollback()
+            if ran.isEmpty {
+                ran = group.map { ($0, nil) }
+                group = []
+            }
+            for index in ran.indices where ran[index].failure == nil { ran[index].failure = error }
+        }
+        lastGroup.size = ran.count
+        for (work, failure) in ran { work.answer(failure: failure) }
+    }
+
+    /// Runs one write; returns why its changes were undone, if they were.
+    /// - Throws: if the whole transaction is lost.
+    private func run(_ work: any Work<SQLTransaction>, inSavepoint: Bool) throws -> (any Error)? {
+        if inSavepoint { try step(.savepoint) }
+        let transaction = SQLTransaction(connection, sequence: sequence)
+        // An operation that failed fails the write, even if the body went on.
+        let failure = work.run(transaction) ?? transaction.failure
+        transaction.invalidate()
+        if !connection.isInTransaction {
+            throw failure as? StorageError ?? StorageError(.other, "the transaction was lost")
+        }
+        if inSavepoint {
+            if failure != nil { try step(.rollbackToSavepoint) }
+            try step(.releaseSavepoint)
+        }
+        return failure
+    }
+
+    private func commit(keepsAnything: Bool) throws {
+        guard keepsAnything else {
+            connection.rollback()
+            return
+        }
+        let start = MonotonicTime.now
+        if sequence.last != storedSequence {
+            let statement = try connection.prepare(.setLastSequence)
+            defer { statement.reset() }
+            _ = try statement.bind(sequence.last).step()
+        }
+        try connection.commit()
+        storedSequence = sequence.last
+        lastGroup.commitNanoseconds = MonotonicTime.now.nanoseconds - start.nanoseconds
+    }
+
+    private func step(_ sql: SQL) throws {
+        let statement = try connection.prepare(sql)
+        defer { statement.reset() }
+        _ = try statement.step()
+    }
+}

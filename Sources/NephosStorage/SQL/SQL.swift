@@ -1,0 +1,107 @@
+/// Every statement that runs after a store is open, written once for SQLite and PostgreSQL.
+///
+/// Parameters first appear in the order of their numbers, so `$n` is also SQLite's nth parameter.
+package enum SQL: Int, CaseIterable, Sendable {
+    case savepoint, releaseSavepoint, rollbackToSavepoint
+    case lastSequence, setLastSequence
+    case accountByID, accountByName, accountByUserRecordName, insertAccount
+    case zoneByName, zoneDeletion, zones, insertZone, markZoneDeleted
+    case recordByName, recordsAfter, putRecord, purgeRecords
+    case referencesTo, referencesToAfter, referencesFrom
+    case insertReference, removeReference, purgeReferencesOfRecords, purgeReferences
+    case recordTypes, schemaFields, insertRecordType, putSchemaField
+    case jobs, insertJob, removeJob
+
+    package var text: String {
+        switch self {
+        case .savepoint: "SAVEPOINT work"
+        case .releaseSavepoint: "RELEASE SAVEPOINT work"
+        case .rollbackToSavepoint: "ROLLBACK TO SAVEPOINT work"
+
+        case .lastSequence: "SELECT last FROM change_sequence"
+        case .setLastSequence: "UPDATE change_sequence SET last = $1"
+
+        case .accountByID: "SELECT id, name, user_record_name FROM account WHERE id = $1"
+        case .accountByName: "SELECT id, name, user_record_name FROM account WHERE name = $1"
+        case .accountByUserRecordName: "SELECT id, name, user_record_name FROM account WHERE user_record_name = $1"
+        case .insertAccount: "INSERT INTO account (name, user_record_name) VALUES ($1, $2) RETURNING id"
+
+        case .zoneByName:
+            "SELECT id, name, sequence FROM zone WHERE owner = $1 AND name = $2 AND deleted = 0"
+        case .zoneDeletion: "SELECT deleted FROM zone WHERE owner = $1 AND id = $2"
+        case .zones: "SELECT id, name, sequence FROM zone WHERE owner = $1 AND deleted = 0 ORDER BY name"
+        case .insertZone:
+            "INSERT INTO zone (owner, name, sequence, deleted) VALUES ($1, $2, $3, 0) RETURNING id"
+        case .markZoneDeleted:
+            "UPDATE zone SET deleted = 1, sequence = $1 WHERE owner = $2 AND id = $3 AND deleted = 0"
+
+        case .recordByName:
+            "SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND name = $3"
+        case .recordsAfter:
+            """
+            SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND sequence > $3
+            ORDER BY sequence LIMIT $4
+            """
+        case .putRecord:
+            """
+            INSERT INTO record (owner, zone, \(Self.recordColumns))
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+            ON CONFLICT (owner, zone, name) DO UPDATE SET
+                type = excluded.type, sequence = excluded.sequence, deleted = excluded.deleted,
+                created_at = excluded.created_at, created_by = excluded.created_by,
+                modified_at = excluded.modified_at, modified_by = excluded.modified_by,
+                parent = excluded.parent, share = excluded.share, fields = excluded.fields
+            """
+        case .purgeRecords:
+            "DELETE FROM record WHERE owner = $1 AND zone = $2 AND name IN (\(Self.firstNames))"
+
+        case .referencesTo:
+            """
+            SELECT source FROM reference WHERE owner = $1 AND zone = $2 AND target = $3 AND kind = $4
+            ORDER BY source LIMIT $5
+            """
+        case .referencesToAfter:
+            """
+            SELECT source FROM reference WHERE owner = $1 AND zone = $2 AND target = $3 AND kind = $4 AND source > $5
+            ORDER BY source LIMIT $6
+            """
+        case .referencesFrom:
+            """
+            SELECT target, kind FROM reference WHERE owner = $1 AND zone = $2 AND source = $3 ORDER BY target, kind
+            """
+        case .insertReference:
+            """
+            INSERT INTO reference (owner, zone, target, kind, source) VALUES ($1, $2, $3, $4, $5)
+            ON CONFLICT DO NOTHING
+            """
+        case .removeReference:
+            """
+            DELETE FROM reference WHERE owner = $1 AND zone = $2 AND target = $3 AND kind = $4 AND source = $5
+            """
+        case .purgeReferencesOfRecords:
+            "DELETE FROM reference WHERE owner = $1 AND zone = $2 AND source IN (\(Self.firstNames))"
+        case .purgeReferences: "DELETE FROM reference WHERE owner = $1 AND zone = $2"
+
+        case .recordTypes: "SELECT name FROM record_type ORDER BY name"
+        case .schemaFields: "SELECT record_type, field, type FROM schema_field ORDER BY record_type, field"
+        case .insertRecordType: "INSERT INTO record_type (name) VALUES ($1) ON CONFLICT DO NOTHING"
+        case .putSchemaField:
+            """
+            INSERT INTO schema_field (record_type, field, type) VALUES ($1, $2, $3)
+            ON CONFLICT (record_type, field) DO UPDATE SET type = excluded.type
+            """
+
+        case .jobs: "SELECT id, kind, owner, zone, subject FROM job ORDER BY id LIMIT $1"
+        case .insertJob: "INSERT INTO job (kind, owner, zone, subject) VALUES ($1, $2, $3, $4)"
+        case .removeJob: "DELETE FROM job WHERE id = $1"
+        }
+    }
+
+    /// A record's columns after owner and zone, in the order in which they are read and bound.
+    private static let recordColumns = """
+        name, type, sequence, deleted, created_at, created_by, modified_at, modified_by, parent, share, fields
+        """
+
+    /// The names of the records that one purge removes.
+    private static let firstNames = "SELECT name FROM record WHERE owner = $1 AND zone = $2 ORDER BY name LIMIT $3"
+}

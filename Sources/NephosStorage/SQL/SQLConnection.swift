@@ -1,0 +1,90 @@
+/// One connection to a SQL database, used by one thread at a time. What an engine supplies.
+package protocol SQLConnection: AnyObject {
+    /// The words in which its SQL differs.
+    static var dialect: SQLDialect { get }
+
+    /// The statement, prepared on first use and kept, reset and ready for its first `bind`.
+    func prepare(_ sql: SQL) throws -> any SQLStatement
+    /// Runs statements that have no parameters and whose rows nobody wants.
+    func execute(_ script: String) throws
+
+    /// Opens a transaction; for writing it takes the write lock at once.
+    func begin(writing: Bool) throws
+    func commit() throws
+    /// Undoes the open transaction, if one is open. Cannot fail: what cannot be undone was never committed.
+    func rollback()
+    /// Whether a transaction is open. Some failures end it without being asked to.
+    var isInTransaction: Bool { get }
+
+    /// The number of the last migration that ran; 0 for a new store.
+    func schemaVersion() throws -> Int
+    /// Sets it, as part of the open transaction.
+    func setSchemaVersion(_ version: Int) throws
+
+    /// Closes the connection. Nothing may be called after it.
+    func close()
+}
+
+/// A prepared statement with its parameters and its current row, valid until it is prepared again.
+package protocol SQLStatement: AnyObject {
+    /// Binds the next parameter: the first call is for `$1`.
+    @discardableResult func bind(_ value: Int64) throws -> Self
+    @discardableResult func bind(_ value: String?) throws -> Self
+    @discardableResult func bind(_ value: [UInt8]) throws -> Self
+
+    /// Moves to the next row; false when there is none.
+    func step() throws -> Bool
+    /// Ends the execution. A statement that is not stepped to its end holds its snapshot until then.
+    func reset()
+    /// The number of rows the execution changed.
+    var changes: Int { get }
+
+    /// Values of the current row; columns count from 0.
+    func integer(_ column: Int) -> Int64
+    func text(_ column: Int) -> String
+    func optionalText(_ column: Int) -> String?
+    func bytes(_ column: Int) -> [UInt8]
+}
+
+/// The words in which the databases' SQL differs. The migrations name them in braces.
+package struct SQLDialect: Sendable {
+    /// `{key}`: the type of a primary key that counts up and never gives a number twice.
+    package var key: String
+    /// `{integer}`: 64 bits.
+    package var integer: String
+    /// `{text}`: UTF-8, compared byte by byte.
+    package var text: String
+    /// `{bytes}`: any bytes.
+    package var bytes: String
+    /// `{clustered}`: after a table's definition, that its rows are kept in the order of its primary key.
+    package var clustered: String
+
+    package init(key: String, integer: String, text: String, bytes: String, clustered: String) {
+        self.key = key
+        self.integer = integer
+        self.text = text
+        self.bytes = bytes
+        self.clustered = clustered
+    }
+
+    /// `script` in the dialect's words.
+    package func render(_ script: String) -> String {
+        let words = [
+            "key": key, "integer": integer, "text": text, "bytes": bytes, "clustered": clustered,
+        ]
+        var result = ""
+        for (index, part) in script.split(separator: "{", omittingEmptySubsequences: false).enumerated() {
+            if index == 0 {
+                result += part
+                continue
+            }
+            let pieces = part.split(separator: "}", maxSplits: 1, omittingEmptySubsequences: false)
+            guard pieces.count == 2, let word = words[String(pieces[0])] else {
+                preconditionFailure("A migration names the word {\(part)}, which no dialect has.")
+            }
+            result += word
+            result += pieces[1]
+        }
+        return result
+    }
+}

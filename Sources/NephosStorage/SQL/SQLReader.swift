@@ -1,0 +1,190 @@
+/// The contract's reads, over one connection. Valid only inside the body it is made for.
+package class SQLReader: StorageReader {
+    private let connection: any SQLConnection
+    /// Why it can no longer be used: an operation failed, or the body returned.
+    package fileprivate(set) final var failure: StorageError?
+
+    package init(_ connection: any SQLConnection) {
+        self.connection = connection
+    }
+
+    /// Makes every later call fail. Called when the body returned.
+    package final func invalidate() {
+        failure = StorageError(.other, "The reader or transaction was used after its body returned.")
+    }
+
+    /// Runs one statement. A failure sticks: the databases differ in what may follow one, so nothing may.
+    final func run<T>(_ sql: SQL, _ body: (any SQLStatement) throws -> T) throws -> T {
+        if let failure { throw failure }
+        do {
+            let statement = try connection.prepare(sql)
+            defer { statement.reset() }
+            return try body(statement)
+        } catch let error as StorageError {
+            failure = error
+            throw error
+        }
+    }
+
+    /// All rows of a statement.
+    final func rows<Row>(
+        _ sql: SQL, _ bind: (any SQLStatement) throws -> Void, _ row: (any SQLStatement) throws -> Row
+    ) throws -> [Row] {
+        try run(sql) { statement in
+            try bind(statement)
+            var rows: [Row] = []
+            while try statement.step() { rows.append(try row(statement)) }
+            return rows
+        }
+    }
+
+    /// The first row of a statement.
+    final func row<Row>(
+        _ sql: SQL, _ bind: (any SQLStatement) throws -> Void, _ row: (any SQLStatement) throws -> Row
+    ) throws -> Row? {
+        try run(sql) { statement in
+            try bind(statement)
+            return try statement.step() ? row(statement) : nil
+        }
+    }
+
+    // MARK: Accounts
+
+    package final func account(named name: String) throws -> AccountRow? {
+        try row(.accountByName, { try $0.bind(name) }, AccountRow.init)
+    }
+
+    package final func account(id: Int64) throws -> AccountRow? {
+        try row(.accountByID, { try $0.bind(id) }, AccountRow.init)
+    }
+
+    package final func account(userRecordName: String) throws -> AccountRow? {
+        try row(.accountByUserRecordName, { try $0.bind(userRecordName) }, AccountRow.init)
+    }
+
+    // MARK: Zones
+
+    package final func zone(owner: OwnerID, named name: String) throws -> ZoneRow? {
+        try row(.zoneByName, { try $0.bind(owner.rawValue).bind(name) }) { ZoneRow(owner: owner, $0) }
+    }
+
+    package final func zones(owner: OwnerID) throws -> [ZoneRow] {
+        try rows(.zones, { try $0.bind(owner.rawValue) }) { ZoneRow(owner: owner, $0) }
+    }
+
+    // MARK: Records
+
+    package final func record(zone: ZoneKey, named name: String) throws -> RecordRow? {
+        try row(.recordByName, { try $0.bind(zone).bind(name) }) { RecordRow(zone: zone, $0) }
+    }
+
+    package final func records(zone: ZoneKey, after sequence: Int64, limit: Int) throws -> [RecordRow] {
+        try rows(.recordsAfter, { try $0.bind(zone).bind(sequence).bind(limit: limit) }) {
+            RecordRow(zone: zone, $0)
+        }
+    }
+
+    // MARK: References
+
+    package final func references(
+        zone: ZoneKey, to target: String, kinds: [ReferenceRow.Kind], after source: String?, limit: Int
+    ) throws -> [ReferenceRow] {
+        let kinds = Set(kinds)
+        let edges = try kinds.flatMap { kind in
+            try references(zone: zone, to: target, kind: kind, after: source, limit: limit)
+        }
+        return kinds.count == 1 ? edges : Self.firstSources(limit, of: edges)
+    }
+
+    /// One range of the index, so its cost follows `limit` and not the number of edges.
+    private final func references(
+        zone: ZoneKey, to target: String, kind: ReferenceRow.Kind, after source: String?, limit: Int
+    ) throws -> [ReferenceRow] {
+        try rows(source == nil ? .referencesTo : .referencesToAfter) { statement in
+            try statement.bind(zone).bind(target).bind(kind.rawValue)
+            if let source { try statement.bind(source) }
+            try statement.bind(limit: limit)
+        } _: { statement in
+            ReferenceRow(zone: zone, target: target, kind: kind, source: statement.text(0))
+        }
+    }
+
+    /// The edges of the first `limit` sources by name.
+    private static func firstSources(_ limit: Int, of edges: [ReferenceRow]) -> [ReferenceRow] {
+        let sorted = edges.sorted { left, right in
+            let (leftName, rightName) = (left.source.utf8, right.source.utf8)
+            if leftName.elementsEqual(rightName) { return left.kind.rawValue < right.kind.rawValue }
+            return leftName.lexicographicallyPrecedes(rightName)
+        }
+        var sources = 0
+        var last: String.UTF8View?
+        let end = sorted.firstIndex { edge in
+            if let last, last.elementsEqual(edge.source.utf8) { return false }
+            last = edge.source.utf8
+            sources += 1
+            return sources > limit
+        }
+        return Array(sorted[..<(end ?? sorted.endIndex)])
+    }
+
+    package final func references(zone: ZoneKey, from source: String) throws -> [ReferenceRow] {
+        try rows(.referencesFrom, { try $0.bind(zone).bind(source) }) { statement in
+            guard let kind = ReferenceRow.Kind(rawValue: statement.integer(1)) else {
+                throw StorageError(.damaged, "A reference of record \(source) has the unknown kind \(statement.integer(1)).")
+            }
+            return ReferenceRow(zone: zone, target: statement.text(0), kind: kind, source: source)
+        }
+    }
+
+    // MARK: Schema and jobs
+
+    package final func recordTypes() throws -> [String] {
+        try rows(.recordTypes, { _ in }) { $0.text(0) }
+    }
+
+    package final func schemaFields() throws -> [SchemaFieldRow] {
+        try rows(.schemaFields, { _ in }) {
+            SchemaFieldRow(recordType: $0.text(0), field: $0.text(1), type: $0.text(2))
+        }
+    }
+
+    package final func jobs(limit: Int) throws -> [JobRow] {
+        try rows(.jobs, { try $0.bind(limit: limit) }) {
+            JobRow(
+                id: $0.integer(0), kind: $0.text(1),
+                zone: ZoneKey(owner: OwnerID(rawValue: $0.integer(2)), id: $0.integer(3)), subject: $0.text(4))
+        }
+    }
+}
+
+extension SQLStatement {
+    @discardableResult func bind(_ zone: ZoneKey) throws -> Self {
+        try bind(zone.owner.rawValue).bind(zone.id)
+    }
+
+    /// A negative limit means "all" to SQLite and is an error to PostgreSQL; here it means none.
+    @discardableResult func bind(limit: Int) throws -> Self {
+        try bind(Int64(max(0, limit)))
+    }
+}
+
+extension AccountRow {
+    fileprivate init(_ row: any SQLStatement) {
+        self.init(id: row.integer(0), name: row.text(1), userRecordName: row.text(2))
+    }
+}
+
+extension ZoneRow {
+    fileprivate init(owner: OwnerID, _ row: any SQLStatement) {
+        self.init(key: ZoneKey(owner: owner, id: row.integer(0)), name: row.text(1), sequence: row.integer(2))
+    }
+}
+
+extension RecordRow {
+    fileprivate init(zone: ZoneKey, _ row: any SQLStatement) {
+        self.init(
+            zone: zone, name: row.text(0), type: row.text(1), sequence: row.integer(2), isDeleted: row.integer(3) != 0,
+            createdAt: row.integer(4), createdBy: row.integer(5), modifiedAt: row.integer(6),
+            modifiedBy: row.integer(7), parent: row.optionalText(8), share: row.optionalText(9), fields: row.bytes(10))
+    }
+}

@@ -1,0 +1,122 @@
+/// The contract's writes, over one connection on which a transaction is open.
+package final class SQLTransaction: SQLReader, StorageTransaction {
+    private let sequence: SequenceCounter
+
+    package init(_ connection: any SQLConnection, sequence: SequenceCounter) {
+        self.sequence = sequence
+        super.init(connection)
+    }
+
+    package func nextSequence() throws -> Int64 {
+        if let failure { throw failure }
+        return sequence.next()
+    }
+
+    /// Runs a statement that gives no rows; returns how many rows it changed.
+    @discardableResult
+    private func change(_ sql: SQL, _ bind: (any SQLStatement) throws -> Void) throws -> Int {
+        try run(sql) { statement in
+            try bind(statement)
+            _ = try statement.step()
+            return statement.changes
+        }
+    }
+
+    /// Runs an insertion that gives the new row's id.
+    private func insert(_ sql: SQL, _ bind: (any SQLStatement) throws -> Void) throws -> Int64 {
+        try run(sql) { statement in
+            try bind(statement)
+            guard try statement.step() else { throw StorageError(.other, "\(sql) gave no id.") }
+            return statement.integer(0)
+        }
+    }
+
+    // MARK: Accounts and zones
+
+    package func insertAccount(name: String, userRecordName: String) throws -> AccountRow {
+        let id = try insert(.insertAccount) { try $0.bind(name).bind(userRecordName) }
+        return AccountRow(id: id, name: name, userRecordName: userRecordName)
+    }
+
+    package func insertZone(owner: OwnerID, name: String, sequence: Int64) throws -> ZoneRow {
+        let id = try insert(.insertZone) { try $0.bind(owner.rawValue).bind(name).bind(sequence) }
+        return ZoneRow(key: ZoneKey(owner: owner, id: id), name: name, sequence: sequence)
+    }
+
+    package func markZoneDeleted(_ zone: ZoneKey, sequence: Int64) throws {
+        let changed = try change(.markZoneDeleted) { try $0.bind(sequence).bind(zone) }
+        guard changed == 1 else {
+            throw StorageError(.constraint, "Zone \(zone.id) of owner \(zone.owner.rawValue) is not a live zone.")
+        }
+    }
+
+    package func purgeRecords(zone: ZoneKey, limit: Int) throws -> Int {
+        let isDeleted = try row(.zoneDeletion, { try $0.bind(zone) }) { $0.integer(0) != 0 }
+        guard isDeleted == true else {
+            throw StorageError(.constraint, "Zone \(zone.id) of owner \(zone.owner.rawValue) is not a deleted zone.")
+        }
+        try change(.purgeReferencesOfRecords) { try $0.bind(zone).bind(limit: limit) }
+        let purged = try change(.purgeRecords) { try $0.bind(zone).bind(limit: limit) }
+        // Edges whose source has no record, if there are any.
+        if purged < limit { try change(.purgeReferences) { try $0.bind(zone) } }
+        return purged
+    }
+
+    // MARK: Records and references
+
+    package func put(_ record: RecordRow) throws {
+        try change(.putRecord) { statement in
+            try statement.bind(record.zone).bind(record.name).bind(record.type).bind(record.sequence)
+                .bind(record.isDeleted ? 1 : 0).bind(record.createdAt).bind(record.createdBy).bind(record.modifiedAt)
+                .bind(record.modifiedBy).bind(record.parent).bind(record.share).bind(record.fields)
+        }
+    }
+
+    package func insert(_ reference: ReferenceRow) throws {
+        try change(.insertReference) { try $0.bind(reference) }
+    }
+
+    package func remove(_ reference: ReferenceRow) throws {
+        try change(.removeReference) { try $0.bind(reference) }
+    }
+
+    // MARK: Schema and jobs
+
+    package func insertRecordType(_ name: String) throws {
+        try change(.insertRecordType) { try $0.bind(name) }
+    }
+
+    package func put(_ field: SchemaFieldRow) throws {
+        try change(.putSchemaField) { try $0.bind(field.recordType).bind(field.field).bind(field.type) }
+    }
+
+    package func insert(_ job: JobRow) throws {
+        try change(.insertJob) { try $0.bind(job.kind).bind(job.zone).bind(job.subject) }
+    }
+
+    package func removeJob(id: Int64) throws {
+        try change(.removeJob) { try $0.bind(id) }
+    }
+}
+
+extension SQLStatement {
+    @discardableResult fileprivate func bind(_ reference: ReferenceRow) throws -> Self {
+        try bind(reference.zone).bind(reference.target).bind(reference.kind.rawValue).bind(reference.source)
+    }
+}
+
+/// Hands out change sequences from memory; the writer stores the last one with each commit.
+///
+/// A number that a failed write took is not given again while the store is open, so there may be gaps.
+package final class SequenceCounter {
+    package private(set) var last: Int64
+
+    package init(last: Int64) {
+        self.last = last
+    }
+
+    func next() -> Int64 {
+        last += 1
+        return last
+    }
+}

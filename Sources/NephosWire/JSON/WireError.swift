@@ -1,0 +1,33 @@
+/// Says what is wrong with a message, and where: the request's sender can act on it.
+package struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Where: `operations[3].record.fields.title.value`; empty for the message as a whole.
+    package var path: String
+    /// What was expected and what was found.
+    package var reason: String
+
+    package init(path: String = "", reason: String) {
+        self.path = path
+        self.reason = reason
+    }
+
+    package var description: String { path.isEmpty ? reason : "\(path): \(reason)" }
+}
+
+/// Builds a path member by member.
+enum WirePath {
+    static func appending(member name: String, to path: String) -> String {
+        let isPlain = name.utf8.allSatisfy { $0 > 0x20 && $0 != 0x2E && $0 != 0x5B && $0 != 0x5D && $0 != 0x22 }
+        guard isPlain, !name.isEmpty else { return "\(path)[\(quoted(name))]" }
+        return path.isEmpty ? name : "\(path).\(name)"
+    }
+
+    static func appending(index: Int, to path: String) -> String { "\(path)[\(index)]" }
+
+    /// `text` in quotes, cut to a readable length and without control characters.
+    static func quoted(_ text: String) -> String {
+        let limit = 40
+        var shown = String(String.UnicodeScalarView(text.unicodeScalars.prefix(limit).filter { $0.value >= 0x20 }))
+        if text.unicodeScalars.dropFirst(limit).first != nil { shown += "…" }
+        return "\"\(shown)\""
+    }
+}
