@@ -19,20 +19,20 @@ extension NSSortDescriptor {
     }
 
     /// The descriptor as it is sent.
-    func wireValue() throws(PredicateRefusal) -> SortDescriptor {
+    func wireValue() throws(PredicateRefusal) -> QuerySortDescriptor {
         guard let key, !key.isEmpty else {
             throw PredicateRefusal(
                 "a sort descriptor", "it names no field", "make it with NSSortDescriptor(key:ascending:)")
         }
         let location = (self as? CKLocationSortDescriptor)?.relativeLocation
-        return SortDescriptor(
+        return QuerySortDescriptor(
             try QueryKey(predicateKey: key), ascending: ascending, relativeLocation: location?.wireValue)
     }
 }
 
 /// Sorts records by the distance of a field's location from another one, the nearest first
 /// (CKLocationSortDescriptor, Apple's documentation).
-open class CKLocationSortDescriptor: NSSortDescriptor {
+open class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
     /// What distances are measured from; altitude does not count.
     public let relativeLocation: CLLocation
 
@@ -42,6 +42,8 @@ open class CKLocationSortDescriptor: NSSortDescriptor {
         super.init(keyPath: \SortKey.[key], ascending: true)
     }
 
+    public static var supportsSecureCoding: Bool { true }
+
     public required init?(coder: NSCoder) {
         guard let key = coder.string(forKey: "key"),
             let location = coder.decodeObject(of: CLLocation.self, forKey: "relativeLocation")
@@ -50,7 +52,7 @@ open class CKLocationSortDescriptor: NSSortDescriptor {
         super.init(keyPath: \SortKey.[key], ascending: true)
     }
 
-    open override func encode(with coder: NSCoder) {
+    open func encode(with coder: NSCoder) {
         coder.encode(NSString(string: key ?? ""), forKey: "key")
         coder.encode(relativeLocation, forKey: "relativeLocation")
     }

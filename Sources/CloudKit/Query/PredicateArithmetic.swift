@@ -1,4 +1,5 @@
 import Foundation
+import NephosWire
 
 /// Computes what operands are without keys; with `keyValue` also those with.
 struct PredicateArithmetic {

@@ -221,7 +221,7 @@ struct ComparisonConversion {
         }
     }
 
-    private func equality(_ comparator: Comparator) throws(PredicateRefusal) -> Filter {
+    private func equality(_ comparator: FilterComparator) throws(PredicateRefusal) -> Filter {
         switch (left, right) {
         case (.key(let key, let name), .constant(let value)), (.constant(let value), .key(let key, let name)):
             return Filter(key, comparator, try fieldValue(value, key, name))
@@ -251,7 +251,7 @@ struct ComparisonConversion {
         case .string, .int64, .double, .timestamp: break
         default: throw refusal("only strings, numbers and dates have an order", "use == or IN")
         }
-        let comparator: Comparator =
+        let comparator: FilterComparator =
             switch operation {
             case .lessThan: .lessThan
             case .lessThanOrEquals: .lessThanOrEquals
@@ -308,7 +308,7 @@ struct ComparisonConversion {
         }
     }
 
-    private func prefix(_ comparator: Comparator) throws(PredicateRefusal) -> Filter {
+    private func prefix(_ comparator: FilterComparator) throws(PredicateRefusal) -> Filter {
         guard case (.key(let key, _), .constant(let value)) = (left, right) else { throw unsupported }
         guard case .field = key, case .string(let text) = value else {
             throw refusal("BEGINSWITH compares a string field with a string", "use == or IN")
@@ -330,7 +330,7 @@ struct ComparisonConversion {
         }
     }
 
-    private static func search(_ text: String, _ comparator: Comparator) -> Filter {
+    private static func search(_ text: String, _ comparator: FilterComparator) -> Filter {
         Filter(.allSearchableFields, comparator, .string(text))
     }
 

@@ -50,7 +50,7 @@ extension NSPredicate {
             depth <= PredicateExpression.depthLimit,
             "NSPredicate: the predicate nests deeper than \(PredicateExpression.depthLimit) levels.")
         if let compound = self as? NSCompoundPredicate {
-            let parts = compound.subpredicates.compactMap { ($0 as? NSPredicate)?.expression(depth: depth + 1) }
+            let parts = compound.subpredicates.map { $0.expression(depth: depth + 1) }
             switch compound.compoundPredicateType {
             case .and: return .and(parts)
             case .or: return .or(parts)

@@ -1,5 +1,6 @@
 import Foundation
 import NephosWire
+import Synchronization
 
 /// A record in memory, as conditions see it.
 struct RecordView: QueryableRecord {

@@ -1,19 +1,19 @@
 /// One condition of a query (CloudKit Web Services, Filter).
 package struct Filter: Hashable, Sendable {
-    package var comparator: Comparator
+    package var comparator: FilterComparator
     package var key: QueryKey
     package var fieldValue: Field
     /// Metres; of `NEAR` only.
     package var distance: Double?
 
-    package init(_ key: QueryKey, _ comparator: Comparator, _ fieldValue: Field, distance: Double? = nil) {
+    package init(_ key: QueryKey, _ comparator: FilterComparator, _ fieldValue: Field, distance: Double? = nil) {
         self.comparator = comparator
         self.key = key
         self.fieldValue = fieldValue
         self.distance = distance
     }
 
-    package init(_ key: QueryKey, _ comparator: Comparator, _ value: FieldValue, distance: Double? = nil) {
+    package init(_ key: QueryKey, _ comparator: FilterComparator, _ value: FieldValue, distance: Double? = nil) {
         self.init(key, comparator, Field(value), distance: distance)
     }
 
@@ -27,7 +27,7 @@ package struct Filter: Hashable, Sendable {
 }
 
 /// One criterion of the order of a query's results (CloudKit Web Services, Sort Descriptor).
-package struct SortDescriptor: Hashable, Sendable {
+package struct QuerySortDescriptor: Hashable, Sendable {
     package var key: QueryKey
     package var ascending: Bool
     /// Orders by the distance of the field's location from this one, the nearest first.
@@ -45,13 +45,13 @@ package struct Query: Hashable, Sendable {
     package var recordType: String
     /// All of them have to match; none matches every record.
     package var filterBy: [Filter]
-    package var sortBy: [SortDescriptor]
+    package var sortBy: [QuerySortDescriptor]
     /// Our addition, `nephosFilter` on the wire: a condition beyond `filterBy`, which has to match as well. Only
     /// `CloudKitExtras` sends it.
     package var extendedFilter: QueryExpression?
 
     package init(
-        recordType: String, filterBy: [Filter] = [], sortBy: [SortDescriptor] = [],
+        recordType: String, filterBy: [Filter] = [], sortBy: [QuerySortDescriptor] = [],
         extendedFilter: QueryExpression? = nil
     ) {
         self.recordType = recordType

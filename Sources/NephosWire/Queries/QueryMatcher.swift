@@ -57,7 +57,7 @@ struct PreparedFilter: Sendable {
     private enum Test: Sendable {
         case never
         case isAny(of: [PreparedValue])
-        case isOrdered(Comparator, FieldValue)
+        case isOrdered(FilterComparator, FieldValue)
         case beginsWith([UInt8])
         case isNear(LocationValue, metres: Double)
         case hasTokens([String], all: Bool)
@@ -76,7 +76,7 @@ struct PreparedFilter: Sendable {
         test = filter.fieldValue.value.map { Self.test(filter.comparator.positive, $0, filter.distance) } ?? .never
     }
 
-    private static func test(_ comparator: Comparator, _ value: FieldValue, _ distance: Double?) -> Test {
+    private static func test(_ comparator: FilterComparator, _ value: FieldValue, _ distance: Double?) -> Test {
         switch (comparator, value) {
         case (.equals, .list): .never
         case (.equals, _): .isAny(of: [PreparedValue(value)])

@@ -5,9 +5,9 @@
 /// by distance such a record comes last. Records that the keys do not tell apart are ordered by record name, then by
 /// zone.
 package struct SortOrder: Sendable {
-    package let descriptors: [SortDescriptor]
+    package let descriptors: [QuerySortDescriptor]
 
-    package init(_ descriptors: [SortDescriptor]) { self.descriptors = descriptors }
+    package init(_ descriptors: [QuerySortDescriptor]) { self.descriptors = descriptors }
 
     /// Whether `left` comes before `right`.
     package func precedes<Record: QueryableRecord>(_ left: Record, _ right: Record) -> Bool {
@@ -31,7 +31,7 @@ package struct SortOrder: Sendable {
     }
 
     /// The order of two values of one key, direction included.
-    package static func order(_ left: FieldValue?, _ right: FieldValue?, by descriptor: SortDescriptor) -> Int {
+    package static func order(_ left: FieldValue?, _ right: FieldValue?, by descriptor: QuerySortDescriptor) -> Int {
         if let center = descriptor.relativeLocation {
             let left = distance(of: left, to: center)
             let right = distance(of: right, to: center)

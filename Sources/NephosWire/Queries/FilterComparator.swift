@@ -1,5 +1,5 @@
 /// How a filter compares a field with its value (CloudKit Web Services, Filter).
-package enum Comparator: String, Hashable, Sendable, CaseIterable {
+package enum FilterComparator: String, Hashable, Sendable, CaseIterable {
     case equals = "EQUALS"
     case notEquals = "NOT_EQUALS"
     case lessThan = "LESS_THAN"
@@ -23,7 +23,7 @@ package enum Comparator: String, Hashable, Sendable, CaseIterable {
     case listContainsAny = "LIST_CONTAINS_ANY"
 
     /// The comparator that matches exactly the records this one does not, a missing field included.
-    package var complement: Comparator? {
+    package var complement: FilterComparator? {
         switch self {
         case .equals: .notEquals
         case .notEquals: .equals
@@ -56,7 +56,7 @@ package enum Comparator: String, Hashable, Sendable, CaseIterable {
     }
 
     /// Of a `NOT_…` comparator what it negates; any other comparator itself.
-    package var positive: Comparator { isNegative ? complement ?? self : self }
+    package var positive: FilterComparator { isNegative ? complement ?? self : self }
 
     /// Whether the filter's value is a list of values to choose from.
     package var takesList: Bool {
