@@ -10,8 +10,8 @@ package indirect enum QueryExpression: Hashable, Sendable {
     /// Matches exactly the records that the inner expression does not.
     case not(QueryExpression)
 
-    /// How deeply an expression may nest, so that walking it is safe with any stack.
-    package static let depthLimit = 64
+    /// How deeply an expression may nest on the wire: a level takes two of the 64 that a JSON document may have.
+    package static let depthLimit = 24
 
     /// The one form of this condition that everything else works with. It matches the same records: negations stand
     /// at single filters and only where no comparator says them, conjunctions and disjunctions are flat, have two or
