@@ -45,12 +45,21 @@ enum ArchiveKey {
     static let encryptionScope = "EncryptionScope"
 }
 
+/// Foundation's decoder fails for a key that is not there; archives have only some of the keys.
 extension NSCoder {
+    func object<Object: NSObject & NSCoding>(of type: Object.Type, forKey key: String) -> Object? {
+        containsValue(forKey: key) ? decodeObject(of: type, forKey: key) : nil
+    }
+
+    func object(ofAny types: [AnyClass], forKey key: String) -> Any? {
+        containsValue(forKey: key) ? decodeObject(of: types, forKey: key) : nil
+    }
+
     func string(forKey key: String) -> String? {
-        decodeObject(of: NSString.self, forKey: key).map { String($0) }
+        object(of: NSString.self, forKey: key).map { $0 as String }
     }
 
     func date(forKey key: String) -> Date? {
-        decodeObject(of: NSDate.self, forKey: key).map { $0 as Date }
+        object(of: NSDate.self, forKey: key).map { $0 as Date }
     }
 }

@@ -12,9 +12,9 @@ final class ArchivedAsset: NSObject, NSSecureCoding {
     static var supportsSecureCoding: Bool { true }
 
     init?(coder: NSCoder) {
-        let url = coder.decodeObject(of: NSURL.self, forKey: ArchiveKey.assetFileURL).map { $0 as URL }
+        let url = coder.object(of: NSURL.self, forKey: ArchiveKey.assetFileURL).map { $0 as URL }
         func base64(_ key: String) -> String? {
-            coder.decodeObject(of: NSData.self, forKey: key)?.base64EncodedString()
+            coder.object(of: NSData.self, forKey: key)?.base64EncodedString()
         }
         let value = base64(ArchiveKey.assetSignature).map { signature in
             AssetValue(
@@ -22,7 +22,7 @@ final class ArchivedAsset: NSObject, NSSecureCoding {
                 receipt: coder.string(forKey: ArchiveKey.assetUploadReceipt),
                 wrappingKey: base64(ArchiveKey.assetWrappedKey),
                 referenceChecksum: base64(ArchiveKey.assetReferenceSignature),
-                downloadURL: coder.decodeObject(of: NSURL.self, forKey: ArchiveKey.assetDownloadURL)?.absoluteString)
+                downloadURL: coder.object(of: NSURL.self, forKey: ArchiveKey.assetDownloadURL)?.absoluteString)
         }
         asset = CKAsset(wireValue: value, fileURL: url)
     }

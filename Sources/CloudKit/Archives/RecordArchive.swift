@@ -15,25 +15,25 @@ struct RecordArchive {
     /// Nil where the archive has no record's identity.
     init?(coder: NSCoder) {
         guard let recordType = coder.string(forKey: ArchiveKey.recordType), !recordType.isEmpty,
-            let recordID = coder.decodeObject(of: CKRecord.ID.self, forKey: ArchiveKey.recordID)
+            let recordID = coder.object(of: CKRecord.ID.self, forKey: ArchiveKey.recordID)
         else { return nil }
         self.recordType = recordType
         self.recordID = recordID
 
-        let plain = coder.decodeObject(of: RecordValueStore.self, forKey: ArchiveKey.valueStore)
-        let encrypted = coder.decodeObject(of: RecordValueStore.self, forKey: ArchiveKey.encryptedValueStore)
+        let plain = coder.object(of: RecordValueStore.self, forKey: ArchiveKey.valueStore)
+        let encrypted = coder.object(of: RecordValueStore.self, forKey: ArchiveKey.encryptedValueStore)
         func merged(_ plain: [String: RecordValue]?, _ encrypted: [String: RecordValue]?) -> [String: RecordField] {
             (plain ?? [:]).mapValues { RecordField(value: $0, isEncrypted: false) }
                 .merging((encrypted ?? [:]).mapValues { RecordField(value: $0, isEncrypted: true) }) { $1 }
         }
-        let parent = coder.decodeObject(of: CKRecord.Reference.self, forKey: ArchiveKey.parentReference)
+        let parent = coder.object(of: CKRecord.Reference.self, forKey: ArchiveKey.parentReference)
         let isParentChanged = coder.decodeBool(forKey: ArchiveKey.hasUpdatedParentReference)
         state = RecordState(
             metadata: RecordMetadata(coder: coder), fields: merged(plain?.values, encrypted?.values),
             originalFields: merged(plain?.originalValues, encrypted?.originalValues),
             changedKeys: (plain?.changedKeys ?? []).union(encrypted?.changedKeys ?? []), parent: parent,
             originalParent: isParentChanged
-                ? coder.decodeObject(of: CKRecord.Reference.self, forKey: ArchiveKey.previousParentReference) : parent,
+                ? coder.object(of: CKRecord.Reference.self, forKey: ArchiveKey.previousParentReference) : parent,
             isParentChanged: isParentChanged)
     }
 
@@ -74,10 +74,10 @@ extension RecordMetadata {
         changeTag = coder.string(forKey: ArchiveKey.changeTag)
         creationDate = coder.date(forKey: ArchiveKey.creationDate)
         modificationDate = coder.date(forKey: ArchiveKey.modificationDate)
-        creatorUserRecordID = coder.decodeObject(of: CKRecord.ID.self, forKey: ArchiveKey.creatorUserRecordID)
-        lastModifiedUserRecordID = coder.decodeObject(of: CKRecord.ID.self, forKey: ArchiveKey.lastModifiedUserRecordID)
+        creatorUserRecordID = coder.object(of: CKRecord.ID.self, forKey: ArchiveKey.creatorUserRecordID)
+        lastModifiedUserRecordID = coder.object(of: CKRecord.ID.self, forKey: ArchiveKey.lastModifiedUserRecordID)
         modifiedByDevice = coder.string(forKey: ArchiveKey.modifiedByDevice)
-        share = coder.decodeObject(of: CKRecord.Reference.self, forKey: ArchiveKey.shareReference)
+        share = coder.object(of: CKRecord.Reference.self, forKey: ArchiveKey.shareReference)
         isKnownToServer = changeTag != nil || coder.decodeBool(forKey: ArchiveKey.knownToServer)
     }
 }

@@ -17,7 +17,7 @@ class RecordValueStore: NSObject, NSSecureCoding {
     required init?(coder: NSCoder) {
         values = Self.decodeValues(from: coder, forKey: ArchiveKey.recordValues)
         originalValues = Self.decodeValues(from: coder, forKey: ArchiveKey.originalValues)
-        let keys = coder.decodeObject(of: [NSSet.self, NSArray.self, NSString.self], forKey: ArchiveKey.changedKeys)
+        let keys = coder.object(ofAny: [NSSet.self, NSArray.self, NSString.self], forKey: ArchiveKey.changedKeys)
         changedKeys = Set((keys as? NSSet)?.compactMap { $0 as? String } ?? (keys as? [String]) ?? [])
     }
 
@@ -34,7 +34,7 @@ class RecordValueStore: NSObject, NSSecureCoding {
             NSDictionary.self, NSArray.self, NSString.self, NSNumber.self, NSDate.self, NSData.self, NSNull.self,
             CLLocation.self, CKRecord.Reference.self, ArchivedAsset.self, ArchivedEncryptedData.self,
         ]
-        guard let dictionary = coder.decodeObject(of: classes, forKey: key) as? NSDictionary else { return [:] }
+        guard let dictionary = coder.object(ofAny: classes, forKey: key) as? NSDictionary else { return [:] }
         var values: [String: RecordValue] = [:]
         for (key, value) in dictionary {
             // What we cannot read (a null, or data that only Apple's keys decrypt) is no field.

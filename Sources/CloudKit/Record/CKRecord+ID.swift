@@ -34,7 +34,7 @@ extension CKRecord {
 
         public init?(coder: NSCoder) {
             guard let recordName = coder.string(forKey: ArchiveKey.recordName), !recordName.isEmpty,
-                let zoneID = coder.decodeObject(of: CKRecordZone.ID.self, forKey: ArchiveKey.zoneID)
+                let zoneID = coder.object(of: CKRecordZone.ID.self, forKey: ArchiveKey.zoneID)
             else { return nil }
             self.recordName = recordName
             self.zoneID = zoneID

@@ -58,6 +58,11 @@ extension CKRecord {
         RecordSnapshot(recordType: recordType, recordID: recordID, state: state.withLock { $0 })
     }
 
+    /// As `RecordSnapshot.fieldsToSend(_:)`, of the record as it is now.
+    package func fieldsToSend(_ selection: FieldSelection) -> RecordFields {
+        snapshot().fieldsToSend(selection)
+    }
+
     /// The record as it was last fetched or saved: without fields where it never was. Its type is that of the record.
     package func ancestorRecord() -> CKRecord {
         record(with: state.withLock { $0.original })

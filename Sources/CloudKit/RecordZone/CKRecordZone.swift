@@ -63,13 +63,13 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {
-        guard let zoneID = coder.decodeObject(of: CKRecordZone.ID.self, forKey: ArchiveKey.zoneID) else { return nil }
+        guard let zoneID = coder.object(of: CKRecordZone.ID.self, forKey: ArchiveKey.zoneID) else { return nil }
         self.zoneID = zoneID
         state = Mutex(
             State(
                 capabilities: Capabilities(
                     rawValue: UInt(truncatingIfNeeded: coder.decodeInt64(forKey: ArchiveKey.capabilities))),
-                share: coder.decodeObject(of: CKRecord.Reference.self, forKey: ArchiveKey.shareReference),
+                share: coder.object(of: CKRecord.Reference.self, forKey: ArchiveKey.shareReference),
                 encryptionScope: EncryptionScope(rawValue: coder.decodeInteger(forKey: ArchiveKey.encryptionScope))
                     ?? .perRecord))
     }

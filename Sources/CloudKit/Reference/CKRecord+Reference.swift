@@ -30,7 +30,7 @@ extension CKRecord {
         public static var supportsSecureCoding: Bool { true }
 
         public init?(coder: NSCoder) {
-            guard let recordID = coder.decodeObject(of: CKRecord.ID.self, forKey: ArchiveKey.recordID)
+            guard let recordID = coder.object(of: CKRecord.ID.self, forKey: ArchiveKey.recordID)
             else { return nil }
             self.recordID = recordID
             let action = UInt(truncatingIfNeeded: coder.decodeInt64(forKey: ArchiveKey.referenceAction))

@@ -70,10 +70,10 @@ open class CKShare: CKRecord, @unchecked Sendable {
     public required init(coder: NSCoder) {
         shareState = Mutex(
             ShareState(
-                url: coder.decodeObject(of: NSURL.self, forKey: ArchiveKey.shareURL).map { $0 as URL },
+                url: coder.object(of: NSURL.self, forKey: ArchiveKey.shareURL).map { $0 as URL },
                 publicPermission: ParticipantPermission(
                     rawValue: coder.decodeInteger(forKey: ArchiveKey.publicPermission)) ?? .none,
-                rootRecordID: coder.decodeObject(of: CKRecord.ID.self, forKey: ArchiveKey.rootRecordID)))
+                rootRecordID: coder.object(of: CKRecord.ID.self, forKey: ArchiveKey.rootRecordID)))
         let archive = RecordArchive(coder: coder)
         if archive == nil {
             coder.failWithError(CocoaError(.coderReadCorrupt))

@@ -72,8 +72,8 @@ struct JustInTimeSchema {
             }
         }
         if !additions.isEmpty { hasGrown = true }
-        additions.recordTypes.forEach { schema.add(recordType: $0) }
-        additions.fields.forEach { schema.add(field: $0.field, $0.type, to: $0.recordType) }
+        for type in additions.recordTypes { schema.add(recordType: type) }
+        for added in additions.fields { schema.add(field: added.field, added.type, to: added.recordType) }
         return (fitted, additions)
     }
 }

@@ -29,6 +29,12 @@ struct RecordTypeSchema: Hashable, Sendable {
     static let rolesField = "roles"
     static let rolesType = SchemaType(.int64, isList: true)
 
+    /// The type that the system gives a field; nil where the field is the developer's.
+    static func fixedType(of field: String, in recordType: String) -> SchemaType? {
+        if recordType == SystemRecordType.user && field == rolesField { return rolesType }
+        return SystemField(rawValue: field)?.type
+    }
+
     /// The order in which fields are written: the system's first, then by name.
     var orderedFields: [(name: String, field: SchemaField)] {
         let system = SystemField.allCases.map(\.rawValue)

@@ -7,7 +7,8 @@ package enum SchemaCommands {
     package static func validate(_ text: String) -> [SchemaFinding] {
         do throws(SchemaSyntaxError) {
             // An import where nothing is yet.
-            return SchemaEvolution.importing(try SchemaParser.parse(text), into: Schema(), production: Schema()).findings
+            return SchemaEvolution.importing(try SchemaParser.parse(text), into: Schema(), production: Schema())
+                .findings
         } catch {
             return [SchemaFinding(error)]
         }

@@ -18,6 +18,9 @@ package enum Limits {
     /// Limits.
     package static let strictDeleteSelfSources = 750
 
+    /// Changes in a page of a feed: CloudKit Web Services, Data Size Limits ("records in a response").
+    package static let changesPerPage = 200
+
     /// Records a background step deletes in one transaction, so that other writers get their turn.
     static let recordsPerBackgroundStep = 200
     /// Edges that are read at a time.

@@ -80,6 +80,45 @@ package final class NephosService: Sendable {
         }
     }
 
+    // MARK: - Changes
+
+    /// What happened in zones since their tokens (CloudKit Web Services, changes/zone).
+    package func recordZoneChanges(
+        _ request: RecordZoneChangesRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> RecordZoneChangesResponse {
+        try await perform(context) { store, caller in
+            try self.checkMayFollow(caller)
+            let fetch = FetchRecordZoneChanges(request: request, caller: caller)
+            return try await store.engine.read { try fetch.run(accounts: store.accounts, $0) }
+        }
+    }
+
+    /// The same for one zone, whose failure is the request's (CloudKit Web Services, records/changes).
+    package func recordChanges(
+        _ request: RecordChangesRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> RecordChangesResponse {
+        try await perform(context) { store, caller in
+            try self.checkMayFollow(caller)
+            let fetch = FetchRecordZoneChanges(request: RecordZoneChangesRequest(zones: []), caller: caller)
+            return try await store.engine.read { reader in
+                var room = Limits.changesPerPage
+                return RecordChangesResponse(
+                    changes: try fetch.changes(request.zone, room: &room, store.accounts, reader))
+            }
+        }
+    }
+
+    /// Which zones changed since a token (CloudKit Web Services, changes/database).
+    package func databaseChanges(
+        _ request: DatabaseChangesRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> DatabaseChangesResponse {
+        try await perform(context) { store, caller in
+            try self.checkMayFollow(caller)
+            let fetch = FetchDatabaseChanges(request: request, caller: caller)
+            return try await store.engine.read { try fetch.run($0) }
+        }
+    }
+
     // MARK: - Users
 
     /// Who the caller is (CloudKit Web Services, users/caller).
@@ -90,6 +129,11 @@ package final class NephosService: Sendable {
     }
 
     // MARK: - Life
+
+    /// Opens the stores that exist, so that work which a stop interrupted goes on without waiting for a request.
+    package func resume() async {
+        await stores.resume()
+    }
 
     /// Returns once the background has nothing left to do: the deletions that the default zone does later, the removal of
     /// deleted zones' records.
@@ -120,6 +164,12 @@ package final class NephosService: Sendable {
     /// Everybody may read the public database; the others need an account (`CKContainer`, Apple's documentation).
     private func checkMayRead(_ caller: Caller) throws(ServiceError) {
         if caller.scope != .public { _ = try caller.requireAccount() }
+    }
+
+    /// The public database has no change feed (`CKFetchDatabaseChangesOperation`, Apple's documentation).
+    private func checkMayFollow(_ caller: Caller) throws(ServiceError) {
+        _ = try caller.requireAccount()
+        if caller.scope == .public { throw .badDatabase("the public database has no change feed") }
     }
 
     /// What went wrong below the rules is logged, not sent.

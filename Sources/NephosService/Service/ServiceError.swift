@@ -14,6 +14,7 @@ package struct ServiceError: Error, Hashable, Sendable {
         case invalidArguments = 12
         case serverRecordChanged = 14
         case serverRejectedRequest = 15
+        case changeTokenExpired = 21
         case batchRequestFailed = 22
         case zoneBusy = 23
         case badDatabase = 24
@@ -70,6 +71,9 @@ extension ServiceError {
     static let staleChangeTag = ServiceError(
         .conflict, .serverRecordChanged, "client oplock error updating record")
     static let recordExists = ServiceError(.exists, .serverRecordChanged, "record to insert already exists")
+    static let changeTokenExpired = ServiceError(
+        .badRequest, .changeTokenExpired, "client knowledge differs from server knowledge")
+    static let defaultZoneHasNoChanges = ServiceError.invalid("cannot get changes in default zone")
     /// What the innocent items of an atomic batch get.
     static let atomicFailure = ServiceError(
         .atomicError, .batchRequestFailed, "Atomic failure: another operation of the same zone failed")

@@ -44,6 +44,22 @@ actor Stores {
         }
     }
 
+    /// Opens every store that exists; one that cannot be opened is left to the requests that want it.
+    func resume() async {
+        do {
+            let provider = self.provider
+            for id in try await onThread({ try provider.existingStores() }) {
+                do {
+                    _ = try await store(id)
+                } catch {
+                    environment.log("the store of \(id.container), \(id.environment): \(error)")
+                }
+            }
+        } catch {
+            environment.log("looking for stores: \(error)")
+        }
+    }
+
     /// Every store that is open.
     nonisolated var all: [Store] { ready.withLock { Array($0.values) } }
 

@@ -31,6 +31,7 @@ struct ZoneAddress: Hashable {
 enum ZoneRules {
     static func isDefault(_ zoneName: String) -> Bool { zoneName == ZoneIDDictionary.defaultZoneName }
     static func isAtomic(_ zoneName: String) -> Bool { !isDefault(zoneName) }
+    static func hasChangeFeed(_ zoneName: String) -> Bool { !isDefault(zoneName) }
     /// Whether a deletion takes its owned records along at once, or leaves that to the background
     /// (`CKRecord.ReferenceAction.deleteSelf`: "asynchronous in the default zone and immediate in a custom zone").
     static func cascadesImmediately(_ zoneName: String) -> Bool { !isDefault(zoneName) }

@@ -23,7 +23,7 @@ extension RecordResult {
     }
 
     /// About how many bytes the result takes.
-    fileprivate var estimatedSize: Int {
+    var estimatedSize: Int {
         if case .record(let record) = self { return record.fields.bytes.count + 512 }
         return 512
     }

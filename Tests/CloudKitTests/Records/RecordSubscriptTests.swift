@@ -16,6 +16,7 @@ import Testing
         #expect(record["int"] as? Int == 5)
         #expect(record["double"] as? Double == 5.5)
         #expect(record["flag"] as? Bool == true)
+        #expect(record["flag"] as? Int == 1)
         #expect(record["list"] as? [String] == ["a", "b"])
         #expect(record["numbers"] as? [Int] == [1, 2, 3])
     }

@@ -55,7 +55,8 @@ import Testing
         let empty = FieldValue.list(of: .unknown, [])
         #expect(try await database.modify([.create("a", ["tags": empty])])[0].summary == "saved")
         #expect(
-            try await database.modify([.create("b", ["tags": .list(of: .string, [.string("x")])])])[0].summary == "saved")
+            try await database.modify([.create("b", ["tags": .list(of: .string, [.string("x")])])])[0].summary
+                == "saved")
         let record = try #require(try await database.modify([.create("c", ["tags": empty])])[0].record)
         #expect(try record.fields.decoded()["tags"]?.value == .list(of: .string, []))
         #expect(try await database.modify([.create("d", ["tags": .string("x")])])[0].summary == "error 12")

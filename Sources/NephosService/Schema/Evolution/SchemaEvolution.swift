@@ -123,7 +123,11 @@ enum SchemaEvolution {
             return []
         }
         // A system field of the wrong type is refused by the rules.
-        if case .field(_, let name) = element, SystemField(rawValue: name) != nil { return [] }
+        if case .field(let recordType, let name) = element,
+            RecordTypeSchema.fixedType(of: name, in: recordType) != nil
+        {
+            return []
+        }
         if old.preference != nil && new.scalar == .number && new.isList == old.isList {
             return [SchemaFinding(.error, element, "is \(old.text), which never changes")]
         }

@@ -34,19 +34,15 @@ struct SchemaRules {
         if Identifier.isValid(name) { return }
         refuse(
             element,
-            "must be named with a letter followed by letters, digits and underscores, at most \(Limits.identifierLength)")
+            "must be named with a letter followed by letters, digits and underscores, at most \(Limits.identifierLength)"
+        )
     }
 
     private mutating func check(field name: String, _ field: SchemaField, of recordType: String) {
         let element = SchemaElement.field(recordType: recordType, name: name)
-        if let system = SystemField(rawValue: name) {
-            if field.type != system.type {
-                refuse(element, "is a system field and stays \(system.type.text)")
-                return
-            }
-        } else if recordType == SystemRecordType.user && name == RecordTypeSchema.rolesField {
-            if field.type != RecordTypeSchema.rolesType {
-                refuse(element, "belongs to the system and stays \(RecordTypeSchema.rolesType.text)")
+        if let type = RecordTypeSchema.fixedType(of: name, in: recordType) {
+            if field.type != type {
+                refuse(element, "belongs to the system and stays \(type.text)")
                 return
             }
         } else if !(recordType == SystemRecordType.share && SystemRecordType.isShareField(name)) {

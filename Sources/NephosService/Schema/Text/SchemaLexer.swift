@@ -87,8 +87,9 @@ struct SchemaLexer {
             advance()
         }
         throw SchemaSyntaxError(
-            position: SchemaPosition(line: line, column: column), found: peek() == nil ? "<EOF>" : "the end of the line",
-            expected: ["\"\\\"\""], advice: "the name that begins at \(position) is not closed")
+            position: SchemaPosition(line: line, column: column),
+            found: peek() == nil ? "<EOF>" : "the end of the line", expected: ["\"\\\"\""],
+            advice: "the name that begins at \(position) is not closed")
     }
 
     // MARK: - Separators
