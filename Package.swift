@@ -58,7 +58,10 @@ let package = Package(
         tests("NephosServiceTests", ["NephosService", "NephosWire", "NephosStorage", "NephosSQLite"]),
         tests(
             "NephosServerTests",
-            ["NephosServer", "NephosService", "NephosSQLite", "NephosWire", "CloudKit", "nephos", "Readme", "Countries"]),
+            [
+                "NephosServer", "NephosService", "NephosSQLite", "NephosWire", "CloudKit", "nephos", "Readme",
+                "Countries",
+            ]),
         tests("CloudKitTests", ["CloudKit", "CloudKitLocal"]),
     ],
     cxxLanguageStandard: .cxx17

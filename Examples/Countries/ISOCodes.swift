@@ -3,9 +3,14 @@ import Foundation
 /// The countries and subdivisions of the world, as Debian's `iso-codes` package lists them.
 struct ISOCodes {
     struct Country: Decodable {
-        var alpha_2: String
+        var code: String
         var name: String
         var flag: String
+
+        enum CodingKeys: String, CodingKey {
+            case code = "alpha_2"
+            case name, flag
+        }
     }
 
     struct Subdivision: Decodable {

@@ -14,7 +14,7 @@ struct World {
     }
 
     private func record(_ country: ISOCodes.Country) -> CKRecord {
-        let record = CKRecord(recordType: "Country", recordID: Self.countryID(country.alpha_2))
+        let record = CKRecord(recordType: "Country", recordID: Self.countryID(country.code))
         record["name"] = country.name
         record["flag"] = country.flag
         return record

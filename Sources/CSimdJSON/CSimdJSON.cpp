@@ -30,12 +30,14 @@ csimdjson_parser *acquire() noexcept {
     return new (std::nothrow) csimdjson_parser();
 }
 
-// The parser's own growth would keep its default depth only for as long as nothing was allocated, so it is sized here.
+// Grows the parser and its document alike, by powers of two up to what is kept.
 simdjson::error_code reserve(simdjson::dom::parser &dom, size_t length) noexcept {
-    if (dom.capacity() >= length && dom.capacity() > 0) return simdjson::SUCCESS;
+    if (dom.capacity() > 0 && dom.capacity() >= length) return simdjson::SUCCESS;
     size_t capacity = smallestCapacity;
     while (capacity < length && capacity < largestKeptCapacity) capacity *= 2;
-    return dom.allocate(capacity < length ? length : capacity, CSIMDJSON_MAX_DEPTH);
+    if (capacity < length) capacity = length;
+    if (auto error = dom.doc.allocate(capacity)) return error;
+    return dom.allocate(capacity, CSIMDJSON_MAX_DEPTH);
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ final class BackgroundWork: Sendable {
                 return state.waiters
             }
             guard let waiters else { continue }
-            waiters.forEach { $0.resume() }
+            for waiter in waiters { waiter.resume() }
             return
         }
     }

@@ -47,7 +47,8 @@ struct FieldMerge {
         let size = (try? EncodedFields(bytes: row.fields).decoded().storedSize) ?? row.fields.count
         if size > Limits.recordSize {
             throw .limitExceeded(
-                "record '\(row.name)' would hold \(size) bytes; at most \(Limits.recordSize) are allowed without assets")
+                "record '\(row.name)' would hold \(size) bytes; at most \(Limits.recordSize) are allowed without assets"
+            )
         }
     }
 

@@ -44,7 +44,8 @@ struct ModifyRecords {
         let limit = configuration.isStrict ? Limits.strictOperationsPerRequest : Limits.operationsPerRequest
         if request.operations.count > limit {
             throw .limitExceeded(
-                "number of operations exceeds the limit of \(limit): \(request.operations.count); send several requests")
+                "number of operations exceeds the limit of \(limit): \(request.operations.count); send several requests"
+            )
         }
         let size = request.operations.reduce(0) { $0 + $1.record.fields.storedSize }
         if size > Limits.requestSize {
@@ -69,11 +70,7 @@ struct ModifyRecords {
                 let valid = try validation.validate(operation, makeRecordName: environment.makeUUID)
                 items.append(Item(address: address, operation: .success(valid)))
             } catch {
-                if !request.wantsServerRecord {
-                    var error = error
-                    error.reason = "operations[\(index)]: \(error.reason)"
-                    throw error
-                }
+                if !request.wantsServerRecord { throw requestError(error, at: index) }
                 items.append(Item(address: address, operation: .failure(error)))
             }
         }
@@ -147,6 +144,7 @@ struct ModifyRecords {
             }
             applied.leftJobs = applied.leftJobs || plan.leavesJobs
         }
+        try refuseMalformed(applied.outcomes)
         applied.userRecordNames = try userRecordNames(applied.outcomes, accounts, transaction)
         return applied
     }
@@ -159,6 +157,21 @@ struct ModifyRecords {
             guard request.operations[index].record.zoneID != nil else { throw error }
             applied.outcomes[index] = .refused(error, server: nil)
         }
+    }
+
+    /// What the schema does not allow is malformed too, though only the transaction knows.
+    private func refuseMalformed(_ outcomes: [Outcome]) throws {
+        if request.wantsServerRecord { return }
+        for (index, outcome) in outcomes.enumerated() {
+            guard case .refused(let error, _) = outcome, error.code == .badRequest else { continue }
+            throw Self.requestError(error, at: index)
+        }
+    }
+
+    private static func requestError(_ error: ServiceError, at index: Int) -> ServiceError {
+        var error = error
+        error.reason = "operations[\(index)]: \(error.reason)"
+        return error
     }
 
     private func userRecordNames(

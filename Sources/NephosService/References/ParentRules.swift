@@ -21,7 +21,8 @@ enum ParentRules {
     static func missingTarget(_ edge: ReferenceEdge, of name: String) -> ServiceError {
         let what = edge.kind == .parent ? "parent" : "reference"
         return .referenceViolation(
-            "record '\(name)' has a \(what) to '\(edge.target)', which does not exist; save it first or in the same batch")
+            "record '\(name)' has a \(what) to '\(edge.target)', which does not exist; save it first or in the same batch"
+        )
     }
 
     static func held(_ name: String, by source: String) -> ServiceError {

@@ -41,7 +41,8 @@ enum ZoneRules {
         if bytes.isEmpty { throw .invalid("zoneName must not be empty") }
         guard bytes.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), bytes.count <= Limits.zoneNameLength else {
             throw .invalid(
-                "zoneName '\(Identifier.excerpt(name))' must hold 1 to \(Limits.zoneNameLength) printable ASCII characters")
+                "zoneName '\(Identifier.excerpt(name))' must hold 1 to \(Limits.zoneNameLength) printable ASCII characters"
+            )
         }
         if bytes.first == UInt8(ascii: "_") {
             throw .invalid("zoneName '\(Identifier.excerpt(name))' must not begin with an underscore")

@@ -19,15 +19,19 @@ func compareBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointe
     return left.count - right.count
 }
 
-/// Whether `needle` occurs in `bytes`.
+/// Whether `needle`, two bytes or more, occurs in `bytes`.
 func contains(_ needle: StaticString, in bytes: UnsafeRawBufferPointer) -> Bool {
-    guard var start = bytes.baseAddress else { return false }
+    guard let start = bytes.baseAddress else { return false }
     let length = needle.utf8CodeUnitCount
-    let end = start + bytes.count
-    // memmem would do, but Glibc shows it to GNU sources only.
-    while end - start >= length, let found = memchr(start, Int32(needle.utf8Start.pointee), end - start - length + 1) {
-        if memcmp(found, needle.utf8Start, length) == 0 { return true }
-        start = UnsafeRawPointer(found) + 1
+    var position = start
+    // Looks for the second byte: the first, a quote, is everywhere in JSON.
+    while bytes.count > position + 1 - start,
+        let found = memchr(position + 1, Int32(needle.utf8Start[1]), bytes.count - (position + 1 - start))
+    {
+        let candidate = UnsafeRawPointer(found) - 1
+        guard candidate - start + length <= bytes.count else { return false }
+        if memcmp(candidate, needle.utf8Start, length) == 0 { return true }
+        position = UnsafeRawPointer(found)
     }
     return false
 }

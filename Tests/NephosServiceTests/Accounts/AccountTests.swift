@@ -50,8 +50,8 @@ import Testing
         _ = try await mine.modify([.create("a")])
         _ = try await TestDatabase(cloud, "other", .public).modify([.force("a", ["x": .int64(1)])])
         let record = try #require(try await mine.lookup("a")[0].record)
-        #expect(record.created?.userRecordName == (try await cloud.service.currentUser(cloud.context("me"))).userRecordName)
-        #expect(
-            record.modified?.userRecordName == (try await cloud.service.currentUser(cloud.context("other"))).userRecordName)
+        let me = try await cloud.service.currentUser(cloud.context("me")).userRecordName
+        let other = try await cloud.service.currentUser(cloud.context("other")).userRecordName
+        #expect(record.created?.userRecordName == me && record.modified?.userRecordName == other)
     }
 }

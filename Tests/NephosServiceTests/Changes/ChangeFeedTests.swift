@@ -68,7 +68,9 @@ import Testing
         _ = try await database.modify([.create("a")])
         let token = try await database.changes().syncToken
         let other = try await database.making(zone: "Other")
-        let request = ModifyZonesRequest(operations: [.init(operationType: .delete, zoneID: database.zoneID ?? .defaultZone)])
+        let request = ModifyZonesRequest(operations: [
+            .init(operationType: .delete, zoneID: database.zoneID ?? .defaultZone)
+        ])
         for (database, token) in [(other, token), (database, "garbage"), (database, ""), (database, "AQE=")] {
             await #expect(throws: ServiceError.changeTokenExpired) { try await database.changes(since: token) }
         }

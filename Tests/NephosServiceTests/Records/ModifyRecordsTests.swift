@@ -4,7 +4,8 @@ import Testing
 @testable import NephosService
 
 @Suite struct ModifyRecordsTests {
-    @Test func `a saved record is found with its fields, dates, users and a tag that every save changes`() async throws {
+    @Test func `a saved record is found with its fields, dates, users and a tag that every save changes`() async throws
+    {
         let database = TestDatabase(TestCloud())
         let saved = try #require(
             try await database.modify([.create("a", ["title": .string("Dusk"), "year": .int64(1931)])])[0].record)
@@ -32,7 +33,9 @@ import Testing
 
     @Test func `a replacement drops the fields and the parent it does not mention`() async throws {
         let database = try await TestDatabase(TestCloud()).making(zone: "Z")
-        _ = try await database.modify([.create("root"), .create("a", ["x": .int64(1), "y": .int64(2)], parent: "root")])
+        _ = try await database.modify([
+            .create("root"), .create("a", ["x": .int64(1), "y": .int64(2)], parent: "root"),
+        ])
         let replaced = try await database.modify([.make(.forceReplace, "a", ["x": .int64(5)], type: "Note")])
         let record = try #require(replaced[0].record)
         let fields = try record.fields.decoded()
@@ -98,7 +101,9 @@ import Testing
         await #expect(throws: ServiceError.zoneNotFound("Nowhere")) { try await database.lookup("a") }
     }
 
-    @Test func `a malformed operation is the request's error on the web, and its item's for our own library`() async throws {
+    @Test func `a malformed operation is the request's error on the web, and its item's for our own library`()
+        async throws
+    {
         let database = TestDatabase(TestCloud())
         let operations: [RecordOperation] = [.create("fine"), .create("_hidden")]
         #expect(try await database.modify(operations).map(\.summary) == ["saved", "error 12"])
@@ -109,6 +114,13 @@ import Testing
         }
         #expect(error?.reason.hasPrefix("operations[1]: recordName '_hidden'") == true)
         #expect(try await database.existing("fine") == [])
+        _ = try await database.modify([.create("a", ["x": .string("text")])])
+        let mismatch = await #expect(throws: ServiceError.self) {
+            try await database.cloud.service.modifyRecords(
+                ModifyRecordsRequest(operations: [.create("b"), .force("a", ["x": .int64(1)])]), database.context)
+        }
+        #expect(mismatch?.reason.hasPrefix("operations[1]: invalid attempt to set value type INT64") == true)
+        #expect(try await database.existing("b") == [])
     }
 
     @Test func `a record named twice is refused`() async {

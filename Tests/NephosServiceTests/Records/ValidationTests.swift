@@ -4,12 +4,14 @@ import Testing
 @testable import NephosService
 
 @Suite struct ValidationTests {
-    private func error(_ operation: RecordOperation, _ scope: DatabaseScope = .private) async throws -> ErrorDictionary? {
+    private func error(_ operation: RecordOperation, _ scope: DatabaseScope = .private) async throws -> ErrorDictionary?
+    {
         try await TestDatabase(TestCloud(), "me", scope).modify([operation])[0].error
     }
 
     @Test(arguments: ["", "_a", "caf\u{e9}", "a\nb", "a\u{0}", String(repeating: "n", count: 256)])
-    func `a record name is 1 to 255 printable ASCII characters without a leading underscore`(name: String) async throws {
+    func `a record name is 1 to 255 printable ASCII characters without a leading underscore`(name: String) async throws
+    {
         let error = try #require(try await error(.create(name)))
         #expect(error.clientErrorCode == 12 && error.reason.hasPrefix("recordName"))
     }
