@@ -18,7 +18,9 @@ extension EncodedFields {
     /// The fields whose names are among `desiredKeys`.
     package func selecting(_ desiredKeys: DesiredKeys) -> EncodedFields {
         let selected = bytes.withUnsafeBytes { bytes in
-            Self.select(from: bytes) { scanner, slice in desiredKeys.contains { scanner.order(of: slice, comparedTo: $0) } }
+            Self.select(from: bytes) { scanner, slice in
+                desiredKeys.contains { scanner.order(of: slice, comparedTo: $0) }
+            }
         }
         return selected ?? (canonical() ?? .empty).selecting(desiredKeys)
     }
