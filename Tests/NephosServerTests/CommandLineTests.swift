@@ -4,85 +4,13 @@ import Testing
 
 /// `nephos` as its users start it.
 @Suite struct CommandLineTests {
-    /// A started `nephos`. It is killed with the last reference to it.
-    private final class Command: @unchecked Sendable {
-        // `@unchecked`: only `finish` and `readyLine` wait, each on a thread of its own; a test calls them in turn.
-        let process = Process()
-        private let output = Pipe()
-        private let errors = Pipe()
-
-        init(_ arguments: [String], in directory: URL? = nil) throws {
-            // The products lie beside the test runner.
-            process.executableURL = URL(
-                fileURLWithPath: try FileManager.default.destinationOfSymbolicLink(
-                    atPath: "/proc/self/exe")
-            ).deletingLastPathComponent().appendingPathComponent("nephos")
-            process.arguments = arguments
-            process.currentDirectoryURL = directory
-            process.standardInput = FileHandle.nullDevice
-            process.standardOutput = output
-            process.standardError = errors
-            try process.run()
-        }
-
-        deinit {
-            if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-        }
-
-        func readyLine() async throws -> String {
-            try await offThePool { [output] in
-                String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-            }
-        }
-
-        func stop(_ signal: Int32 = SIGTERM) async throws -> Finished {
-            kill(process.processIdentifier, signal)
-            return try await finish()
-        }
-
-        func finish() async throws -> Finished {
-            try await offThePool { [process, output, errors] in
-                let output = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-                let errors = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-                process.waitUntilExit()
-                return Finished(
-                    status: process.terminationStatus, exited: process.terminationReason == .exit, output: output,
-                    errors: errors)
-            }
-        }
-    }
-
-    private struct Finished {
-        var status: Int32
-        var exited: Bool
-        var output: String
-        var errors: String
-    }
-
     private static func run(_ arguments: String...) async throws -> Finished {
-        try await Command(arguments).finish()
+        try await StartedNephos(arguments).finish()
     }
-
-    /// Calls `body` with a directory that is removed afterwards.
-    private static func withDirectory(_ body: (URL) async throws -> Void) async throws {
-        let directory = FileManager.default.temporaryDirectory
-            .appendingPathComponent("nephos-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: directory) }
-        try await body(directory)
-    }
-
-    private static func port(_ readyLine: String) throws -> UInt16 {
-        let match = try #require(
-            readyLine.wholeMatch(of: /nephos: serving http:\/\/127\.0\.0\.1:(\d+) \(development\)\n/))
-        return try #require(UInt16(match.1))
-    }
-
-    // MARK: - What is typed
 
     @Test(arguments: [["--help"], ["-h"], ["help"], ["dev", "--help"], ["dev", "--port", "x", "-h"]])
     func helpGoesToStandardOutput(_ arguments: [String]) async throws {
-        let finished = try await Command(arguments).finish()
+        let finished = try await StartedNephos(arguments).finish()
         #expect(finished.status == 0)
         #expect(finished.output.contains("Usage: nephos"))
         #expect(finished.errors.isEmpty)
@@ -106,7 +34,7 @@ import Testing
         (["dev", "--listen=192.168.1.5"], "not on '192.168.1.5'"),
     ])
     func whatCannotBeUnderstoodExitsWithTwo(_ arguments: [String], _ message: String) async throws {
-        let finished = try await Command(arguments).finish()
+        let finished = try await StartedNephos(arguments).finish()
         #expect(finished.status == 2)
         #expect(finished.exited)
         #expect(finished.output.isEmpty)
@@ -119,8 +47,8 @@ import Testing
 
     @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
     func aSignalEndsItInGoodOrder(_ signal: Int32) async throws {
-        let command = try Command(["dev", "--in-memory", "--port", "0"])
-        let port = try Self.port(try await command.readyLine())
+        let command = try StartedNephos(["dev", "--in-memory", "--port", "0"])
+        let port = try readyPort(try await command.readyLine())
         let connection = try TestConnection(port: port)
         #expect(try await connection.request("GET", "/health").status == 200)
         let finished = try await command.stop(signal)
@@ -131,12 +59,12 @@ import Testing
     }
 
     @Test func keepsItsDataInTheDirectoryItIsStartedIn() async throws {
-        try await Self.withDirectory { directory in
+        try await withTemporaryDirectory { directory in
             let path = "/database/1/iCloud.org.example.App/development/private/users/caller?ckWebAuthToken=dev:alice"
             var answers: Set<String> = []
             for _ in 1...2 {
-                let command = try Command(["dev", "--port=0", "--synchronous=normal"], in: directory)
-                let connection = try TestConnection(port: try Self.port(try await command.readyLine()))
+                let command = try StartedNephos(["dev", "--port=0", "--synchronous=normal"], in: directory)
+                let connection = try TestConnection(port: try readyPort(try await command.readyLine()))
                 answers.insert(try await connection.request("GET", path).text)
                 #expect(try await command.stop().status == 0)
             }
@@ -148,9 +76,9 @@ import Testing
     }
 
     @Test func refusesADataDirectoryThatIsInUse() async throws {
-        try await Self.withDirectory { directory in
-            let first = try Command(["dev", "--port", "0", "--data", directory.path])
-            _ = try Self.port(try await first.readyLine())
+        try await withTemporaryDirectory { directory in
+            let first = try StartedNephos(["dev", "--port", "0", "--data", directory.path])
+            _ = try readyPort(try await first.readyLine())
             let second = try await Self.run("dev", "--port", "0", "--data", directory.path)
             #expect(second.status == 1)
             #expect(second.output.isEmpty)
@@ -160,7 +88,7 @@ import Testing
     }
 
     @Test func refusesADataDirectoryWithADamagedFile() async throws {
-        try await Self.withDirectory { directory in
+        try await withTemporaryDirectory { directory in
             let container = directory.appendingPathComponent("iCloud.org.example.App")
             try FileManager.default.createDirectory(at: container, withIntermediateDirectories: true)
             let damaged = container.appendingPathComponent("development.sqlite")
@@ -174,10 +102,10 @@ import Testing
     }
 
     @Test func refusesAPortThatIsInUseAndLeavesNoData() async throws {
-        try await Self.withDirectory { directory in
-            let first = try Command(["dev", "--port", "0", "--in-memory"])
-            let port = try Self.port(try await first.readyLine())
-            let second = try await Command(["dev", "--port", "\(port)"], in: directory).finish()
+        try await withTemporaryDirectory { directory in
+            let first = try StartedNephos(["dev", "--port", "0", "--in-memory"])
+            let port = try readyPort(try await first.readyLine())
+            let second = try await StartedNephos(["dev", "--port", "\(port)"], in: directory).finish()
             #expect(second.status == 1)
             #expect(second.errors.contains("port \(port) is in use"))
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
@@ -188,8 +116,8 @@ import Testing
     @Test func strictModeIsHandedToTheService() async throws {
         let body = (0..<201).map { #"{"operationType":"create","record":{"recordType":"T","recordName":"r\#($0)"}}"# }
         for (options, status) in [([], 200), (["--strict"], 400)] {
-            let command = try Command(["dev", "--in-memory", "--port", "0"] + options)
-            let connection = try TestConnection(port: try Self.port(try await command.readyLine()))
+            let command = try StartedNephos(["dev", "--in-memory", "--port", "0"] + options)
+            let connection = try TestConnection(port: try readyPort(try await command.readyLine()))
             let response = try await connection.request(
                 "POST", "/database/1/iCloud.a/development/public/records/modify?ckWebAuthToken=dev:a",
                 body: "{\"operations\":[\(body.joined(separator: ","))]}")

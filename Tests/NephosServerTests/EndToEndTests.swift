@@ -105,7 +105,7 @@ import Testing
         "no JSON", "[1]", #"{"operations":{}}"#, #"{"operations":[{"operationType":"conjure"}]}"#,
         #"{"operations":[{"operationType":"create","record":{"recordName":7}}]}"#,
         #"{"operations":[{"operationType":"create","record":{"recordType":"T","recordName":"\#(tooLong)"}}]}"#,
-        #"{"operations":[\#(tooMany)]}"#,
+        #"{"operations":[\#(tooMany)]}"#, #"{"operations":[\#(intoAnotherZone)]}"#,
     ])
     func aRequestThatMakesNoSenseIsRefusedWholeAndChangesNothing(_ body: String) async throws {
         try await withService { connection in
@@ -126,6 +126,9 @@ import Testing
     private static let tooMany = (0...400).map { number in
         #"{"operationType":"create","record":{"recordType":"T","recordName":"r\#(number)"}}"#
     }.joined(separator: ",")
+    private static let intoAnotherZone =
+        #"{"operationType":"create","record":{"recordType":"T","recordName":"r0","fields":{"r":{"value":"#
+        + #"{"recordName":"x","zoneID":{"zoneName":"Other"}},"type":"REFERENCE"}}}}"#
 
     @Test func aBodyOfThreeMegabytesIsRefusedAndTheConnectionStays() async throws {
         try await withService { connection in

@@ -98,7 +98,8 @@ struct ModifyRecordsPlan: Sendable {
             else { continue }
             refused[index] = CKError(
                 .assetNotAvailable,
-                "The field \"\(key)\" holds an asset. Assets cannot be uploaded yet, so the record was not sent.", errors)
+                "The field \"\(key)\" holds an asset. Assets cannot be uploaded yet, so the record was not sent.",
+                errors)
             zones.insert(record.recordID.zoneID)
         }
         guard input.isAtomic, !zones.isEmpty else { return refused }
