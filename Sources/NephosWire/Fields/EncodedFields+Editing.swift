@@ -49,6 +49,15 @@ extension EncodedFields {
         return fields.references()
     }
 
+    /// The references that bind their records, by whatever action but NONE. Costs two searches of the bytes where there
+    /// is none.
+    package func bindingReferences() -> [(name: String, reference: ReferenceValue)] {
+        let mayBind = bytes.withUnsafeBytes { bytes in
+            contains("\"DELETE_SELF\"", in: bytes) || contains("\"VALIDATE\"", in: bytes)
+        }
+        return mayBind ? references().filter { $0.reference.action != .none } : []
+    }
+
     /// The same fields as `RecordFields.encoded()` would write them; nil where they cannot be decoded.
     private func canonical() -> EncodedFields? { try? decoded().encoded() }
 
