@@ -67,6 +67,8 @@ package protocol StorageTransaction: StorageReader {
     func insertZone(owner: OwnerID, name: String, sequence: Int64) throws -> ZoneRow
     /// Marks a zone deleted at `sequence`. Its records stay until they are purged.
     func markZoneDeleted(_ zone: ZoneKey, sequence: Int64) throws
+    /// Keeps what the client that modified a zone gave with it; nil for nothing.
+    func setClientChangeToken(_ token: String?, zone: ZoneKey) throws
     /// Removes up to `limit` records, with their edges, of a zone that is deleted; returns how many it removed.
     func purgeRecords(zone: ZoneKey, limit: Int) throws -> Int
 

@@ -69,7 +69,7 @@ struct ModifyRecordsPlan: Sendable {
         }
         return ModifyRecordsRequest(
             operations: operations, zoneID: isOneZone ? zoneID.wireValue : nil, atomic: input.isAtomic,
-            wantsServerRecord: true)
+            wantsServerRecord: true, clientChangeToken: input.clientChangeTokenData?.base64EncodedString())
     }
 
     private static func refuseDuplicates(
