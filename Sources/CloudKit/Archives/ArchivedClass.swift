@@ -29,6 +29,8 @@ struct ArchivedClass: Sendable {
     static let encryptedValueStore = ArchivedClass(
         "CKEncryptedRecordValueStore", EncryptedRecordValueStore.self, superclass: valueStore)
     static let changeToken = ArchivedClass("CKServerChangeToken", CKServerChangeToken.self)
+    static let zoneConfiguration = ArchivedClass(
+        "CKFetchRecordZoneChangesConfiguration", CKFetchRecordZoneChangesOperation.ZoneConfiguration.self)
     static let encryptedData = ArchivedClass("CKEncryptedData", ArchivedEncryptedData.self)
 
     /// Every class that is found by its name when an archive is read. A class that is added needs a line here, and
@@ -36,7 +38,7 @@ struct ArchivedClass: Sendable {
     static var all: [ArchivedClass] {
         [
             recordID, reference, record, share, zoneID, zone, asset, location, valueStore, encryptedValueStore,
-            encryptedData, changeToken,
+            encryptedData, changeToken, zoneConfiguration,
         ]
     }
 

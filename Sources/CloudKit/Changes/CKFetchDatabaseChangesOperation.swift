@@ -118,7 +118,8 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
                 return
             }
             guard batch.serverChangeToken != token else {
-                throw CKError(.internalError, "The service has more changes but its token does not move.", context.errors)
+                throw CKError(
+                    .internalError, "The service has more changes but its token does not move.", context.errors)
             }
             token = batch.serverChangeToken
         }

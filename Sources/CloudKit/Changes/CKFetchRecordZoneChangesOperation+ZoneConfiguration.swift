@@ -49,6 +49,8 @@ extension CKFetchRecordZoneChangesOperation {
         public required init?(coder: NSCoder) { values = Locked(ZoneFetchValues(coder: coder)) }
 
         public func encode(with coder: NSCoder) { snapshot.encode(with: coder) }
+
+        public override var classForKeyedArchiver: AnyClass? { ArchivedClass.zoneConfiguration.archiverClass }
     }
 
     /// The older name of a `ZoneConfiguration`.

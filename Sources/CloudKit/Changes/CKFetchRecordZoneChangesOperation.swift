@@ -95,8 +95,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     // MARK: Blocks
 
     /// Called once for every record that was saved, with its newest state.
-    public var recordWasChangedBlock:
-        ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
+    public var recordWasChangedBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
     {
         get { blocks.recordWasChanged }
         set { blocks.recordWasChanged = newValue }
@@ -157,7 +156,8 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         let context = makeRequestContext()
         try context.requireChangeFeed()
         let request = request.withLock { $0 }
-        let zoneIDs = request.recordZoneIDs?.uniqued() ?? request.configurations?.keys.sorted { $0.zoneName < $1.zoneName }
+        let zoneIDs =
+            request.recordZoneIDs?.uniqued() ?? request.configurations?.keys.sorted { $0.zoneName < $1.zoneName }
         let positions = (zoneIDs ?? []).map { zoneID in
             RecordZonePosition(
                 zoneID: zoneID, values: request.configurations?[zoneID]?.snapshot ?? ZoneFetchValues())
@@ -195,7 +195,8 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             deliver(batch.changes.map { Item.change($0) } + [last]) { self.hand(out: $0) }
             guard goesOn else { return }
             guard position.values.previousServerChangeToken != token else {
-                throw CKError(.internalError, "The service has more changes but its token does not move.", context.errors)
+                throw CKError(
+                    .internalError, "The service has more changes but its token does not move.", context.errors)
             }
             position.values.previousServerChangeToken = token
             next = try await context.recordZoneChanges([position])[0]

@@ -96,7 +96,8 @@ extension CKDatabase {
         let operation = CKFetchDatabaseChangesOperation(previousServerChangeToken: token)
         operation.resultsLimit = resultsLimit ?? 0
         operation.fetchAllChanges = false
-        operation.recordZoneWithIDChangedBlock = { zoneID in modifications.withLock { $0.append(.init(zoneID: zoneID)) } }
+        operation.recordZoneWithIDChangedBlock = { zoneID in modifications.withLock { $0.append(.init(zoneID: zoneID)) }
+        }
         func note(_ reason: CKDatabase.DatabaseChange.Deletion.Reason) -> (CKRecordZone.ID) -> Void {
             { zoneID in deletions.withLock { $0.append(.init(zoneID: zoneID, reason: reason)) } }
         }
