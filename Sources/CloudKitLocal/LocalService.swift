@@ -36,6 +36,12 @@ final class LocalService: CloudService {
         }
     }
 
+    func queryRecords(_ request: QueryRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> QueryRecordsResponse
+    {
+        throw .transport(.serviceUnavailable, "This service does not answer queries yet.")
+    }
+
     func listZones(_ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
         try await ask(call) { service, context throws(ServiceError) in try await service.listZones(context) }
     }

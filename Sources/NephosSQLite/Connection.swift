@@ -55,6 +55,11 @@ final class Connection: SQLConnection {
         return statement
     }
 
+    /// A statement that is used once; the caller finalizes it.
+    func prepare(text: String) throws -> Statement {
+        try Statement(text, database: handle)
+    }
+
     func execute(_ script: String) throws {
         let code = sqlite3_exec(handle, script, nil, nil, nil)
         guard code == SQLITE_OK else {
@@ -64,7 +69,7 @@ final class Connection: SQLConnection {
 
     /// The number that a query of ours gives: a pragma's value, a count.
     func number(_ query: String) throws -> Int64 {
-        let statement = try Statement(query, database: handle)
+        let statement = try prepare(text: query)
         defer { statement.finalize() }
         return try statement.step() ? statement.integer(0) : 0
     }

@@ -39,13 +39,16 @@ package final class DataDirectory: StoreProvider {
     }
 
     package func existingStores() throws -> [StoreID] {
-        var stores: [StoreID] = []
-        for container in try FileSystem.names(in: path) where FileSystem.isDirectory("\(path)/\(container)") {
-            for file in try FileSystem.names(in: "\(path)/\(container)") where file.hasSuffix(".sqlite") {
-                stores.append(StoreID(container: container, environment: String(file.dropLast(".sqlite".count))))
+        let containers = try FileSystem.names(in: path).filter { name in
+            Self.isSafe(name) && FileSystem.isDirectory("\(path)/\(name)")
+        }
+        return try containers.flatMap { container in
+            try FileSystem.names(in: "\(path)/\(container)").compactMap { file in
+                let environment = String(file.dropLast(".sqlite".count))
+                guard file.hasSuffix(".sqlite"), Self.isSafe(environment) else { return nil }
+                return StoreID(container: container, environment: environment)
             }
         }
-        return stores
     }
 
     package func close() {
@@ -54,7 +57,17 @@ package final class DataDirectory: StoreProvider {
 
     /// Refuses a name that could lead out of the directory.
     private static func check(_ name: String, _ what: String) throws {
-        let isSafe = name.utf8.allSatisfy { byte in
+        guard isSafe(name) else {
+            throw StorageError(
+                .constraint,
+                """
+                The \(what) "\(name)" cannot be used: 1 to 200 letters, digits, ".", "-" and "_", not starting with ".".
+                """)
+        }
+    }
+
+    private static func isSafe(_ name: String) -> Bool {
+        let hasSafeBytes = name.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
@@ -62,12 +75,6 @@ package final class DataDirectory: StoreProvider {
             default: false
             }
         }
-        guard isSafe, !name.isEmpty, name.utf8.count <= 200, !name.hasPrefix(".") else {
-            throw StorageError(
-                .constraint,
-                """
-                The \(what) "\(name)" cannot be used: 1 to 200 letters, digits, ".", "-" and "_", not starting with ".".
-                """)
-        }
+        return hasSafeBytes && (1...200).contains(name.utf8.count) && !name.hasPrefix(".")
     }
 }

@@ -1,11 +1,6 @@
+import Glibc
 import NephosStorage
 import Synchronization
-
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Holds a directory for this process: a locked file in it, with the process's number.
 ///
@@ -32,7 +27,9 @@ final class DirectoryLock: Sendable {
         }
         let text = Array("\(getpid())\n".utf8)
         // The number is a courtesy: without it the refusal is less helpful, and that is all.
-        if ftruncate(descriptor, 0) == 0 { _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) } }
+        if ftruncate(descriptor, 0) == 0 {
+            _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        }
         self.descriptor = Mutex(descriptor)
     }
 

@@ -1,42 +1,35 @@
-import NephosStorage
-
-#if canImport(Musl)
-import Musl
-#else
 import Glibc
-#endif
+import NephosStorage
 
 /// The few system calls that a data directory needs.
 enum FileSystem {
     /// Makes the directory and those above it, for their owner alone, each entry durable.
     static func makeDirectory(_ path: String) throws {
-        if mkdir(path, 0o700) == 0 {
-            try synchronizeParent(of: path)
-            return
-        }
-        switch errno {
-        case EEXIST:
-            guard isDirectory(path) else { throw StorageError(system: ENOTDIR, while: "making the directory \(path)") }
-        case ENOENT where parent(of: path) != path:
-            try makeDirectory(parent(of: path))
-            try makeDirectory(path)
-        case let code:
+        if isDirectory(path) { return }
+        let parent = parent(of: path)
+        if parent != path { try makeDirectory(parent) }
+        guard mkdir(path, 0o700) == 0 else {
+            let code = errno
+            if code == EEXIST && isDirectory(path) { return }
             throw StorageError(system: code, while: "making the directory \(path)")
         }
+        try synchronizeParent(of: path)
     }
 
     /// `open(2)`.
     static func open(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
-        #if canImport(Musl)
-        Musl.open(path, flags, mode)
-        #else
         Glibc.open(path, flags, mode)
-        #endif
     }
 
     static func isDirectory(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// The size of a file in bytes; 0 if there is none.
+    static func size(_ path: String) -> Int64 {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int64(status.st_size) : 0
     }
 
     /// The names in a directory, in the order of their bytes, without those that start with a dot.

@@ -1,18 +1,13 @@
 import CSQLite
-import NephosStorage
-
-#if canImport(Musl)
-import Musl
-#else
 import Glibc
-#endif
+import NephosStorage
 
 /// Opens the file of a store and refuses what is not one.
 enum StoreFile {
     /// The writer's connection, after the file was made or brought to the last version.
     static func open(_ path: String, _ options: SQLiteOptions) throws -> Connection {
         try create(path)
-        try checkMagic(path)
+        try checkHeader(path)
         let connection = try Connection(path: path, access: .writing)
         try checkIsOurs(connection)
         let synchronous = options.durability == .full ? "FULL" : "NORMAL"
@@ -47,8 +42,8 @@ enum StoreFile {
         try FileSystem.synchronizeParent(of: path)
     }
 
-    /// Refuses a file that is not SQLite's, before SQLite looks at it. An empty one was just made.
-    private static func checkMagic(_ path: String) throws {
+    /// Refuses a file that is not SQLite's, or not whole, before SQLite looks at it. An empty one was just made.
+    private static func checkHeader(_ path: String) throws {
         let descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw StorageError(system: errno, while: "opening \(path)") }
         defer { close(descriptor) }
@@ -58,6 +53,10 @@ enum StoreFile {
         guard count == 0 || (count == 100 && header.starts(with: "SQLite format 3\0".utf8)) else {
             throw StorageError(.damaged, "it is not a SQLite file")
         }
+        // SQLite fills a last page that is cut short with zeros. Only beside a log can it be one that the log repairs.
+        let pageSize = Int64(header[16]) << 8 | Int64(header[17]) << 16
+        guard count > 0, pageSize > 0, FileSystem.size("\(path)-wal") == 0 else { return }
+        guard FileSystem.size(path) % pageSize == 0 else { throw StorageError(.damaged, "its end is missing") }
     }
 
     /// Refuses a database of somebody else's. One with nothing in it is what a crash left of one just made.

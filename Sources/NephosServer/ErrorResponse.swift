@@ -83,7 +83,8 @@ struct Refusal: Error {
 
 extension HTTPResponse {
     static func json(_ body: [UInt8], status: Int = 200) -> HTTPResponse {
-        HTTPResponse(status: status, headers: [HTTPHeader("Content-Type", "application/json; charset=UTF-8")], body: body)
+        HTTPResponse(
+            status: status, headers: [HTTPHeader("Content-Type", "application/json; charset=UTF-8")], body: body)
     }
 
     static func text(_ body: String, type: String = "text/plain; charset=UTF-8") -> HTTPResponse {

@@ -43,9 +43,10 @@ package final class Responder: Sendable {
     private func answer(
         _ request: HTTPRequest, _ target: RequestTarget?, _ route: Route?, _ requestID: String
     ) async throws(Refusal) -> HTTPResponse {
+        // Also where nothing answers: a page's script learns of the 404 only after a preflight that succeeds.
+        if request.method == .options { return CrossOrigin.preflight(route) }
         guard let target else { throw Refusal(.badRequest, "the path's percent-encoding is not valid UTF-8") }
         guard let route else { throw try Self.unknownPath(target) }
-        if request.method == .options { return CrossOrigin.preflight(allowedMethods: route.allowedMethods) }
         guard route.answers(request.method) else { throw .methodNotAllowed(route.allowedMethods) }
         if request.bodyIsTooLarge { throw .bodyTooLarge(limit: Limits.requestSize) }
         return try await route.handler(

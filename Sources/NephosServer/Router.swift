@@ -40,10 +40,12 @@ struct Route: Sendable {
         methods.contains(method == .head ? .get : method)
     }
 
+    static let allMethods = "GET, HEAD, POST, OPTIONS"
+
     /// As the `Allow` header lists them: HEAD goes where GET goes, OPTIONS goes everywhere.
     var allowedMethods: String {
-        let extra: [HTTPMethod] = methods.contains(.get) ? [.head, .options] : [.options]
-        return (methods + extra).map(\.rawValue).joined(separator: ", ")
+        let all: [HTTPMethod] = [.get, .head, .post, .options]
+        return all.filter { $0 == .options || answers($0) }.map(\.rawValue).joined(separator: ", ")
     }
 }
 

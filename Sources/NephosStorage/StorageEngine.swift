@@ -11,7 +11,7 @@ package protocol StorageEngine: AnyObject, Sendable {
     /// Runs `body` in a transaction and returns once the commit is durable. The transaction is valid only inside `body`.
     ///
     /// Writes that wait together are grouped: each runs in its own savepoint, one commit makes them all durable. If
-    /// `body` throws, its own changes alone are undone.
+    /// `body` throws, its own changes alone are undone. An operation that throws fails the write, even if `body` goes on.
     /// - Throws: what `body` throws, or a `StorageError`; then nothing of it is kept.
     func write<T: Sendable>(_ body: @escaping @Sendable (any StorageTransaction) throws -> T) async throws -> T
 
@@ -19,7 +19,7 @@ package protocol StorageEngine: AnyObject, Sendable {
     func close() async
 }
 
-/// Typed reads over one snapshot.
+/// Typed reads over one snapshot. Texts are compared by their UTF-8 bytes; a limit of zero or less gives nothing.
 package protocol StorageReader {
     func account(named name: String) throws -> AccountRow?
     func account(id: Int64) throws -> AccountRow?
@@ -40,7 +40,8 @@ package protocol StorageReader {
     /// The zones that were deleted after `sequence`, in the order of their deletion; of one name the last.
     func deletedZones(owner: OwnerID, after sequence: Int64) throws -> [ZoneRow]
 
-    /// The sources that point at `target` with one of `kinds`, ordered by source name, after `source` if given.
+    /// The edges that point at `target` with one of `kinds`, ordered by source name (byte-wise) and kind, of the sources
+    /// after `source` if given. `limit` counts sources: all edges of one source come together.
     func references(
         zone: ZoneKey, to target: String, kinds: [ReferenceRow.Kind], after source: String?, limit: Int
     ) throws -> [ReferenceRow]
@@ -61,15 +62,19 @@ package protocol StorageTransaction: StorageReader {
     func nextSequence() throws -> Int64
 
     /// Adds an account and returns it with its new id.
+    /// - Throws: `StorageError` `.constraint` if its name or its user record's name is taken.
     func insertAccount(name: String, userRecordName: String) throws -> AccountRow
 
     /// Adds a live zone under a new id.
+    /// - Throws: `StorageError` `.constraint` if a live zone of the owner's has the name.
     func insertZone(owner: OwnerID, name: String, sequence: Int64) throws -> ZoneRow
     /// Marks a zone deleted at `sequence`. Its records stay until they are purged.
+    /// - Throws: `StorageError` `.constraint` if it is not a live zone.
     func markZoneDeleted(_ zone: ZoneKey, sequence: Int64) throws
     /// Keeps what the client that modified a zone gave with it; nil for nothing.
     func setClientChangeToken(_ token: String?, zone: ZoneKey) throws
     /// Removes up to `limit` records, with their edges, of a zone that is deleted; returns how many it removed.
+    /// - Throws: `StorageError` `.constraint` if it is not a deleted zone.
     func purgeRecords(zone: ZoneKey, limit: Int) throws -> Int
 
     /// Writes the record or tombstone of that name, whether or not one exists.

@@ -1,7 +1,7 @@
 import Glibc
+import NephosSQLite
 import NephosServer
 import NephosService
-import NephosSQLite
 import NephosStorage
 
 /// `nephos dev`: the local CloudKit.
@@ -20,8 +20,8 @@ struct DevCommand {
         CommandOption(
             "--listen", "ADDRESS",
             """
-            127.0.0.1 and nothing else: nephos dev accepts everyone who can
-            reach it.
+            127.0.0.1, ::1 or localhost, which all mean the loopback: nephos dev
+            accepts everyone who can reach it.
             """),
         CommandOption("--help", nil, "Show this help."),
     ]
@@ -38,6 +38,8 @@ struct DevCommand {
         \(CommandOption.help(options))
 
         """
+
+    private static let loopbackAddresses = ["127.0.0.1", "::1", "[::1]", "localhost"]
 
     var data: String? = "./.nephos"
     var port: UInt16 = 8484
@@ -71,39 +73,53 @@ struct DevCommand {
         case let mode?: throw UsageError("'\(mode)' is unknown: '--synchronous' takes full or normal.")
         }
         isStrict = arguments.has("--strict")
-        if let address = arguments["--listen"], address != "127.0.0.1", address != "localhost" {
+        if let address = arguments["--listen"], !Self.loopbackAddresses.contains(address) {
             throw UsageError(
-                "nephos dev listens on 127.0.0.1 only, not on '\(address)': it accepts everyone who can reach it.")
+                "nephos dev listens on this machine's loopback only, not on '\(address)': it accepts everyone who can "
+                    + "reach it.")
         }
     }
 
     private func run() -> Never {
-        // Before there are threads: each inherits the mask, so that only `wait` gets these signals.
+        // Before there are threads: each inherits the mask, so that only this one gets these signals.
         let signals = StopSignals()
-        do {
-            // The port first: a refusal of it leaves nothing behind.
-            let socket = try ListeningSocket(loopbackPort: port)
-            let service = NephosService(
-                stores: try stores(), configuration: ServiceConfiguration(isStrict: isStrict))
-            let responder = Responder(service)
-            let log = ServiceEnvironment.system.log
-            let server = try HTTPServer(socket, log: { log("http: \($0)") }) { await responder.respond(to: $0) }
-            Console.print("nephos: serving http://127.0.0.1:\(server.port) (development)\n")
-            signals.wait()
-            Task {
-                await server.stop()
-                await service.close()
+        let (stops, stop) = AsyncStream.makeStream(of: Void.self)
+        Task {
+            do {
+                try await serve(until: stops)
                 exit(0)
+            } catch let error as ListeningError {
+                Console.fail("\(error). Stop what uses it, or choose another port with --port N.")
+            } catch let error as StorageError {
+                Console.fail(error.message)
+            } catch {
+                Console.fail("\(error)")
             }
-            // Asked again, it does not wait for what it accepted.
-            exit(128 + signals.wait())
-        } catch let error as ListeningError {
-            Console.fail("\(error). Stop what uses it, or choose another port with --port N.")
-        } catch let error as StorageError {
-            Console.fail(error.message)
-        } catch {
-            Console.fail("\(error)")
         }
+        signals.wait()
+        stop.yield()
+        // Asked again, it does not wait for what it accepted.
+        exit(128 + signals.wait())
+    }
+
+    private func serve(until stops: AsyncStream<Void>) async throws {
+        // The port first: a refusal of it leaves nothing behind.
+        let sockets = try ListeningSocket.loopback(port: port)
+        let stores = try stores()
+        try await Self.check(stores)
+        let service = NephosService(stores: stores, configuration: ServiceConfiguration(isStrict: isStrict))
+        let responder = Responder(service)
+        let log = ServiceEnvironment.system.log
+        let server = try HTTPServer(sockets, log: { log("http: \($0)") }) { await responder.respond(to: $0) }
+        Console.print("nephos: serving http://127.0.0.1:\(server.port) (development)\n")
+        for await _ in stops { break }
+        await server.stop()
+        await service.close()
+    }
+
+    /// Opens every store once, so that a damaged or newer one is refused before anything is served.
+    private static func check(_ stores: any StoreProvider) async throws {
+        for id in try stores.existingStores() { try await stores.open(id).close() }
     }
 
     private func stores() throws -> any StoreProvider {

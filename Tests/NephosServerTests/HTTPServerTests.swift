@@ -10,7 +10,7 @@ import Testing
         _ options: HTTPServer.Options = .init(), handler: @escaping HTTPServer.Handler,
         _ body: (HTTPServer) async throws -> Void
     ) async throws {
-        let server = try HTTPServer(ListeningSocket(loopbackPort: 0), options: options, handler: handler)
+        let server = try HTTPServer(ListeningSocket.loopback(port: 0), options: options, handler: handler)
         do {
             try await body(server)
         } catch {
@@ -265,7 +265,7 @@ import Testing
 
     @Test func finishesWhatItAcceptedBeforeItStops() async throws {
         let gate = Gate()
-        let server = try HTTPServer(ListeningSocket(loopbackPort: 0)) { request in
+        let server = try HTTPServer(ListeningSocket.loopback(port: 0)) { request in
             await gate.pass()
             return await Self.echo(request)
         }
@@ -283,7 +283,7 @@ import Testing
     @Test func stopsWhileConnectionsAreIdleAndRequestsAreHalfSent() async throws {
         var options = HTTPServer.Options()
         options.stopTimeout = 0.05
-        let server = try HTTPServer(ListeningSocket(loopbackPort: 0), options: options, handler: Self.echo)
+        let server = try HTTPServer(ListeningSocket.loopback(port: 0), options: options, handler: Self.echo)
         let idle = try TestConnection(port: server.port)
         _ = try await idle.request("GET", "/")
         let half = try TestConnection(port: server.port)
@@ -294,16 +294,33 @@ import Testing
     }
 
     @Test func stopsOnce() async throws {
-        let server = try HTTPServer(ListeningSocket(loopbackPort: 0), handler: Self.echo)
+        let server = try HTTPServer(ListeningSocket.loopback(port: 0), handler: Self.echo)
         await server.stop()
         await server.stop()
-        let next = try HTTPServer(ListeningSocket(loopbackPort: server.port), handler: Self.echo)
+        let next = try HTTPServer(ListeningSocket.loopback(port: server.port), handler: Self.echo)
         await next.stop()
     }
 
     @Test func refusesAPortThatIsInUse() throws {
-        let socket = try ListeningSocket(loopbackPort: 0)
-        defer { socket.close() }
-        #expect(throws: ListeningError.portInUse(socket.port)) { try ListeningSocket(loopbackPort: socket.port) }
+        let sockets = try ListeningSocket.loopback(port: 0)
+        defer { for socket in sockets { socket.close() } }
+        let port = sockets[0].port
+        #expect(throws: ListeningError.portInUse(port)) { try ListeningSocket.loopback(port: port) }
+    }
+
+    @Test func listensOnBothLoopbacksWhereThereAreTwo() async throws {
+        let sockets = try ListeningSocket.loopback(port: 0)
+        #expect(sockets.map(\.family) == [.ipv4] || sockets.map(\.family) == [.ipv4, .ipv6])
+        #expect(Set(sockets.map(\.port)).count == 1)
+        let families = sockets.map(\.family)
+        let server = try HTTPServer(sockets, handler: Self.echo)
+        for family in families {
+            let connection = try TestConnection(port: server.port, family: family)
+            #expect(try await connection.request("POST", "/", body: "\(family)").text == "\(family)")
+        }
+        await server.stop()
+        for family in families {
+            #expect(throws: TestFailure.self) { try TestConnection(port: server.port, family: family) }
+        }
     }
 }

@@ -32,13 +32,15 @@ struct ArchivedClass: Sendable {
     static let zoneConfiguration = ArchivedClass(
         "CKFetchRecordZoneChangesConfiguration", CKFetchRecordZoneChangesOperation.ZoneConfiguration.self)
     static let encryptedData = ArchivedClass("CKEncryptedData", ArchivedEncryptedData.self)
+    static let query = ArchivedClass("CKQuery", CKQuery.self)
+    static let queryCursor = ArchivedClass("CKQueryCursor", CKQueryOperation.Cursor.self)
 
     /// Every class that is found by its name when an archive is read. A class that is added needs a line here, and
     /// `classForKeyedArchiver` of its own.
     static var all: [ArchivedClass] {
         [
             recordID, reference, record, share, zoneID, zone, asset, location, valueStore, encryptedValueStore,
-            encryptedData, changeToken, zoneConfiguration,
+            encryptedData, changeToken, zoneConfiguration, query, queryCursor,
         ]
     }
 

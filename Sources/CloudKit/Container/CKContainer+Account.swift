@@ -43,7 +43,8 @@ extension CKContainer {
     /// The ID of the account's user record in this container.
     /// - Throws: `CKError`, `.notAuthenticated` where there is no account.
     public func userRecordID() async throws -> CKRecord.ID {
-        let name = try await session.currentUser(ServiceCall(scope: .public), ErrorContext(containerID: session.identifier))
+        let name = try await session.currentUser(
+            ServiceCall(scope: .public), ErrorContext(containerID: session.identifier))
         return CKRecord.ID(unchecked: name, zoneID: .default)
     }
 

@@ -2,6 +2,7 @@ public import Foundation
 
 extension NSNotification.Name {
     /// Posted, on any thread, when the account changes that CloudKit is used with.
+    // swift-format-ignore: AlwaysUseLowerCamelCase
     public static let CKAccountChanged = NSNotification.Name("CKAccountChangedNotification")
 }
 

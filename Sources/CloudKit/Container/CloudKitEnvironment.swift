@@ -115,7 +115,8 @@ public struct CloudKitEnvironment: Hashable, Sendable {
             scheme == "http" || scheme == "https", url.query == nil, url.fragment == nil
         else {
             throw Invalid(
-                description: "NEPHOS_URL is \"\(text)\". It is the service's address, such as \(localURL.absoluteString).")
+                description:
+                    "NEPHOS_URL is \"\(text)\". It is the service's address, such as \(localURL.absoluteString).")
         }
         return url
     }

@@ -1,18 +1,25 @@
 public import Foundation
 
 /// The domain of CloudKit's errors.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 public let CKErrorDomain = "CKErrorDomain"
 /// The key under which a `partialFailure` keeps the errors of its items, by their IDs.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 public let CKPartialErrorsByItemIDKey = "CKPartialErrors"
 /// The key under which a `serverRecordChanged` keeps the record that the client started from.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 public let CKRecordChangedErrorAncestorRecordKey = "AncestorRecord"
 /// The key under which a `serverRecordChanged` keeps the record that the server has.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 public let CKRecordChangedErrorServerRecordKey = "ServerRecord"
 /// The key under which a `serverRecordChanged` keeps the record that the client tried to save.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 public let CKRecordChangedErrorClientRecordKey = "ClientRecord"
 /// The key under which an error says after how many seconds to try again.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 public let CKErrorRetryAfterKey = "CKRetryAfter"
 /// The key under which a `zoneNotFound` says that the user reset the encrypted data of the account.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 public let CKErrorUserDidResetEncryptedDataKey = "CKUserDidResetEncryptedData"
 
 /// An error of CloudKit's (CKError, Apple's documentation).

@@ -1,5 +1,5 @@
-public import Foundation
 import Dispatch
+public import Foundation
 
 /// The base of CloudKit's operations: a Foundation `Operation` that is configured, added to a container, a database or
 /// a queue, and runs once (CKOperation, Apple's documentation). Use its subclasses.
@@ -46,6 +46,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     // MARK: Configuration
 
     /// How the operation runs. The setter keeps a copy; setting nil resets it. Changes after the start have no effect.
+    // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
     public var configuration: CKOperation.Configuration! {
         get { settings.configuration }
         set { settings.configuration = newValue?.copied() ?? Configuration() }

@@ -35,6 +35,7 @@ public class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendable {
     }
 
     /// What the operations of the group take where their own configuration says nothing; setting nil resets it.
+    // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
     public var defaultConfiguration: CKOperation.Configuration! {
         get { state.defaultConfiguration }
         set { state.defaultConfiguration = newValue?.copied() ?? CKOperation.Configuration() }

@@ -69,7 +69,9 @@ struct ModifyRecordsPlan: Sendable {
         }
         return ModifyRecordsRequest(
             operations: operations, zoneID: isOneZone ? zoneID.wireValue : nil, atomic: input.isAtomic,
-            wantsServerRecord: true, clientChangeToken: input.clientChangeTokenData?.base64EncodedString())
+            // The records are here already: only what the service knows of them has to come back.
+            desiredKeys: [], wantsServerRecord: true,
+            clientChangeToken: input.clientChangeTokenData?.base64EncodedString())
     }
 
     private static func refuseDuplicates(
@@ -98,7 +100,8 @@ struct ModifyRecordsPlan: Sendable {
             else { continue }
             refused[index] = CKError(
                 .assetNotAvailable,
-                "The field \"\(key)\" holds an asset. Assets cannot be uploaded yet, so the record was not sent.", errors)
+                "The field \"\(key)\" holds an asset. Assets cannot be uploaded yet, so the record was not sent.",
+                errors)
             zones.insert(record.recordID.zoneID)
         }
         guard input.isAtomic, !zones.isEmpty else { return refused }

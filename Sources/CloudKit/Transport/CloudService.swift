@@ -14,6 +14,9 @@ package protocol CloudService: AnyObject, Sendable {
     /// records/lookup
     func lookupRecords(_ request: LookupRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> RecordsResponse
+    /// records/query
+    func queryRecords(_ request: QueryRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> QueryRecordsResponse
     /// zones/list
     func listZones(_ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse
     /// zones/lookup

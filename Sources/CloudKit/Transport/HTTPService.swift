@@ -42,6 +42,12 @@ final class HTTPService: CloudService {
         try await send("records/lookup", request.encoded(), call)
     }
 
+    func queryRecords(_ request: QueryRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> QueryRecordsResponse
+    {
+        try await send("records/query", request.encoded(), call)
+    }
+
     func listZones(_ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
         try await send("zones/list", nil, call)
     }

@@ -16,6 +16,9 @@ final class MisconfiguredService: CloudService {
     func lookupRecords(_: LookupRecordsRequest, _: ServiceCall) async throws(ServiceFailure) -> RecordsResponse {
         throw failure
     }
+    func queryRecords(_: QueryRecordsRequest, _: ServiceCall) async throws(ServiceFailure) -> QueryRecordsResponse {
+        throw failure
+    }
     func listZones(_: ServiceCall) async throws(ServiceFailure) -> ZonesResponse { throw failure }
     func lookupZones(_: LookupZonesRequest, _: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
         throw failure

@@ -157,7 +157,8 @@ private final class ResponseBody {
         let start = bytes.withUnsafeBytes { UnsafeMutableRawPointer(mutating: $0.baseAddress) }
         let held = Unmanaged.passRetained(self)
         let response = MHD_create_response_from_buffer_with_free_callback_cls(
-            bytes.count, start, { Unmanaged<ResponseBody>.fromOpaque($0!).release() }, held.toOpaque())
+            bytes.count, start, { if let held = $0 { Unmanaged<ResponseBody>.fromOpaque(held).release() } },
+            held.toOpaque())
         if response == nil { held.release() }
         return response
     }

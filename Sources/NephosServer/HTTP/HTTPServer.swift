@@ -30,25 +30,35 @@ package final class HTTPServer: Sendable {
     }
 
     package let port: UInt16
-    private let socket: ListeningSocket
     private let bridge: HTTPBridge
-    private let daemon: Mutex<OpaquePointer?>
+    private let listeners: Mutex<[Listener]>
 
-    /// Starts to serve `socket` and owns it from here.
+    /// A daemon and the socket it accepts from.
+    private struct Listener: @unchecked Sendable {
+        // `@unchecked`: whoever takes a listener out of the server's lock has it alone.
+        var daemon: OpaquePointer
+        var socket: ListeningSocket
+    }
+
+    /// Starts to serve `sockets` and owns them from here; `port` is the first one's.
     package init(
-        _ socket: ListeningSocket, options: Options = Options(),
+        _ sockets: [ListeningSocket], options: Options = Options(),
         log: @escaping @Sendable (String) -> Void = { _ in }, handler: @escaping Handler
     ) throws(ListeningError) {
         let bridge = HTTPBridge(options: options, log: log, handler: handler)
-        guard let daemon = bridge.startDaemon(on: socket.descriptor) else {
-            let message = String(cString: strerror(errno))
-            socket.close()
-            throw .system(call: "MHD_start_daemon", message: message)
-        }
-        self.socket = socket
-        self.port = socket.port
+        self.port = sockets.first?.port ?? 0
         self.bridge = bridge
-        self.daemon = Mutex(daemon)
+        var listeners: [Listener] = []
+        for socket in sockets {
+            guard let daemon = bridge.startDaemon(on: socket.descriptor) else {
+                let message = String(cString: strerror(errno))
+                for listener in listeners { MHD_stop_daemon(listener.daemon) }
+                for socket in sockets { socket.close() }
+                throw .system(call: "MHD_start_daemon", message: message)
+            }
+            listeners.append(Listener(daemon: daemon, socket: socket))
+        }
+        self.listeners = Mutex(listeners)
     }
 
     /// Stops accepting, finishes the requests that were accepted, then closes every connection. Calling it again does
@@ -58,17 +68,19 @@ package final class HTTPServer: Sendable {
     }
 
     private func stopBlocking() {
-        let taken = daemon.withLock { daemon in
-            defer { daemon = nil }
-            return daemon.map { UInt(bitPattern: $0) }
+        let taken = listeners.withLock { listeners in
+            defer { listeners = [] }
+            return listeners
         }
-        guard let taken, let daemon = OpaquePointer(bitPattern: taken) else { return }
+        if taken.isEmpty { return }
         bridge.isStopping.store(true, ordering: .releasing)
-        MHD_quiesce_daemon(daemon)
+        for listener in taken { MHD_quiesce_daemon(listener.daemon) }
         _ = bridge.openRequests.wait(timeout: .now() + bridge.options.stopTimeout)
         // A daemon may not be stopped while one of its connections is suspended.
         bridge.runningHandlers.wait()
-        MHD_stop_daemon(daemon)
-        socket.close()
+        for listener in taken {
+            MHD_stop_daemon(listener.daemon)
+            listener.socket.close()
+        }
     }
 }

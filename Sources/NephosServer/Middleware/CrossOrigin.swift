@@ -16,12 +16,13 @@ enum CrossOrigin {
     }
 
     /// The answer to OPTIONS, which a browser sends ahead of a request that is not a simple one.
-    static func preflight(allowedMethods: String) -> HTTPResponse {
-        HTTPResponse(
+    static func preflight(_ route: Route?) -> HTTPResponse {
+        let methods = route?.allowedMethods ?? Route.allMethods
+        return HTTPResponse(
             status: 200,
             headers: [
-                HTTPHeader("Allow", allowedMethods),
-                HTTPHeader("Access-Control-Allow-Methods", allowedMethods),
+                HTTPHeader("Allow", methods),
+                HTTPHeader("Access-Control-Allow-Methods", methods),
                 HTTPHeader("Access-Control-Allow-Headers", allowedHeaders),
                 HTTPHeader("Access-Control-Max-Age", "3600"),
             ])

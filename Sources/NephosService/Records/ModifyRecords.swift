@@ -160,12 +160,12 @@ struct ModifyRecords {
         if modifies { try transaction.setClientChangeToken(request.clientChangeToken, zone: zone.key) }
     }
 
-    /// The zone that the request itself names is missing: that is the request's error. A zone that an item names is the
-    /// item's.
+    /// The zone that the request itself names is missing: that is the request's error, but for our own library, which wants
+    /// every refusal at its item. A zone that an item names is the item's.
     private func refuse(_ indexes: [Int], missing address: ZoneAddress, in applied: inout Applied) throws {
         let error = ServiceError.zoneNotFound(address.zoneName)
         for index in indexes {
-            guard request.operations[index].record.zoneID != nil else { throw error }
+            guard request.wantsServerRecord || request.operations[index].record.zoneID != nil else { throw error }
             applied.outcomes[index] = .refused(error, server: nil)
         }
     }

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
 import Glibc
-#endif
 
 /// A mutex with a condition variable, for threads that wait for work. The standard library has none.
 final class Condition: @unchecked Sendable {

@@ -1,8 +1,4 @@
-#if canImport(Musl)
-import Musl
-#else
 import Glibc
-#endif
 
 /// A thread of an engine's own: it blocks on disks and locks, which a thread of the cooperative pool must not.
 enum EngineThread {

@@ -48,17 +48,23 @@ package final class WriteQueue: @unchecked Sendable {
         _ body: @escaping @Sendable (any StorageTransaction) throws -> T
     ) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
-            let request = Request<SQLTransaction, T>({ try body($0) }, continuation)
-            enqueue(request) { waitingWrites.append(request) }
+            add(write: Request<SQLTransaction, T>({ try body($0) }, continuation))
         }
     }
 
     /// Runs `body` between two groups, on the writer's connection: for engines that have only one.
     package func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
-            let request = Request<SQLReader, T>({ try body($0) }, continuation)
-            enqueue(request) { waitingReads.append(request) }
+            add(read: Request<SQLReader, T>({ try body($0) }, continuation))
         }
+    }
+
+    func add(write work: any Work<SQLTransaction>) {
+        enqueue(work) { waitingWrites.append(work) }
+    }
+
+    func add(read work: any Work<SQLReader>) {
+        enqueue(work) { waitingReads.append(work) }
     }
 
     private func enqueue(_ work: any Work, _ append: () -> Void) {

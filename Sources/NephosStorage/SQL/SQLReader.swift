@@ -28,52 +28,52 @@ package class SQLReader: StorageReader {
 
     /// All rows of a statement.
     final func rows<Row>(
-        _ sql: SQL, _ bind: (any SQLStatement) throws -> Void, _ row: (any SQLStatement) throws -> Row
+        _ sql: SQL, bind: (any SQLStatement) throws -> Void, read: (any SQLStatement) throws -> Row
     ) throws -> [Row] {
         try run(sql) { statement in
             try bind(statement)
             var rows: [Row] = []
-            while try statement.step() { rows.append(try row(statement)) }
+            while try statement.step() { rows.append(try read(statement)) }
             return rows
         }
     }
 
     /// The first row of a statement.
     final func row<Row>(
-        _ sql: SQL, _ bind: (any SQLStatement) throws -> Void, _ row: (any SQLStatement) throws -> Row
+        _ sql: SQL, bind: (any SQLStatement) throws -> Void, read: (any SQLStatement) throws -> Row
     ) throws -> Row? {
         try run(sql) { statement in
             try bind(statement)
-            return try statement.step() ? row(statement) : nil
+            return try statement.step() ? read(statement) : nil
         }
     }
 
     // MARK: Accounts
 
     package final func account(named name: String) throws -> AccountRow? {
-        try row(.accountByName, { try $0.bind(name) }, AccountRow.init)
+        try row(.accountByName, bind: { try $0.bind(name) }, read: { AccountRow($0) })
     }
 
     package final func account(id: Int64) throws -> AccountRow? {
-        try row(.accountByID, { try $0.bind(id) }, AccountRow.init)
+        try row(.accountByID, bind: { try $0.bind(id) }, read: { AccountRow($0) })
     }
 
     package final func account(userRecordName: String) throws -> AccountRow? {
-        try row(.accountByUserRecordName, { try $0.bind(userRecordName) }, AccountRow.init)
+        try row(.accountByUserRecordName, bind: { try $0.bind(userRecordName) }, read: { AccountRow($0) })
     }
 
     // MARK: Zones
 
     package final func zone(owner: OwnerID, named name: String) throws -> ZoneRow? {
-        try row(.zoneByName, { try $0.bind(owner.rawValue).bind(name) }) { ZoneRow(owner: owner, $0) }
+        try row(.zoneByName, bind: { try $0.bind(owner.rawValue).bind(name) }, read: { ZoneRow(owner: owner, $0) })
     }
 
     package final func zones(owner: OwnerID) throws -> [ZoneRow] {
-        try rows(.zones, { try $0.bind(owner.rawValue) }) { ZoneRow(owner: owner, $0) }
+        try rows(.zones, bind: { try $0.bind(owner.rawValue) }, read: { ZoneRow(owner: owner, $0) })
     }
 
     package final func deletedZones(owner: OwnerID, after sequence: Int64) throws -> [ZoneRow] {
-        let zones = try rows(.deletedZones, { try $0.bind(owner.rawValue).bind(sequence) }) { statement in
+        let zones = try rows(.deletedZones, bind: { try $0.bind(owner.rawValue).bind(sequence) }) { statement in
             var zone = ZoneRow(owner: owner, statement)
             zone.isDeleted = true
             return zone
@@ -85,15 +85,17 @@ package class SQLReader: StorageReader {
     // MARK: Records
 
     package final func lastSequence(zone: ZoneKey) throws -> Int64 {
-        try row(.lastSequenceOfZone, { try $0.bind(zone) }) { $0.integer(0) } ?? 0
+        try row(.lastSequenceOfZone, bind: { try $0.bind(zone) }) { $0.integer(0) } ?? 0
     }
 
     package final func record(zone: ZoneKey, named name: String) throws -> RecordRow? {
-        try row(.recordByName, { try $0.bind(zone).bind(name) }) { RecordRow(zone: zone, $0) }
+        try row(.recordByName, bind: { try $0.bind(zone).bind(name) }, read: { RecordRow(zone: zone, $0) })
     }
 
     package final func records(zone: ZoneKey, after sequence: Int64, limit: Int) throws -> [RecordRow] {
-        try rows(.recordsAfter, { try $0.bind(zone).bind(sequence).bind(limit: limit) }) {
+        try rows(.recordsAfter) {
+            try $0.bind(zone).bind(sequence).bind(limit: limit)
+        } read: {
             RecordRow(zone: zone, $0)
         }
     }
@@ -118,7 +120,7 @@ package class SQLReader: StorageReader {
             try statement.bind(zone).bind(target).bind(kind.rawValue)
             if let source { try statement.bind(source) }
             try statement.bind(limit: limit)
-        } _: { statement in
+        } read: { statement in
             ReferenceRow(zone: zone, target: target, kind: kind, source: statement.text(0))
         }
     }
@@ -142,9 +144,11 @@ package class SQLReader: StorageReader {
     }
 
     package final func references(zone: ZoneKey, from source: String) throws -> [ReferenceRow] {
-        try rows(.referencesFrom, { try $0.bind(zone).bind(source) }) { statement in
+        try rows(.referencesFrom) {
+            try $0.bind(zone).bind(source)
+        } read: { statement in
             guard let kind = ReferenceRow.Kind(rawValue: statement.integer(1)) else {
-                throw StorageError(.damaged, "A reference of record \(source) has the unknown kind \(statement.integer(1)).")
+                throw StorageError(.damaged, "a reference of record \(source) has no kind \(statement.integer(1))")
             }
             return ReferenceRow(zone: zone, target: statement.text(0), kind: kind, source: source)
         }
@@ -153,17 +157,20 @@ package class SQLReader: StorageReader {
     // MARK: Schema and jobs
 
     package final func recordTypes() throws -> [String] {
-        try rows(.recordTypes, { _ in }) { $0.text(0) }
+        try rows(.recordTypes, bind: { _ in }, read: { $0.text(0) })
     }
 
     package final func schemaFields() throws -> [SchemaFieldRow] {
-        try rows(.schemaFields, { _ in }) {
+        try rows(.schemaFields) { _ in
+        } read: {
             SchemaFieldRow(recordType: $0.text(0), field: $0.text(1), type: $0.text(2))
         }
     }
 
     package final func jobs(limit: Int) throws -> [JobRow] {
-        try rows(.jobs, { try $0.bind(limit: limit) }) {
+        try rows(.jobs) {
+            try $0.bind(limit: limit)
+        } read: {
             JobRow(
                 id: $0.integer(0), kind: $0.text(1),
                 zone: ZoneKey(owner: OwnerID(rawValue: $0.integer(2)), id: $0.integer(3)), subject: $0.text(4))

@@ -55,7 +55,7 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
     }
 
     package func purgeRecords(zone: ZoneKey, limit: Int) throws -> Int {
-        let isDeleted = try row(.zoneDeletion, { try $0.bind(zone) }) { $0.integer(0) != 0 }
+        let isDeleted = try row(.zoneDeletion, bind: { try $0.bind(zone) }, read: { $0.integer(0) != 0 })
         guard isDeleted == true else {
             throw StorageError(.constraint, "Zone \(zone.id) of owner \(zone.owner.rawValue) is not a deleted zone.")
         }

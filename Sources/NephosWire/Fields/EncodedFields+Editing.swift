@@ -13,19 +13,14 @@ extension EncodedFields {
     }
 
     /// The fields whose names are among `desiredKeys`.
-    package func selecting(_ desiredKeys: [String]) -> EncodedFields {
-        let selected = bytes.withUnsafeBytes { bytes -> EncodedFields? in
-            var scanner = FieldScanner(bytes)
-            var writer = JSONWriter(reserving: bytes.count)
-            writer.beginObject()
-            while let slice = scanner.next() {
-                let isDesired = desiredKeys.contains { key in
-                    key.withUTF8Bytes { scanner.order(of: slice, comparedTo: $0) == 0 }
-                }
-                if isDesired { writer.verbatim(UnsafeRawBufferPointer(rebasing: bytes[slice.whole])) }
+    package func selecting(_ desiredKeys: [String]) -> EncodedFields { selecting(DesiredKeys(desiredKeys)) }
+
+    /// The fields whose names are among `desiredKeys`.
+    package func selecting(_ desiredKeys: DesiredKeys) -> EncodedFields {
+        let selected = bytes.withUnsafeBytes { bytes in
+            Self.select(from: bytes) { scanner, slice in
+                desiredKeys.contains { scanner.order(of: slice, comparedTo: $0) }
             }
-            writer.endObject()
-            return scanner.isForeign ? nil : EncodedFields(bytes: writer.finish())
         }
         return selected ?? (canonical() ?? .empty).selecting(desiredKeys)
     }
@@ -42,12 +37,44 @@ extension EncodedFields {
     /// Every reference in the fields, elements of lists included, with its field's name. Costs one search of the bytes
     /// where there is none.
     package func references() -> [(name: String, reference: ReferenceValue)] {
-        guard bytes.withUnsafeBytes({ contains("\"REFERENCE", in: $0) }), let fields = try? decoded() else { return [] }
+        // In a string the quote would stand behind a backslash, so nothing but a type looks like this.
+        let mark: StaticString = "\"REFERENCE"
+        let selected = bytes.withUnsafeBytes { bytes -> EncodedFields? in
+            guard contains(mark, in: bytes) else { return .empty }
+            return Self.select(from: bytes) { _, slice in
+                contains(mark, in: UnsafeRawBufferPointer(rebasing: bytes[slice.value]))
+            }
+        }
+        guard let fields = try? (selected ?? self).decoded() else { return [] }
         return fields.references()
+    }
+
+    /// The references that bind their records, by whatever action but NONE. Costs two searches of the bytes where there
+    /// is none.
+    package func bindingReferences() -> [(name: String, reference: ReferenceValue)] {
+        let mayBind = bytes.withUnsafeBytes { bytes in
+            contains("\"DELETE_SELF\"", in: bytes) || contains("\"VALIDATE\"", in: bytes)
+        }
+        return mayBind ? references().filter { $0.reference.action != .none } : []
     }
 
     /// The same fields as `RecordFields.encoded()` would write them; nil where they cannot be decoded.
     private func canonical() -> EncodedFields? { try? decoded().encoded() }
+
+    /// The fields that `isSelected`, byte for byte; nil for foreign bytes.
+    private static func select(
+        from bytes: UnsafeRawBufferPointer, where isSelected: (FieldScanner, FieldScanner.Slice) -> Bool
+    ) -> EncodedFields? {
+        var scanner = FieldScanner(bytes)
+        var writer = JSONWriter(reserving: bytes.count)
+        writer.beginObject()
+        while let slice = scanner.next() {
+            guard isSelected(scanner, slice) else { continue }
+            writer.verbatim(UnsafeRawBufferPointer(rebasing: bytes[slice.whole]))
+        }
+        writer.endObject()
+        return scanner.isForeign ? nil : EncodedFields(bytes: writer.finish())
+    }
 
     private static func splice(_ changes: RecordFields, into bytes: UnsafeRawBufferPointer) -> EncodedFields? {
         var scanner = FieldScanner(bytes)

@@ -6,9 +6,10 @@ package enum FieldValue: Hashable, Sendable {
     case bytes([UInt8])
     /// Whole milliseconds since 1970-01-01T00:00:00Z.
     case timestamp(Int64)
-    case location(LocationValue)
-    case reference(ReferenceValue)
-    case asset(AssetValue)
+    // The wide ones are boxed, so that every other value, and every list, takes a fifth of the room.
+    indirect case location(LocationValue)
+    indirect case reference(ReferenceValue)
+    indirect case asset(AssetValue)
     /// A list whose elements all have the scalar type `of`; an empty list of unknown element type has `of: .unknown`.
     case list(of: FieldType.Scalar, [FieldValue])
 

@@ -8,7 +8,7 @@ extension RecordFields {
             do throws(WireError) {
                 entries.append(Entry(name: key.string, field: try Field(json: value)))
             } catch {
-                throw WireError(path: error.path, reason: "field '\(key.string)', \(error.reason)")
+                throw WireError(path: error.path, reason: "field '\(WirePath.shortened(key.string))', \(error.reason)")
             }
         }
         self.init(entries)

@@ -29,7 +29,11 @@ package struct RecordFields: Hashable, Sendable {
 
     /// Sorts `entries` by name (UTF-8 order); of entries with one name the last wins.
     package init(_ entries: [Entry]) {
-        let isOrdered = zip(entries, entries.dropFirst()).allSatisfy { $0.name.utf8Order(comparedTo: $1.name) < 0 }
+        let isOrdered = entries.withUnsafeBufferPointer { entries in
+            entries.indices.dropFirst().allSatisfy { index in
+                entries[index - 1].name.utf8Order(comparedTo: entries[index].name) < 0
+            }
+        }
         guard !isOrdered else {
             self.entries = entries
             return

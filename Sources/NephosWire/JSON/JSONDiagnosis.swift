@@ -91,7 +91,7 @@ struct JSONDiagnosis {
     private mutating func container(
         _ close: UInt8, item: (inout JSONDiagnosis, Int) throws(WireError) -> Void
     ) throws(WireError) {
-        guard steps.count < Int(CSIMDJSON_MAX_DEPTH) - 1 else {
+        guard steps.count < Int(CSIMDJSON_MAX_DEPTH) else {
             throw WireError(path: path, reason: "nested deeper than \(CSIMDJSON_MAX_DEPTH) levels")
         }
         index += 1
@@ -169,8 +169,10 @@ struct JSONDiagnosis {
 
     private mutating func literal(_ text: StaticString) throws(WireError) {
         let end = index + text.utf8CodeUnitCount
-        guard end <= bytes.count, bytes[index..<end].elementsEqual(UnsafeBufferPointer(
-            start: text.utf8Start, count: text.utf8CodeUnitCount))
+        guard end <= bytes.count,
+            bytes[index..<end].elementsEqual(
+                UnsafeBufferPointer(
+                    start: text.utf8Start, count: text.utf8CodeUnitCount))
         else { throw unexpected("a value") }
         index = end
     }

@@ -47,8 +47,8 @@ package struct JSONValue {
     /// Of a number: the word behind it.
     var numberBits: UInt64 { tape[index + 1] }
 
-    /// Of an array or object: about how many elements, for reserving memory.
-    var countHint: Int { Int((tape[index] &>> 32) & 0xFF_FFFF) }
+    /// Of an array or object: about how many elements, for reserving memory; never more than a request has reason for.
+    var countHint: Int { min(Int((tape[index] &>> 32) & 0xFF_FFFF), 512) }
 }
 
 /// The bytes of a string on the tape, unescaped.

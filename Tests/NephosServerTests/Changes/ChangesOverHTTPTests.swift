@@ -11,7 +11,7 @@ import Testing
     @Test func `two devices see each other's changes through a server`() async throws {
         let service = NephosService(stores: MemoryStores())
         let responder = Responder(service)
-        let server = try HTTPServer(ListeningSocket(loopbackPort: 0)) { await responder.respond(to: $0) }
+        let server = try HTTPServer(ListeningSocket.loopback(port: 0)) { await responder.respond(to: $0) }
         let environment = CloudKitEnvironment(
             url: try #require(URL(string: "http://127.0.0.1:\(server.port)")), account: .token("dev:mei"))
         func device() -> CKDatabase {

@@ -2,6 +2,8 @@ import Foundation
 import Glibc
 import Synchronization
 
+@testable import NephosServer
+
 struct TestFailure: Error, CustomStringConvertible {
     var description: String
     init(_ description: String) { self.description = description }
@@ -19,27 +21,41 @@ struct TestResponse {
 /// A TCP connection to a server on this machine. It sends exactly the bytes it is given, and what blocks runs off the
 /// cooperative pool, which the server needs.
 final class TestConnection: Sendable {
+    let port: UInt16
     private let descriptor: Int32
     private let received = Mutex<[UInt8]>([])
 
-    init(port: UInt16) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
+    init(port: UInt16, family: ListeningSocket.Family = .ipv4) throws {
+        self.port = port
+        descriptor = socket(family == .ipv4 ? AF_INET : AF_INET6, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
         // A bound on the wait of a test that fails.
         var patience = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
+        let result: Int32
+        switch family {
+        case .ipv4:
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            result = Self.connect(descriptor, address)
+        case .ipv6:
+            var address = sockaddr_in6()
+            address.sin6_family = sa_family_t(AF_INET6)
+            address.sin6_port = port.bigEndian
+            address.sin6_addr = in6addr_loopback
+            result = Self.connect(descriptor, address)
         }
         if result != 0 {
             let message = String(cString: strerror(errno))
             Glibc.close(descriptor)
             throw TestFailure("connect: \(message)")
+        }
+    }
+
+    private static func connect<Address>(_ descriptor: Int32, _ address: Address) -> Int32 {
+        withUnsafeBytes(of: address) {
+            Glibc.connect(descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
         }
     }
 
@@ -149,7 +165,7 @@ actor Gate {
 
     func pass() async {
         arrivals += 1
-        watchers.filter { $0.count <= arrivals }.forEach { $0.1.resume() }
+        for watcher in watchers where watcher.count <= arrivals { watcher.1.resume() }
         watchers.removeAll { $0.count <= arrivals }
         if !isOpen { await withCheckedContinuation { held.append($0) } }
     }
@@ -161,7 +177,7 @@ actor Gate {
 
     func open() {
         isOpen = true
-        held.forEach { $0.resume() }
+        for waiting in held { waiting.resume() }
         held = []
     }
 }

@@ -1,0 +1,56 @@
+import NephosStorage
+
+extension StorageConformance {
+    static let accounts: [StorageCheck] = [
+        .engine("An account is found by its id, its name and its user record's name") { engine in
+            let account = try await engine.write { try $0.insertAccount(name: "anna", userRecordName: "_a1") }
+            try expect(account.name, equals: "anna")
+            try expect(account.userRecordName, equals: "_a1")
+            let found = try await engine.read { reader in
+                [
+                    try reader.account(id: account.id), try reader.account(named: "anna"),
+                    try reader.account(userRecordName: "_a1"),
+                ]
+            }
+            try expect(found, equals: [account, account, account])
+        },
+        .engine("An account that does not exist is nil") { engine in
+            let found = try await engine.read { reader in
+                [
+                    try reader.account(id: 1), try reader.account(id: 0), try reader.account(named: ""),
+                    try reader.account(userRecordName: "_"),
+                ]
+            }
+            try expect(found, equals: [nil, nil, nil, nil])
+        },
+        .engine("Accounts have ids of their own, none of which is everyone's") { engine in
+            let ids = try await engine.write { transaction in
+                try (1...20).map { try transaction.insertAccount(name: "n\($0)", userRecordName: "_\($0)").id }
+            }
+            try expect(Set(ids).count, equals: 20)
+            try expect(!ids.contains(OwnerID.everyone.rawValue), "no account is everyone")
+        },
+        .engine("A second account of a name or a user record's name is refused") { engine in
+            let anna = try await engine.write { try $0.insertAccount(name: "anna", userRecordName: "_a") }
+            try await expect(.constraint, "the same name") {
+                _ = try await engine.write { try $0.insertAccount(name: "anna", userRecordName: "_b") }
+            }
+            try await expect(.constraint, "the same user record") {
+                _ = try await engine.write { try $0.insertAccount(name: "bob", userRecordName: "_a") }
+            }
+            let found = try await engine.read {
+                [try $0.account(named: "anna"), try $0.account(userRecordName: "_b"), try $0.account(named: "bob")]
+            }
+            try expect(found, equals: [anna, nil, nil])
+        },
+        .engine("Accounts' names are told apart by their bytes") { engine in
+            for (index, name) in trickyTexts.enumerated() {
+                _ = try await engine.write { try $0.insertAccount(name: name, userRecordName: "_\(index)") }
+            }
+            for (index, name) in trickyTexts.enumerated() {
+                let found = try await engine.read { try $0.account(named: name) }
+                try expect(found?.userRecordName, equals: "_\(index)", "account \(name)")
+            }
+        },
+    ]
+}

@@ -1,0 +1,167 @@
+import NephosStorage
+
+extension StorageConformance {
+    static let records: [StorageCheck] = [
+        .engine("A record is read as it was written, every column of it") { engine in
+            let zone = try await engine.makeZone()
+            let rows = [
+                RecordRow.sample(zone, "plain", sequence: 10),
+                RecordRow.sample(zone, "linked", sequence: 11, parent: "plain", share: "share", fields: #"{"a":1}"#),
+                RecordRow(
+                    zone: zone, name: "extreme", type: "", sequence: 12, createdAt: .min, createdBy: .max,
+                    modifiedAt: -1, modifiedBy: 0, parent: "", share: "", fields: []),
+            ]
+            for row in rows { try await engine.write { try $0.put(row) } }
+            for row in rows { try expect(try await engine.record(zone, row.name), equals: row) }
+        },
+        .engine("A record that does not exist is nil") { engine in
+            let zone = try await engine.makeZone()
+            try await engine.save(zone, "a")
+            try expect(try await engine.record(zone, "b"), equals: nil)
+            try expect(try await engine.record(zone, ""), equals: nil)
+            try expect(try await engine.record(ZoneKey(owner: OwnerID(rawValue: 5), id: zone.id), "a"), equals: nil)
+            try expect(try await engine.record(ZoneKey(owner: zone.owner, id: zone.id + 1), "a"), equals: nil)
+        },
+        .engine("Writing a record again replaces every column and moves it in the feed") { engine in
+            let zone = try await engine.makeZone()
+            try await engine.write {
+                try $0.put(.sample(zone, "a", sequence: 5, parent: "p", share: "s", fields: "first"))
+                try $0.put(.sample(zone, "b", sequence: 6))
+            }
+            let second = RecordRow(
+                zone: zone, name: "a", type: "Other", sequence: 7, createdAt: 1, createdBy: 2, modifiedAt: 3,
+                modifiedBy: 4, fields: Array("second".utf8))
+            try await engine.write { try $0.put(second) }
+            try expect(try await engine.record(zone, "a"), equals: second)
+            try expect(try await engine.allRecords(zone).map(\.name), equals: ["b", "a"])
+        },
+        .engine("A tombstone replaces its record, and a record its tombstone") { engine in
+            let zone = try await engine.makeZone()
+            try await engine.save(zone, "a", fields: "text")
+            let deleted = RecordRow.sample(zone, "a", sequence: 50, isDeleted: true, fields: "")
+            try await engine.write { try $0.put(deleted) }
+            try expect(try await engine.record(zone, "a"), equals: deleted)
+            try expect(try await engine.allRecords(zone), equals: [deleted])
+            let again = RecordRow.sample(zone, "a", sequence: 51, fields: "again")
+            try await engine.write { try $0.put(again) }
+            try expect(try await engine.allRecords(zone), equals: [again])
+        },
+        .engine("Records' names are told apart by their bytes") { engine in
+            let zone = try await engine.makeZone()
+            try await engine.write { transaction in
+                for name in trickyTexts {
+                    try transaction.put(
+                        .sample(zone, name, sequence: try transaction.nextSequence(), type: name, fields: name))
+                }
+            }
+            for name in trickyTexts {
+                let row = try unwrap(try await engine.record(zone, name), "record \(name)")
+                try expect(Bytes(row.name), equals: Bytes(name))
+                try expect(Bytes(row.type), equals: Bytes(name))
+                try expect(row.fields, equals: Array(name.utf8))
+            }
+            try expect(try await engine.allRecords(zone).count, equals: trickyTexts.count)
+        },
+        .engine("A name lives in each zone of each owner for itself") { engine in
+            var zones: [ZoneKey] = []
+            for owner in 0..<3 {
+                for name in ["x", "y"] {
+                    zones.append(try await engine.makeZone(name, owner: OwnerID(rawValue: Int64(owner))))
+                }
+            }
+            for zone in zones { try await engine.save(zone, "same", fields: "\(zone.id)") }
+            for zone in zones {
+                let records = try await engine.allRecords(zone)
+                try expect(records.map(\.zone), equals: [zone])
+                try expect(records.map(\.fields), equals: [Array("\(zone.id)".utf8)])
+            }
+        },
+        .engine("Fields are any bytes, from none to more than a megabyte") { engine in
+            let zone = try await engine.makeZone()
+            for size in [0, 1, 255, 256, 4095, 4096, 65_536, 1_048_576, 1_200_000] {
+                var row = RecordRow.sample(zone, "r\(size)", sequence: Int64(size) + 100)
+                row.fields = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+                let written = row
+                try await engine.write { try $0.put(written) }
+                try expect(try await engine.record(zone, row.name) == written, "\(size) bytes come back as they were")
+            }
+        },
+        .engine("A sequence belongs to one record of a zone") { engine in
+            let zone = try await engine.makeZone()
+            try await engine.write { try $0.put(.sample(zone, "a", sequence: 9)) }
+            try await expect(.constraint, "a second record with the sequence") {
+                try await engine.write { try $0.put(.sample(zone, "b", sequence: 9)) }
+            }
+            try expect(try await engine.allRecords(zone).map(\.name), equals: ["a"])
+        },
+    ]
+
+    static let changes: [StorageCheck] = [
+        .engine("Changes come in the order of their sequences, after the one given, up to the limit") { engine in
+            let zone = try await engine.makeZone()
+            let other = try await engine.makeZone("Other")
+            let sequences = try await engine.write { transaction in
+                try (0..<100).map { index in
+                    let sequence = try transaction.nextSequence()
+                    try transaction.put(.sample(index % 4 == 3 ? other : zone, "r\(index)", sequence: sequence))
+                    return sequence
+                }
+            }
+            let expected = sequences.indices.filter { $0 % 4 != 3 }.map { sequences[$0] }
+            for (after, limit) in [(0, 1000), (0, 75), (0, 10), (expected[10], 10), (expected[74], 10), (Int64.max, 5)]
+            {
+                let rows = try await engine.read { try $0.records(zone: zone, after: after, limit: limit) }
+                let wanted = expected.filter { $0 > after }.prefix(limit)
+                try expect(rows.map(\.sequence), equals: Array(wanted), "after \(after), limit \(limit):")
+            }
+        },
+        .engine("A limit of zero or less gives nothing") { engine in
+            let zone = try await engine.makeZone()
+            try await engine.save(zone, "a")
+            for limit in [0, -1, .min] {
+                let rows = try await engine.read { reader in
+                    try reader.records(zone: zone, after: 0, limit: limit).count + reader.jobs(limit: limit).count
+                }
+                try expect(rows, equals: 0, "limit \(limit):")
+            }
+        },
+        .engine("Changes are read page by page to the last, while others are written") { engine in
+            let zone = try await engine.makeZone()
+            for index in 0..<50 { try await engine.save(zone, "old\(index)") }
+            let writer = Task {
+                for index in 0..<100 {
+                    try await engine.save(zone, index % 3 == 0 ? "old\(index % 50)" : "new\(index)")
+                }
+            }
+            var seen: Set<String> = []
+            var last: Int64 = 0
+            var isFinished = false
+            while true {
+                let after = last
+                let page = try await engine.read { try $0.records(zone: zone, after: after, limit: 7) }
+                for row in page {
+                    try expect(row.sequence > last, "sequences increase")
+                    last = row.sequence
+                    seen.insert(row.name)
+                }
+                if page.isEmpty {
+                    if isFinished { break }
+                    try await writer.value
+                    isFinished = true
+                }
+            }
+            let names = try await engine.allRecords(zone).map(\.name)
+            try expect(seen, equals: Set(names), "no change was skipped:")
+        },
+        .engine("Thousands of records are read whole") { engine in
+            let zone = try await engine.makeZone()
+            try await engine.write { transaction in
+                for index in 0..<5000 {
+                    try transaction.put(.sample(zone, "record-\(index)", sequence: try transaction.nextSequence()))
+                }
+            }
+            let rows = try await engine.allRecords(zone)
+            try expect(rows.map(\.name), equals: (0..<5000).map { "record-\($0)" })
+        },
+    ]
+}

@@ -1,0 +1,109 @@
+import NephosStorage
+
+extension StorageConformance {
+    static let references: [StorageCheck] = [
+        .engine("Edges are found from both of their ends") { engine in
+            let zone = try await engine.makeZone()
+            let edges = [
+                ReferenceRow(zone: zone, target: "t", kind: .parent, source: "s"),
+                ReferenceRow(zone: zone, target: "t", kind: .validate, source: "s"),
+                ReferenceRow(zone: zone, target: "u", kind: .deleteSelf, source: "s"),
+                ReferenceRow(zone: zone, target: "s", kind: .share, source: "t"),
+                ReferenceRow(zone: zone, target: "s", kind: .deleteSelf, source: "s"),
+            ]
+            try await engine.write { transaction in for edge in edges { try transaction.insert(edge) } }
+            let (from, to, none) = try await engine.read { reader in
+                (
+                    try reader.references(zone: zone, from: "s"),
+                    try reader.references(
+                        zone: zone, to: "s", kinds: ReferenceRow.Kind.allCases, after: nil, limit: 10),
+                    try reader.references(zone: zone, from: "u")
+                )
+            }
+            try expect(Set(from), equals: Set(edges.filter { $0.source == "s" }))
+            try expect(from.count, equals: 4)
+            try expect(Set(to), equals: Set(edges.filter { $0.target == "s" }))
+            try expect(none, equals: [])
+        },
+        .engine("Adding an edge twice or removing one that is not there changes nothing") { engine in
+            let zone = try await engine.makeZone()
+            let edge = ReferenceRow(zone: zone, target: "t", kind: .deleteSelf, source: "s")
+            for _ in 0..<2 { try await engine.write { try $0.insert(edge) } }
+            try expect(try await engine.read { try $0.references(zone: zone, from: "s") }, equals: [edge])
+            for kind in ReferenceRow.Kind.allCases where kind != .deleteSelf {
+                try await engine.write {
+                    try $0.remove(ReferenceRow(zone: zone, target: "t", kind: kind, source: "s"))
+                }
+            }
+            try expect(try await engine.read { try $0.references(zone: zone, from: "s") }, equals: [edge])
+            for _ in 0..<2 { try await engine.write { try $0.remove(edge) } }
+            try expect(try await engine.read { try $0.references(zone: zone, from: "s") }, equals: [])
+        },
+        .engine("Sources come in the order of their names' bytes, page by page") { engine in
+            let zone = try await engine.makeZone()
+            try await engine.write { transaction in
+                for name in trickyTexts.shuffled() {
+                    try transaction.insert(ReferenceRow(zone: zone, target: "t", kind: .deleteSelf, source: name))
+                    try transaction.insert(ReferenceRow(zone: zone, target: "other", kind: .deleteSelf, source: name))
+                }
+            }
+            var names: [String] = []
+            while true {
+                let last = names.last
+                let page = try await engine.read {
+                    try $0.references(zone: zone, to: "t", kinds: [.deleteSelf], after: last, limit: 7)
+                }
+                if page.isEmpty { break }
+                try expect(page.count <= 7, "a page has at most 7 edges")
+                names += page.map(\.source)
+            }
+            try expect(names.asBytes, equals: trickyTexts.sortedByBytes().asBytes)
+        },
+        .engine("Edges of several kinds are merged by source, and a source's edges are never torn apart") { engine in
+            let zone = try await engine.makeZone()
+            let kinds = ReferenceRow.Kind.allCases
+            try await engine.write { transaction in
+                for (index, name) in trickyTexts.enumerated() {
+                    for (position, kind) in kinds.enumerated() where index % (position + 1) == 0 {
+                        try transaction.insert(ReferenceRow(zone: zone, target: "t", kind: kind, source: name))
+                    }
+                }
+            }
+            for wanted in [kinds, [.parent, .share], [.deleteSelf, .deleteSelf], [.validate], []] {
+                var expected: Set<Bytes> = []
+                for (index, name) in trickyTexts.enumerated() {
+                    for (position, kind) in kinds.enumerated()
+                    where index % (position + 1) == 0 && wanted.contains(kind) {
+                        expected.insert(Bytes("\(kind) \(name)"))
+                    }
+                }
+                var found: [ReferenceRow] = []
+                while true {
+                    let last = found.last?.source
+                    let page = try await engine.read {
+                        try $0.references(zone: zone, to: "t", kinds: wanted, after: last, limit: 5)
+                    }
+                    if page.isEmpty { break }
+                    try expect(Set(page.map(\.source).asBytes).count <= 5, "a page has at most 5 sources")
+                    found += page
+                }
+                let order = found.map(\.source)
+                try expect(order.asBytes, equals: order.sortedByBytes().asBytes, "kinds \(wanted):")
+                try expect(found.count, equals: expected.count, "kinds \(wanted):")
+                try expect(Set(found.map { Bytes("\($0.kind) \($0.source)") }), equals: expected, "kinds \(wanted):")
+            }
+        },
+        .engine("Edges belong to their zone") { engine in
+            let one = try await engine.makeZone("1")
+            let two = try await engine.makeZone("2", owner: OwnerID(rawValue: 2))
+            try await engine.write {
+                try $0.insert(ReferenceRow(zone: one, target: "t", kind: .deleteSelf, source: "s"))
+            }
+            let found = try await engine.read { reader in
+                try reader.references(zone: two, from: "s").count
+                    + reader.references(zone: two, to: "t", kinds: [.deleteSelf], after: nil, limit: 9).count
+            }
+            try expect(found, equals: 0)
+        },
+    ]
+}

@@ -1,0 +1,73 @@
+import NephosStorage
+
+extension StorageConformance {
+    static let schema: [StorageCheck] = [
+        .engine("Record types are kept once each, also those without a field") { engine in
+            for name in ["B", "A", "B", "é", "e\u{301}"] {
+                try await engine.write { try $0.insertRecordType(name) }
+            }
+            let types = try await engine.read { try $0.recordTypes() }
+            try expect(Set(types.asBytes), equals: Set(["A", "B", "é", "e\u{301}"].asBytes))
+            try expect(types.count, equals: 4)
+        },
+        .engine("A field of the schema is added, and written again with another type") { engine in
+            try await engine.write { transaction in
+                try transaction.put(SchemaFieldRow(recordType: "A", field: "x", type: "STRING"))
+                try transaction.put(SchemaFieldRow(recordType: "A", field: "y", type: "INT64"))
+                try transaction.put(SchemaFieldRow(recordType: "B", field: "x", type: "BYTES"))
+                try transaction.put(SchemaFieldRow(recordType: "A", field: "X", type: "LOCATION"))
+            }
+            try await engine.write { try $0.put(SchemaFieldRow(recordType: "A", field: "x", type: "DOUBLE")) }
+            let fields = try await engine.read { try $0.schemaFields() }
+            let expected: Set = [
+                SchemaFieldRow(recordType: "A", field: "x", type: "DOUBLE"),
+                SchemaFieldRow(recordType: "A", field: "y", type: "INT64"),
+                SchemaFieldRow(recordType: "A", field: "X", type: "LOCATION"),
+                SchemaFieldRow(recordType: "B", field: "x", type: "BYTES"),
+            ]
+            try expect(Set(fields), equals: expected)
+            try expect(fields.count, equals: 4)
+        },
+    ]
+
+    static let jobs: [StorageCheck] = [
+        .engine("Jobs come oldest first, under ids of their own, until they are removed") { engine in
+            let zone = try await engine.makeZone()
+            for index in 0..<10 {
+                try await engine.write { try $0.insert(JobRow(kind: "purge", zone: zone, subject: "s\(index)")) }
+            }
+            let first = try await engine.read { try $0.jobs(limit: 4) }
+            try expect(first.map(\.subject), equals: ["s0", "s1", "s2", "s3"])
+            try expect(first.map(\.kind), equals: Array(repeating: "purge", count: 4))
+            try expect(first.map(\.zone), equals: Array(repeating: zone, count: 4))
+            try expect(Set(first.map(\.id)).count, equals: 4)
+            try await engine.write { transaction in
+                try transaction.removeJob(id: first[0].id)
+                try transaction.removeJob(id: first[2].id)
+                try transaction.removeJob(id: first[2].id)
+            }
+            let rest = try await engine.read { try $0.jobs(limit: 100) }
+            try expect(rest.map(\.subject), equals: ["s1", "s3", "s4", "s5", "s6", "s7", "s8", "s9"])
+        },
+        StorageCheck("A job survives until the store is opened again, and its id is not given twice") { store in
+            guard store.keepsData else { return }
+            let id = try await store.run { engine in
+                try await engine.write {
+                    try $0.insert(JobRow(kind: "k", zone: ZoneKey(owner: .everyone, id: 1), subject: "kept"))
+                }
+                return try unwrap(try await engine.read { try $0.jobs(limit: 1).first?.id }, "a job")
+            }
+            try await store.run { engine in
+                let jobs = try await engine.read { try $0.jobs(limit: 10) }
+                try expect(jobs.map(\.subject), equals: ["kept"])
+                try await engine.write { transaction in
+                    try transaction.removeJob(id: id)
+                    try transaction.insert(JobRow(kind: "k", zone: jobs[0].zone, subject: "next"))
+                }
+                let next = try await engine.read { try $0.jobs(limit: 10) }
+                try expect(next.count, equals: 1)
+                try expect(next[0].id > id, "id \(next[0].id) is larger than \(id)")
+            }
+        },
+    ]
+}

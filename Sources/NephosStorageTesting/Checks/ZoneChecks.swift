@@ -1,0 +1,84 @@
+import NephosStorage
+
+extension StorageConformance {
+    static let zones: [StorageCheck] = [
+        .engine("A zone is found by its owner and name") { engine in
+            let zone = try await engine.write {
+                try $0.insertZone(owner: OwnerID(rawValue: 3), name: "Notes", sequence: $0.nextSequence())
+            }
+            try expect(zone.name, equals: "Notes")
+            try expect(zone.key.owner, equals: OwnerID(rawValue: 3))
+            try expect(!zone.isDeleted, "a new zone is live")
+            let found = try await engine.read { reader in
+                [
+                    try reader.zone(owner: OwnerID(rawValue: 3), named: "Notes"),
+                    try reader.zone(owner: OwnerID(rawValue: 4), named: "Notes"),
+                    try reader.zone(owner: OwnerID(rawValue: 3), named: "notes"),
+                ]
+            }
+            try expect(found, equals: [zone, nil, nil])
+        },
+        .engine("Two live zones of an owner never share a name, two owners' zones may") { engine in
+            let mine = try await engine.makeZone("Z", owner: OwnerID(rawValue: 1))
+            let yours = try await engine.makeZone("Z", owner: OwnerID(rawValue: 2))
+            try expect(mine.id != yours.id, "zones have ids of their own")
+            try await expect(.constraint, "a second zone of the name") {
+                _ = try await engine.makeZone("Z", owner: OwnerID(rawValue: 1))
+            }
+        },
+        .engine("Zones are listed by owner, in the order of their names' bytes") { engine in
+            let other = try await engine.makeZone("other", owner: OwnerID(rawValue: 2))
+            for name in trickyTexts.shuffled() { _ = try await engine.makeZone(name, owner: OwnerID(rawValue: 1)) }
+            let (mine, yours, nobodys) = try await engine.read { reader in
+                (
+                    try reader.zones(owner: OwnerID(rawValue: 1)), try reader.zones(owner: OwnerID(rawValue: 2)),
+                    try reader.zones(owner: OwnerID(rawValue: 3))
+                )
+            }
+            try expect(mine.map(\.name).asBytes, equals: trickyTexts.sortedByBytes().asBytes)
+            try expect(yours.map(\.key), equals: [other])
+            try expect(nobodys, equals: [])
+        },
+        .engine("A deleted zone is neither found nor listed") { engine in
+            let kept = try await engine.makeZone("Kept")
+            let gone = try await engine.makeZone("Gone")
+            try await engine.delete(gone)
+            let (found, listed) = try await engine.read {
+                (try $0.zone(owner: .everyone, named: "Gone"), try $0.zones(owner: .everyone))
+            }
+            try expect(found, equals: nil)
+            try expect(listed.map(\.key), equals: [kept])
+        },
+        .engine("A zone that is deleted and made again has a new id and none of the old records") { engine in
+            var ids: Set<Int64> = []
+            for _ in 0..<5 {
+                let zone = try await engine.makeZone("Again")
+                try expect(ids.insert(zone.id).inserted, "zone id \(zone.id) is new")
+                try expect(try await engine.allRecords(zone), equals: [])
+                try await engine.save(zone, "r")
+                try await engine.delete(zone)
+            }
+        },
+        .engine("Deleting a zone that is not live is refused and changes nothing") { engine in
+            let zone = try await engine.makeZone("Z")
+            try await expect(.constraint, "another owner's key") {
+                try await engine.delete(ZoneKey(owner: OwnerID(rawValue: 9), id: zone.id))
+            }
+            try await engine.delete(zone)
+            try await expect(.constraint, "deleted already") { try await engine.delete(zone) }
+            try await expect(.constraint, "never existed") {
+                try await engine.delete(ZoneKey(owner: .everyone, id: zone.id + 100))
+            }
+        },
+        StorageCheck("Zone ids are not used again after the store was opened again") { store in
+            guard store.keepsData else { return }
+            let first = try await store.run { engine in
+                let zone = try await engine.makeZone("A")
+                try await engine.delete(zone)
+                return zone.id
+            }
+            let second = try await store.run { try await $0.makeZone("A").id }
+            try expect(second > first, "zone id \(second) is larger than \(first)")
+        },
+    ]
+}

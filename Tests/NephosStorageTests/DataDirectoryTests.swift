@@ -1,0 +1,153 @@
+import Foundation
+import NephosSQLite
+import NephosStorage
+import Testing
+
+@Suite struct DataDirectoryTests {
+    private let temporary: TemporaryDirectory
+    private let path: String
+    private let store = StoreID(container: "iCloud.org.example.App", environment: "development")
+
+    init() throws {
+        temporary = try TemporaryDirectory()
+        path = temporary.file("deep/data")
+    }
+
+    private func mode(_ path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    @Test("A store is the file of its container and environment, closed to others")
+    func layout() async throws {
+        let directory = try DataDirectory(path: path)
+        let engine = try directory.open(store)
+        _ = try await engine.fill(1)
+        #expect(FileManager.default.fileExists(atPath: "\(path)/iCloud.org.example.App/development.sqlite"))
+        #expect(try mode("\(path)/iCloud.org.example.App/development.sqlite") == 0o600)
+        for directory in [temporary.file("deep"), path, "\(path)/iCloud.org.example.App"] {
+            #expect(try mode(directory) == 0o700, "\(directory)")
+        }
+        await engine.close()
+        directory.close()
+    }
+
+    @Test("Stores are apart from each other, are listed, and are there when the directory is opened again")
+    func stores() async throws {
+        let ids = [
+            StoreID(container: "B", environment: "production"), StoreID(container: "A", environment: "production"),
+            StoreID(container: "A", environment: "development"),
+        ]
+        let directory = try DataDirectory(path: path)
+        #expect(try directory.existingStores() == [])
+        for (index, id) in ids.enumerated() {
+            let engine = try directory.open(id)
+            _ = try await engine.fill(index + 1)
+            await engine.close()
+        }
+        directory.close()
+
+        let again = try DataDirectory(path: path)
+        #expect(try again.existingStores() == [ids[2], ids[1], ids[0]])
+        for (index, id) in ids.enumerated() {
+            let engine = try again.open(id)
+            let count = try await engine.read { reader in
+                let zones = try reader.zones(owner: .everyone)
+                return try zones.reduce(0) { try $0 + reader.records(zone: $1.key, after: 0, limit: 10).count }
+            }
+            #expect(count == index + 1)
+            await engine.close()
+        }
+        again.close()
+    }
+
+    @Test("What lies in the directory and is no store is not listed")
+    func strangers() throws {
+        let directory = try DataDirectory(path: path)
+        let files = FileManager.default
+        try files.createDirectory(atPath: "\(path)/empty", withIntermediateDirectories: true)
+        try makeFile("\(path)/notes.sqlite")
+        try files.createDirectory(atPath: "\(path)/assets/with space", withIntermediateDirectories: true)
+        try makeFile("\(path)/empty/production.sqlite-wal")
+        try makeFile("\(path)/empty/some thing.sqlite")
+        #expect(try directory.existingStores() == [])
+        directory.close()
+    }
+
+    @Test(
+        "A name that could lead out of the directory is refused",
+        arguments: [
+            "", ".", "..", "../x", "a/b", "/etc", "a\0b", ".hidden", "a b", "ä", "a\n", "~", "a\\b", "%2e%2e", "a:b",
+            String(repeating: "a", count: 201),
+        ])
+    func escape(name: String) async throws {
+        let directory = try DataDirectory(path: path)
+        for id in [
+            StoreID(container: name, environment: "development"), StoreID(container: "A", environment: name),
+        ] {
+            let error = try #require(try await storageError { _ = try directory.open(id) })
+            #expect(error.code == .constraint)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: path) == [".lock"])
+        directory.close()
+    }
+
+    @Test("A second opening of the directory is refused until the first is closed")
+    func twice() async throws {
+        let first = try DataDirectory(path: path)
+        let error = try #require(try await storageError { _ = try DataDirectory(path: path) })
+        #expect(error.code == .inUse)
+        #expect(error.message.contains(path) && error.message.contains("process \(getpid())"))
+        first.close()
+        let second = try DataDirectory(path: path)
+        second.close()
+    }
+
+    @Test("A store that is open is not opened a second time")
+    func storeTwice() async throws {
+        let directory = try DataDirectory(path: path)
+        let engine = try directory.open(store)
+        #expect(try await storageError { _ = try directory.open(store) }?.code == .inUse)
+        await engine.close()
+        let again = try directory.open(store)
+        await again.close()
+        directory.close()
+    }
+
+    @Test("A directory that another process has is refused, and can be opened once that process is gone")
+    func otherProcess() async throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let holder = Process()
+        holder.executableURL = URL(fileURLWithPath: "/usr/bin/flock")
+        holder.arguments = ["\(path)/.lock", "sh", "-c", "echo locked; cat"]
+        let (input, output) = (Pipe(), Pipe())
+        holder.standardInput = input
+        holder.standardOutput = output
+        try holder.run()
+        #expect(output.fileHandleForReading.availableData == Data("locked\n".utf8))
+
+        let error = try #require(try await storageError { _ = try DataDirectory(path: path) })
+        #expect(error.code == .inUse)
+        #expect(error.message.contains(path))
+
+        try input.fileHandleForWriting.close()
+        holder.waitUntilExit()
+        let directory = try DataDirectory(path: path)
+        let other = Process()
+        other.executableURL = URL(fileURLWithPath: "/usr/bin/flock")
+        other.arguments = ["-n", "\(path)/.lock", "true"]
+        try other.run()
+        other.waitUntilExit()
+        #expect(other.terminationStatus == 1, "another process cannot lock it")
+        directory.close()
+    }
+
+    @Test("A path that cannot be a directory is refused with the system's reason")
+    func impossible() async throws {
+        try makeFile(temporary.file("file"))
+        for path in [temporary.file("file"), temporary.file("file/below"), "/proc/nowhere/data"] {
+            let error = try #require(try await storageError { _ = try DataDirectory(path: path) })
+            #expect(error.code == .inputOutput)
+            #expect(error.message.contains("directory"), "\(error)")
+        }
+    }
+}

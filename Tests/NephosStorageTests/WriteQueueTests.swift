@@ -1,0 +1,269 @@
+import Dispatch
+import Synchronization
+import Testing
+
+@testable import NephosSQLite
+@testable import NephosStorage
+
+/// How writes are grouped, step by step, on a connection that only takes notes.
+@Suite struct WriteQueueTests {
+    /// Hands in works while the thread is busy with a first one, so that they form one group; returns what happened
+    /// after the first.
+    private func group(_ works: [FakeWork], _ connection: FakeConnection) async throws -> [String] {
+        let queue = try WriteQueue(connection: connection)
+        let isQueued = DispatchSemaphore(value: 0)
+        let (isRunning, signal) = AsyncStream<Void>.makeStream()
+        let first = FakeWork("first", connection.log) { _ in
+            signal.yield()
+            isQueued.wait()
+        }
+        queue.add(write: first)
+        for await _ in isRunning { break }
+        for work in works { queue.add(write: work) }
+        isQueued.signal()
+        await queue.close()
+        let log = connection.log.entries
+        return Array(log[((log.firstIndex(of: "answer first") ?? -1) + 1)...])
+    }
+
+    @Test("A write that waits alone has no savepoint and is answered after its commit")
+    func alone() async throws {
+        let connection = FakeConnection()
+        let queue = try WriteQueue(connection: connection)
+        queue.add(write: FakeWork("a", connection.log) { _ = try $0.nextSequence() })
+        await queue.close()
+        #expect(connection.log.entries == ["begin", "run a", "setLastSequence", "commit", "answer a", "close"])
+    }
+
+    @Test("Writes that wait together share one commit, one change of the sequence, and are answered after it")
+    func together() async throws {
+        let connection = FakeConnection()
+        let works = ["a", "b"].map { FakeWork($0, connection.log) { _ = try $0.nextSequence() } }
+        #expect(
+            try await group(works, connection) == [
+                "begin", "savepoint", "run a", "releaseSavepoint", "savepoint", "run b", "releaseSavepoint",
+                "setLastSequence", "commit", "answer a", "answer b", "close",
+            ])
+    }
+
+    @Test("A write that throws is rolled back to its savepoint and answered with what it threw")
+    func throwing() async throws {
+        let connection = FakeConnection()
+        let works = [
+            FakeWork("a", connection.log), FakeWork("b", connection.log) { _ in throw FakeError() },
+            FakeWork("c", connection.log),
+        ]
+        #expect(
+            try await group(works, connection) == [
+                "begin", "savepoint", "run a", "releaseSavepoint", "savepoint", "run b", "rollbackToSavepoint",
+                "releaseSavepoint", "savepoint", "run c", "releaseSavepoint", "commit", "answer a",
+                "fail b FakeError()",
+                "answer c", "close",
+            ])
+    }
+
+    @Test("A group of which nothing is left is rolled back, not committed")
+    func nothingLeft() async throws {
+        let connection = FakeConnection()
+        let works = ["a", "b"].map { FakeWork($0, connection.log) { _ in throw FakeError() } }
+        let log = try await group(works, connection)
+        #expect(log.filter { $0 == "commit" } == [])
+        #expect(log.suffix(4) == ["rollback", "fail a FakeError()", "fail b FakeError()", "close"])
+    }
+
+    @Test("A commit that fails fails the whole group, and the next write is unharmed")
+    func failingCommit() async throws {
+        let connection = FakeConnection()
+        let works = [
+            FakeWork("a", connection.log) { _ in connection.fails.insert("commit") },
+            FakeWork("b", connection.log) { _ in throw FakeError() },
+        ]
+        let log = try await group(works, connection)
+        #expect(
+            log.suffix(5) == ["commit", "rollback", "fail a inputOutput: commit", "fail b FakeError()", "close"])
+    }
+
+    @Test("A transaction that cannot begin fails those who wait for it")
+    func failingBegin() async throws {
+        let connection = FakeConnection()
+        connection.fails.insert("begin")
+        let queue = try WriteQueue(connection: connection)
+        queue.add(write: FakeWork("a", connection.log))
+        await queue.close()
+        #expect(connection.log.entries == ["begin", "fail a inputOutput: begin", "close"])
+    }
+
+    @Test("When the database gives up the transaction, those who ran in it fail and the others run in the next")
+    func lostTransaction() async throws {
+        let connection = FakeConnection()
+        let works = [
+            FakeWork("a", connection.log), FakeWork("b", connection.log) { _ in connection.isInTransaction = false },
+            FakeWork("c", connection.log),
+        ]
+        let log = try await group(works, connection)
+        #expect(
+            log == [
+                "begin", "savepoint", "run a", "releaseSavepoint", "savepoint", "run b",
+                "fail a other: the transaction was lost", "fail b other: the transaction was lost", "begin", "run c",
+                "commit", "answer c", "close",
+            ])
+    }
+
+    @Test("A group is bounded, and nobody is left out")
+    func bounded() async throws {
+        let connection = FakeConnection()
+        let works = (0..<1000).map { FakeWork("\($0)", connection.log) }
+        let log = try await group(works, connection)
+        #expect(log.filter { $0 == "commit" }.count >= 4)
+        #expect(log.filter { $0.hasPrefix("answer") } == (0..<1000).map { "answer \($0)" })
+    }
+
+    @Test("A sequence that a failed commit took is not given again")
+    func sequenceAfterFailure() async throws {
+        let connection = FakeConnection()
+        connection.fails.insert("commit")
+        let queue = try WriteQueue(connection: connection)
+        let seen = Mutex<[Int64]>([])
+        let work = { (name: String) in
+            FakeWork(name, connection.log) { transaction in
+                let next = try transaction.nextSequence()
+                seen.withLock { $0.append(next) }
+            }
+        }
+        queue.add(write: work("a"))
+        queue.add(write: work("b"))
+        await queue.close()
+        #expect(seen.withLock { $0 } == [1, 2])
+    }
+
+    @Test("A closed queue refuses work")
+    func closed() async throws {
+        let connection = FakeConnection()
+        let queue = try WriteQueue(connection: connection)
+        await queue.close()
+        queue.add(write: FakeWork("late", connection.log))
+        #expect(connection.log.entries == ["close", "fail late closed: the store is closed"])
+    }
+
+    @Test("A full disk fails the write that does not fit; what was answered is kept, and small writes go on")
+    func diskFull() async throws {
+        let directory = try TemporaryDirectory()
+        let connection = try StoreFile.open(directory.file("store.sqlite"), SQLiteOptions())
+        try connection.execute("PRAGMA max_page_count = 100")
+        let queue = try WriteQueue(connection: connection)
+        let zone = ZoneKey(owner: .everyone, id: 1)
+        @Sendable func save(_ name: String, bytes: Int) async throws -> StorageError? {
+            try await storageError {
+                try await queue.write { try $0.put(record(zone, name, $0, bytes: bytes)) }
+            }
+        }
+        let errors = try await withThrowingTaskGroup(of: (Int, StorageError?).self) { group in
+            for index in 0..<20 {
+                group.addTask { (index, try await save("r\(index)", bytes: index % 5 == 4 ? 1_000_000 : 100)) }
+            }
+            return try await group.reduce(into: [Int: StorageError]()) { $0[$1.0] = $1.1 }
+        }
+        for index in stride(from: 4, to: 20, by: 5) {
+            #expect(errors[index]?.code == .inputOutput)
+            #expect(errors[index]?.message.contains("full") == true)
+        }
+        #expect(try await save("after", bytes: 100) == nil)
+        let names = try await queue.read { try $0.records(zone: zone, after: 0, limit: 100).map(\.name) }
+        #expect(Set(names) == Set((0..<20).filter { errors[$0] == nil }.map { "r\($0)" } + ["after"]))
+        await queue.close()
+    }
+}
+
+private struct FakeError: Error {}
+
+private final class Log: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var entries: [String] { lines.withLock { $0 } }
+
+    func add(_ line: String) {
+        lines.withLock { $0.append(line) }
+    }
+}
+
+private final class FakeWork: Work {
+    private let name: String
+    private let log: Log
+    private let body: (SQLTransaction) throws -> Void
+
+    init(_ name: String, _ log: Log, _ body: @escaping (SQLTransaction) throws -> Void = { _ in }) {
+        self.name = name
+        self.log = log
+        self.body = body
+    }
+
+    func run(_ access: SQLTransaction) -> (any Error)? {
+        log.add("run \(name)")
+        do {
+            try body(access)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    func answer(failure: (any Error)?) {
+        log.add(failure.map { "fail \(name) \($0)" } ?? "answer \(name)")
+    }
+}
+
+private final class FakeConnection: SQLConnection {
+    static let dialect = SQLDialect(key: "", integer: "", text: "", bytes: "", clustered: "")
+
+    let log = Log()
+    var fails: Set<String> = []
+    var isInTransaction = false
+
+    private func note(_ line: String) throws {
+        log.add(line)
+        if fails.contains(line) { throw StorageError(.inputOutput, line) }
+    }
+
+    func prepare(_ sql: SQL) throws -> any SQLStatement {
+        if sql != .lastSequence { try note("\(sql)") }
+        return FakeStatement()
+    }
+
+    func begin(writing: Bool) throws {
+        try note("begin")
+        isInTransaction = true
+    }
+
+    func commit() throws {
+        try note("commit")
+        isInTransaction = false
+    }
+
+    func rollback() {
+        guard isInTransaction else { return }
+        log.add("rollback")
+        isInTransaction = false
+    }
+
+    func close() {
+        log.add("close")
+    }
+
+    func execute(_ script: String) throws {}
+    func schemaVersion() throws -> Int { 0 }
+    func setSchemaVersion(_ version: Int) throws {}
+}
+
+private final class FakeStatement: SQLStatement {
+    let changes = 0
+
+    func bind(_ value: Int64) throws -> FakeStatement { self }
+    func bind(_ value: String?) throws -> FakeStatement { self }
+    func bind(_ value: [UInt8]) throws -> FakeStatement { self }
+    func step() throws -> Bool { true }
+    func reset() {}
+    func integer(_ column: Int) -> Int64 { 0 }
+    func text(_ column: Int) -> String { "" }
+    func optionalText(_ column: Int) -> String? { nil }
+    func bytes(_ column: Int) -> [UInt8] { [] }
+}
