@@ -58,6 +58,22 @@ final class LocalService: CloudService {
         }
     }
 
+    func recordZoneChanges(_ request: RecordZoneChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> RecordZoneChangesResponse
+    {
+        try await ask(call) { service, context throws(ServiceError) in
+            try await service.recordZoneChanges(request, context)
+        }
+    }
+
+    func databaseChanges(_ request: DatabaseChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> DatabaseChangesResponse
+    {
+        try await ask(call) { service, context throws(ServiceError) in
+            try await service.databaseChanges(request, context)
+        }
+    }
+
     func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary {
         try await ask(call) { service, context throws(ServiceError) in try await service.currentUser(context) }
     }

@@ -71,6 +71,8 @@ package protocol StorageTransaction: StorageReader {
     /// Marks a zone deleted at `sequence`. Its records stay until they are purged.
     /// - Throws: `StorageError` `.constraint` if it is not a live zone.
     func markZoneDeleted(_ zone: ZoneKey, sequence: Int64) throws
+    /// Keeps what the client that modified a zone gave with it; nil for nothing.
+    func setClientChangeToken(_ token: String?, zone: ZoneKey) throws
     /// Removes up to `limit` records, with their edges, of a zone that is deleted; returns how many it removed.
     /// - Throws: `StorageError` `.constraint` if it is not a deleted zone.
     func purgeRecords(zone: ZoneKey, limit: Int) throws -> Int

@@ -143,10 +143,21 @@ struct ModifyRecords {
                 applied.schema = schema
             }
             applied.leftJobs = applied.leftJobs || plan.leavesJobs
+            try keepClientChangeToken(row, outcomes, in: transaction)
         }
         try refuseMalformed(applied.outcomes)
         applied.userRecordNames = try userRecordNames(applied.outcomes, accounts, transaction)
         return applied
+    }
+
+    /// The data of the newest request that modified the zone is the zone's (`clientChangeTokenData`, Apple's
+    /// documentation).
+    private func keepClientChangeToken(
+        _ zone: ZoneRow, _ outcomes: [Outcome], in transaction: any StorageTransaction
+    ) throws {
+        guard zone.clientChangeToken != request.clientChangeToken, ZoneRules.hasChangeFeed(zone.name) else { return }
+        let modifies = outcomes.contains { if case .refused = $0 { false } else { true } }
+        if modifies { try transaction.setClientChangeToken(request.clientChangeToken, zone: zone.key) }
     }
 
     /// The zone that the request itself names is missing: that is the request's error, but for our own library, which wants

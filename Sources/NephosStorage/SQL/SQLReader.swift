@@ -197,7 +197,9 @@ extension AccountRow {
 
 extension ZoneRow {
     fileprivate init(owner: OwnerID, _ row: any SQLStatement) {
-        self.init(key: ZoneKey(owner: owner, id: row.integer(0)), name: row.text(1), sequence: row.integer(2))
+        self.init(
+            key: ZoneKey(owner: owner, id: row.integer(0)), name: row.text(1), sequence: row.integer(2),
+            clientChangeToken: row.optionalText(3))
     }
 }
 

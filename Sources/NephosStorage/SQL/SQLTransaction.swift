@@ -50,6 +50,10 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
         }
     }
 
+    package func setClientChangeToken(_ token: String?, zone: ZoneKey) throws {
+        try change(.setClientChangeToken) { try $0.bind(token).bind(zone) }
+    }
+
     package func purgeRecords(zone: ZoneKey, limit: Int) throws -> Int {
         let isDeleted = try row(.zoneDeletion, bind: { try $0.bind(zone) }, read: { $0.integer(0) != 0 })
         guard isDeleted == true else {
