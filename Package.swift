@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 
 /// Settings of every Swift target of ours: Swift 6 mode with the upcoming features we rely on.
@@ -49,11 +49,20 @@ let package = Package(
         library("CloudKit", ["NephosWire", "CCloudKitArchives"]),
         library("CloudKitLocal", ["CloudKit", "NephosWire", "NephosService", "NephosStorage", "NephosSQLite"]),
 
+        // Code as our users write it: none of our settings, the public libraries only.
+        .executableTarget(name: "Readme", dependencies: ["CloudKit"], path: "Examples/Readme"),
+        .executableTarget(name: "Countries", dependencies: ["CloudKit"], path: "Examples/Countries"),
+
         tests("NephosWireTests", ["NephosWire"]),
         tests("NephosStorageTests", ["NephosStorageTesting", "NephosStorage", "NephosSQLite"]),
         tests("NephosServiceTests", ["NephosService", "NephosWire", "NephosStorage", "NephosSQLite"]),
-        tests("NephosServerTests", ["NephosServer", "NephosService", "NephosSQLite", "NephosWire", "CloudKit"]),
-        tests("CloudKitTests", ["CloudKit", "CloudKitLocal"]),
+        tests(
+            "NephosServerTests",
+            [
+                "NephosServer", "NephosService", "NephosSQLite", "NephosWire", "CloudKit", "nephos", "Readme",
+                "Countries",
+            ]),
+        tests("CloudKitTests", ["CloudKit", "CloudKitLocal", "NephosWire"]),
     ],
     cxxLanguageStandard: .cxx17
 )

@@ -35,6 +35,11 @@ package protocol StorageReader {
     /// The zone's records and tombstones written after `sequence`, in the order of their sequences.
     func records(zone: ZoneKey, after sequence: Int64, limit: Int) throws -> [RecordRow]
 
+    /// The sequence at which a record of the zone was last written; 0 if none ever was.
+    func lastSequence(zone: ZoneKey) throws -> Int64
+    /// The zones that were deleted after `sequence`, in the order of their deletion; of one name the last.
+    func deletedZones(owner: OwnerID, after sequence: Int64) throws -> [ZoneRow]
+
     /// The edges that point at `target` with one of `kinds`, ordered by source name (byte-wise) and kind, of the sources
     /// after `source` if given. `limit` counts sources: all edges of one source come together.
     func references(

@@ -1,28 +1,185 @@
 package import NephosStorage
 package import NephosWire
 
-/// What CloudKit does. Every way in (HTTP, the caller's own process) ends at these entry points.
+/// What CloudKit does. Every way in (HTTP, the caller's own process) ends at these entry points, which throw one type of
+/// error: `ServiceError`.
 package final class NephosService: Sendable {
-    package init(stores: any StoreProvider) {}
+    private let stores: Stores
+    private let environment: ServiceEnvironment
+    private let configuration: ServiceConfiguration
 
-    package func modifyRecords(_ request: ModifyRecordsRequest, _ context: RequestContext) async throws(ServiceError) -> RecordsResponse {
-        throw ServiceError(.internalError, clientCode: 1, "not built yet")
+    package init(
+        stores: any StoreProvider, environment: ServiceEnvironment = .system,
+        configuration: ServiceConfiguration = ServiceConfiguration()
+    ) {
+        self.stores = Stores(provider: stores, environment: environment)
+        self.environment = environment
+        self.configuration = configuration
     }
-    package func lookupRecords(_ request: LookupRecordsRequest, _ context: RequestContext) async throws(ServiceError) -> RecordsResponse {
-        throw ServiceError(.internalError, clientCode: 1, "not built yet")
+
+    // MARK: - Records
+
+    /// Saves and deletes records (CloudKit Web Services, records/modify).
+    package func modifyRecords(
+        _ request: ModifyRecordsRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> RecordsResponse {
+        try await perform(context) { store, caller in
+            let modify = try ModifyRecords(
+                request, caller: caller, containerEnvironment: context.environment, environment: self.environment,
+                configuration: self.configuration)
+            let applied = try await store.engine.write { transaction in
+                try modify.run(schema: store.schema(), accounts: store.accounts, in: transaction)
+            }
+            if let schema = applied.schema { store.remember(schema) }
+            if applied.leftJobs { store.background.wake() }
+            return modify.response(applied)
+        }
     }
+
+    /// Finds records by name (CloudKit Web Services, records/lookup).
+    package func lookupRecords(
+        _ request: LookupRecordsRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> RecordsResponse {
+        try await perform(context) { store, caller in
+            try self.checkMayRead(caller)
+            let lookup = try LookupRecords(request, caller: caller, configuration: self.configuration)
+            return try await store.engine.read { try lookup.run(accounts: store.accounts, $0) }
+        }
+    }
+
+    // MARK: - Zones
+
+    /// All zones of the database (CloudKit Web Services, zones/list).
     package func listZones(_ context: RequestContext) async throws(ServiceError) -> ZonesResponse {
-        throw ServiceError(.internalError, clientCode: 1, "not built yet")
+        try await perform(context) { store, caller in
+            try self.checkMayRead(caller)
+            return try await store.engine.read { try ZoneLookup.list(caller, $0) }
+        }
     }
-    package func lookupZones(_ request: LookupZonesRequest, _ context: RequestContext) async throws(ServiceError) -> ZonesResponse {
-        throw ServiceError(.internalError, clientCode: 1, "not built yet")
+
+    /// Finds zones by ID (CloudKit Web Services, zones/lookup).
+    package func lookupZones(
+        _ request: LookupZonesRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> ZonesResponse {
+        try await perform(context) { store, caller in
+            try self.checkMayRead(caller)
+            return try await store.engine.read { try ZoneLookup.lookup(request, caller, $0) }
+        }
     }
-    package func modifyZones(_ request: ModifyZonesRequest, _ context: RequestContext) async throws(ServiceError) -> ZonesResponse {
-        throw ServiceError(.internalError, clientCode: 1, "not built yet")
+
+    /// Makes and deletes zones (CloudKit Web Services, zones/modify).
+    package func modifyZones(
+        _ request: ModifyZonesRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> ZonesResponse {
+        try await perform(context) { store, caller in
+            let modify = ModifyZones(request: request, caller: caller, environment: self.environment)
+            try modify.validate()
+            let response = try await store.engine.write { try modify.apply(in: $0) }
+            store.background.wake()
+            return response
+        }
     }
+
+    // MARK: - Changes
+
+    /// What happened in zones since their tokens (CloudKit Web Services, changes/zone).
+    package func recordZoneChanges(
+        _ request: RecordZoneChangesRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> RecordZoneChangesResponse {
+        try await perform(context) { store, caller in
+            try self.checkMayFollow(caller)
+            let fetch = FetchRecordZoneChanges(request: request, caller: caller)
+            return try await store.engine.read { try fetch.run(accounts: store.accounts, $0) }
+        }
+    }
+
+    /// The same for one zone, whose failure is the request's (CloudKit Web Services, records/changes).
+    package func recordChanges(
+        _ request: RecordChangesRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> RecordChangesResponse {
+        try await perform(context) { store, caller in
+            try self.checkMayFollow(caller)
+            let fetch = FetchRecordZoneChanges(request: RecordZoneChangesRequest(zones: []), caller: caller)
+            return try await store.engine.read { reader in
+                var room = Limits.changesPerPage
+                return RecordChangesResponse(
+                    changes: try fetch.changes(request.zone, room: &room, store.accounts, reader))
+            }
+        }
+    }
+
+    /// Which zones changed since a token (CloudKit Web Services, changes/database).
+    package func databaseChanges(
+        _ request: DatabaseChangesRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> DatabaseChangesResponse {
+        try await perform(context) { store, caller in
+            try self.checkMayFollow(caller)
+            let fetch = FetchDatabaseChanges(request: request, caller: caller)
+            return try await store.engine.read { try fetch.run($0) }
+        }
+    }
+
+    // MARK: - Users
+
+    /// Who the caller is (CloudKit Web Services, users/caller).
     package func currentUser(_ context: RequestContext) async throws(ServiceError) -> UserDictionary {
-        throw ServiceError(.internalError, clientCode: 1, "not built yet")
+        try await perform(context) { _, caller in
+            UserDictionary(userRecordName: try caller.requireAccount().userRecordName)
+        }
     }
+
+    // MARK: - Life
+
+    /// Opens the stores that exist, so that work which a stop interrupted goes on without waiting for a request.
+    package func resume() async {
+        await stores.resume()
+    }
+
+    /// Returns once the background has nothing left to do: the deletions that the default zone does later, the removal of
+    /// deleted zones' records.
+    package func settle() async {
+        for store in stores.all { await store.background.settle() }
+    }
+
     /// Finishes what was accepted, then closes every store.
-    package func close() async {}
+    package func close() async {
+        await stores.close()
+    }
+
+    // MARK: - Every request
+
+    private func perform<Response: Sendable>(
+        _ context: RequestContext, _ body: (Store, Caller) async throws -> Response
+    ) async throws(ServiceError) -> Response {
+        do {
+            try context.checkContainer()
+            let store = try await stores.store(
+                StoreID(container: context.container, environment: context.environment.rawValue))
+            return try await body(store, try await store.caller(context))
+        } catch {
+            throw translate(error, context)
+        }
+    }
+
+    /// Everybody may read the public database; the others need an account (`CKContainer`, Apple's documentation).
+    private func checkMayRead(_ caller: Caller) throws(ServiceError) {
+        if caller.scope != .public { _ = try caller.requireAccount() }
+    }
+
+    /// The public database has no change feed (`CKFetchDatabaseChangesOperation`, Apple's documentation).
+    private func checkMayFollow(_ caller: Caller) throws(ServiceError) {
+        _ = try caller.requireAccount()
+        if caller.scope == .public { throw .badDatabase("the public database has no change feed") }
+    }
+
+    /// What went wrong below the rules is logged, not sent.
+    private func translate(_ error: any Error, _ context: RequestContext) -> ServiceError {
+        if let error = error as? ServiceError { return error }
+        environment.log("request \(context.requestID): \(error)")
+        switch (error as? StorageError)?.code {
+        case .closed: return .unavailable
+        case .busy: return .busy
+        default: return .internalError
+        }
+    }
 }

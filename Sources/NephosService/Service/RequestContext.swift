@@ -1,3 +1,5 @@
+import NephosWire
+
 /// The database a request names in its path.
 package enum DatabaseScope: String, Hashable, Sendable {
     case `public`, `private`, shared
@@ -27,5 +29,25 @@ package struct RequestContext: Hashable, Sendable {
         self.scope = scope
         self.account = account
         self.requestID = requestID
+    }
+}
+
+extension RequestContext {
+    /// A container's identifier is 1 to 200 letters, digits, dots, hyphens and underscores, and does not begin with a dot;
+    /// that is what Apple's look like, and what a file can be called.
+    func checkContainer() throws(ServiceError) {
+        let isValid = container.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+        guard isValid, !container.isEmpty, container.utf8.count <= 200, !container.hasPrefix(".") else {
+            throw ServiceError(
+                .badRequest, .badContainer,
+                "container '\(Identifier.excerpt(container))' must hold 1 to 200 letters, digits, '.', '-' and '_'")
+        }
     }
 }

@@ -3,17 +3,83 @@ package import NephosWire
 /// Why the service refused a request, or one item of it: Apple's server error code, the `CKError.Code` a native client
 /// reports, and a reason a person can act on.
 package struct ServiceError: Error, Hashable, Sendable {
+    /// The `CKError.Code` that a native client reports (`CKError`, Apple's documentation), with its raw value.
+    package enum ClientCode: Int, Hashable, Sendable {
+        case internalError = 1
+        case badContainer = 5
+        case serviceUnavailable = 6
+        case notAuthenticated = 9
+        case permissionFailure = 10
+        case unknownItem = 11
+        case invalidArguments = 12
+        case serverRecordChanged = 14
+        case serverRejectedRequest = 15
+        case changeTokenExpired = 21
+        case batchRequestFailed = 22
+        case zoneBusy = 23
+        case badDatabase = 24
+        case zoneNotFound = 26
+        case limitExceeded = 27
+        case referenceViolation = 31
+    }
+
     package var code: ServerErrorCode
-    /// The raw value of the `CKError.Code` that a client reports (cloudkit-api.md §19).
-    package var clientCode: Int
+    package var clientCode: ClientCode
     package var reason: String
     /// Seconds after which to try again.
     package var retryAfter: Double?
 
-    package init(_ code: ServerErrorCode, clientCode: Int, _ reason: String, retryAfter: Double? = nil) {
+    package init(_ code: ServerErrorCode, _ clientCode: ClientCode, _ reason: String, retryAfter: Double? = nil) {
         self.code = code
         self.clientCode = clientCode
         self.reason = reason
         self.retryAfter = retryAfter
     }
+
+    /// As the whole answer of a request.
+    package func dictionary(requestID: String) -> ErrorDictionary {
+        ErrorDictionary(
+            uuid: requestID, serverErrorCode: code, reason: reason, retryAfter: retryAfter,
+            clientErrorCode: clientCode.rawValue)
+    }
+}
+
+extension ServiceError {
+    static func invalid(_ reason: String) -> ServiceError {
+        ServiceError(.badRequest, .invalidArguments, reason)
+    }
+
+    static func limitExceeded(_ reason: String) -> ServiceError {
+        ServiceError(.badRequest, .limitExceeded, reason)
+    }
+
+    static func badDatabase(_ reason: String) -> ServiceError {
+        ServiceError(.badRequest, .badDatabase, reason)
+    }
+
+    static func zoneNotFound(_ zoneName: String) -> ServiceError {
+        ServiceError(.zoneNotFound, .zoneNotFound, "Zone '\(zoneName)' does not exist")
+    }
+
+    static func referenceViolation(_ reason: String) -> ServiceError {
+        ServiceError(.validatingReferenceError, .referenceViolation, reason)
+    }
+
+    static let authenticationRequired = ServiceError(
+        .authenticationRequired, .notAuthenticated, "request needs authorization")
+    static let recordNotFound = ServiceError(.notFound, .unknownItem, "Record not found")
+    static let staleChangeTag = ServiceError(
+        .conflict, .serverRecordChanged, "client oplock error updating record")
+    static let recordExists = ServiceError(.exists, .serverRecordChanged, "record to insert already exists")
+    static let changeTokenExpired = ServiceError(
+        .badRequest, .changeTokenExpired, "client knowledge differs from server knowledge")
+    static let defaultZoneHasNoChanges = ServiceError.invalid("cannot get changes in default zone")
+    /// What the innocent items of an atomic batch get.
+    static let atomicFailure = ServiceError(
+        .atomicError, .batchRequestFailed, "Atomic failure: another operation of the same zone failed")
+    static let internalError = ServiceError(
+        .internalError, .internalError, "Internal error; the server's log has the details")
+    static let unavailable = ServiceError(
+        .tryAgainLater, .serviceUnavailable, "The service is shutting down", retryAfter: 1)
+    static let busy = ServiceError(.tryAgainLater, .zoneBusy, "The database is busy", retryAfter: 1)
 }

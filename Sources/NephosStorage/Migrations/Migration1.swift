@@ -25,6 +25,7 @@ extension Migration {
                 deleted {integer} NOT NULL
             );
             CREATE UNIQUE INDEX zone_live ON zone (owner, name) WHERE deleted = 0;
+            CREATE INDEX zone_deleted ON zone (owner, sequence) WHERE deleted = 1;
 
             CREATE TABLE record (
                 owner {integer} NOT NULL,

@@ -6,6 +6,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case lastSequence, setLastSequence
     case accountByID, accountByName, accountByUserRecordName, insertAccount
     case zoneByName, zoneDeletion, zones, insertZone, markZoneDeleted
+    case deletedZones, lastSequenceOfZone
     case recordByName, recordsAfter, putRecord, purgeRecords
     case referencesTo, referencesToAfter, referencesFrom
     case insertReference, removeReference, purgeReferencesOfRecords, purgeReferences
@@ -34,6 +35,13 @@ package enum SQL: Int, CaseIterable, Sendable {
             "INSERT INTO zone (owner, name, sequence, deleted) VALUES ($1, $2, $3, 0) RETURNING id"
         case .markZoneDeleted:
             "UPDATE zone SET deleted = 1, sequence = $1 WHERE owner = $2 AND id = $3 AND deleted = 0"
+
+        case .deletedZones:
+            """
+            SELECT id, name, sequence FROM zone WHERE owner = $1 AND deleted = 1 AND sequence > $2 ORDER BY sequence
+            """
+        case .lastSequenceOfZone:
+            "SELECT max(sequence) FROM record WHERE owner = $1 AND zone = $2"
 
         case .recordByName:
             "SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND name = $3"

@@ -72,7 +72,21 @@ package class SQLReader: StorageReader {
         try rows(.zones, bind: { try $0.bind(owner.rawValue) }, read: { ZoneRow(owner: owner, $0) })
     }
 
+    package final func deletedZones(owner: OwnerID, after sequence: Int64) throws -> [ZoneRow] {
+        let zones = try rows(.deletedZones, bind: { try $0.bind(owner.rawValue).bind(sequence) }) { statement in
+            var zone = ZoneRow(owner: owner, statement)
+            zone.isDeleted = true
+            return zone
+        }
+        var names: Set<String> = []
+        return zones.reversed().filter { names.insert($0.name).inserted }.reversed()
+    }
+
     // MARK: Records
+
+    package final func lastSequence(zone: ZoneKey) throws -> Int64 {
+        try row(.lastSequenceOfZone, bind: { try $0.bind(zone) }) { $0.integer(0) } ?? 0
+    }
 
     package final func record(zone: ZoneKey, named name: String) throws -> RecordRow? {
         try row(.recordByName, bind: { try $0.bind(zone).bind(name) }, read: { RecordRow(zone: zone, $0) })

@@ -29,9 +29,25 @@ package struct RecordFields: Hashable, Sendable {
 
     /// Sorts `entries` by name (UTF-8 order); of entries with one name the last wins.
     package init(_ entries: [Entry]) {
+        let isOrdered = entries.withUnsafeBufferPointer { entries in
+            entries.indices.dropFirst().allSatisfy { index in
+                entries[index - 1].name.utf8Order(comparedTo: entries[index].name) < 0
+            }
+        }
+        guard !isOrdered else {
+            self.entries = entries
+            return
+        }
         self.entries = []
         self.entries.reserveCapacity(entries.count)
-        for entry in entries { self[entry.name] = entry.field }
+        // The sort is stable: of equal names the last given comes last.
+        for entry in entries.sorted(by: { $0.name.utf8Order(comparedTo: $1.name) < 0 }) {
+            if let last = self.entries.last, last.name.utf8Order(comparedTo: entry.name) == 0 {
+                self.entries[self.entries.count - 1] = entry
+            } else {
+                self.entries.append(entry)
+            }
+        }
     }
 
     package var isEmpty: Bool { entries.isEmpty }
@@ -55,13 +71,15 @@ package struct RecordFields: Hashable, Sendable {
 
     private func position(of name: String) -> (index: Int, found: Bool) {
         // Names mostly arrive in order: look at the end first.
-        if let last = entries.last, last.name < name { return (entries.count, false) }
+        if let last = entries.last, last.name.utf8Order(comparedTo: name) < 0 { return (entries.count, false) }
         var low = 0
         var high = entries.count
         while low < high {
             let middle = (low + high) / 2
-            if entries[middle].name < name { low = middle + 1 } else { high = middle }
+            let order = entries[middle].name.utf8Order(comparedTo: name)
+            if order == 0 { return (middle, true) }
+            if order < 0 { low = middle + 1 } else { high = middle }
         }
-        return (low, low < entries.count && entries[low].name == name)
+        return (low, false)
     }
 }

@@ -1,0 +1,52 @@
+# Nephos: what a developer types. `make` alone lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help run build test bench lint format docs bootstrap clean
+
+# A toolchain that is installed but not in PATH is found where installers put it.
+export PATH := $(PATH):/opt/swift/usr/bin:/usr/local/swift/usr/bin:$(HOME)/.local/share/swiftly/bin
+
+# Arguments for what the target runs: make run ARGS="--in-memory", make test ARGS="--filter Zones", make bench ARGS=quick
+ARGS ?=
+
+# How the server is built for use. The static standard library makes it start faster and run where Swift is not installed.
+RELEASE_FLAGS ?= -c release --static-swift-stdlib
+
+# What swift-format reads.
+SWIFT_SOURCES = Package.swift Sources Tests $(wildcard Examples)
+
+help: ## list the targets
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1	\2/p' Makefile | expand -t 18
+
+bootstrap: ## check the toolchain, install the Debian packages that are missing
+	@scripts/bootstrap
+
+run: build ## build and start the local CloudKit on http://127.0.0.1:8484 (ARGS="--in-memory")
+	@exec "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" dev $(ARGS)
+
+build: bootstrap ## build the server for use
+	@swift build $(RELEASE_FLAGS) --product nephos
+
+test: bootstrap ## build everything and run every test (ARGS="--filter Zones")
+	@swift build --build-tests
+	@swift test --skip-build --disable-xctest $(ARGS)
+
+bench: build ## measure against raw SQLite and PocketBase (ARGS=quick)
+	@Benchmarks/run --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
+
+lint: bootstrap ## check formatting, imports between targets, and text
+	@swift format lint --strict --parallel --recursive $(SWIFT_SOURCES)
+	@scripts/check-imports --self-test
+	@scripts/check-imports
+	@scripts/check-text
+
+format: bootstrap ## rewrite the sources in the repository's style
+	@swift format --in-place --parallel --recursive $(SWIFT_SOURCES)
+
+docs: bootstrap ## build the libraries' reference into .build/docs
+	@scripts/build-docs
+
+clean: ## remove everything that was built (data in .nephos stays)
+	@rm -rf .build .bench

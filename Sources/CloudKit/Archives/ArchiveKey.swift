@@ -1,0 +1,65 @@
+import Foundation
+
+/// The keys of the archives that Apple's CloudKit writes.
+enum ArchiveKey {
+    static let recordName = "RecordName"
+    static let recordID = "RecordID"
+    static let zoneID = "ZoneID"
+    static let zoneName = "ZoneName"
+    static let ownerName = "ownerName"
+    static let referenceAction = "ReferenceAction"
+
+    static let recordType = "RecordType"
+    static let changeTag = "ETag"
+    static let creationDate = "RecordCtime"
+    static let modificationDate = "RecordMtime"
+    static let creatorUserRecordID = "CreatorUserRecordID"
+    static let lastModifiedUserRecordID = "LastModifiedUserRecordID"
+    static let modifiedByDevice = "ModifiedByDevice"
+    static let parentReference = "ParentReference"
+    static let previousParentReference = "PreviousParentReference"
+    static let hasUpdatedParentReference = "HasUpdatedParentReference"
+    static let shareReference = "ShareReference"
+    static let knownToServer = "KnownToServer"
+
+    static let valueStore = "ValueStore"
+    static let encryptedValueStore = "EncryptedValueStore"
+    static let recordValues = "RecordValues"
+    static let originalValues = "OriginalValues"
+    static let changedKeys = "ChangedKeys"
+
+    static let assetFileURL = "AssetFileURL"
+    static let assetSize = "AssetSize"
+    static let assetHasSize = "AssetHasSize"
+    static let assetSignature = "AssetSignature"
+    static let assetReferenceSignature = "ReferenceSignature"
+    static let assetWrappedKey = "WrappedAssetKey"
+    static let assetUploadReceipt = "AssetUploadReceipt"
+    static let assetDownloadURL = "AssetDownloadURL"
+
+    static let shareURL = "URL"
+    static let publicPermission = "PublicPermission"
+    static let rootRecordID = "RootRecordID"
+
+    static let capabilities = "Capabilities"
+    static let encryptionScope = "EncryptionScope"
+}
+
+/// Foundation's decoder fails for a key that is not there; archives have only some of the keys.
+extension NSCoder {
+    func object<Object: NSObject & NSCoding>(of type: Object.Type, forKey key: String) -> Object? {
+        containsValue(forKey: key) ? decodeObject(of: type, forKey: key) : nil
+    }
+
+    func object(ofAny types: [AnyClass], forKey key: String) -> Any? {
+        containsValue(forKey: key) ? decodeObject(of: types, forKey: key) : nil
+    }
+
+    func string(forKey key: String) -> String? {
+        object(of: NSString.self, forKey: key).map { $0 as String }
+    }
+
+    func date(forKey key: String) -> Date? {
+        object(of: NSDate.self, forKey: key).map { $0 as Date }
+    }
+}

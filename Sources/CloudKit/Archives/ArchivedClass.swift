@@ -1,0 +1,63 @@
+import CCloudKitArchives
+import Foundation
+
+/// A class that keyed archives hold, with its name there: the Objective-C one, so that archives made by Apple's
+/// framework open here and ours open there.
+struct ArchivedClass: Sendable {
+    /// The name in archives.
+    let name: String
+    /// The class that an object of that name becomes when an archive is read.
+    let decodedClass: AnyClass
+    /// What `classForKeyedArchiver` of the class's objects answers: see `CCloudKitArchives.h`.
+    let archiverClass: AnyClass
+
+    private init(_ name: String, _ decodedClass: AnyClass, superclass: ArchivedClass? = nil) {
+        self.name = name
+        self.decodedClass = decodedClass
+        archiverClass = Self.makeArchiverClass(name: name, superclass: superclass?.archiverClass) ?? decodedClass
+    }
+
+    static let recordID = ArchivedClass("CKRecordID", CKRecord.ID.self)
+    static let reference = ArchivedClass("CKReference", CKRecord.Reference.self)
+    static let record = ArchivedClass("CKRecord", CKRecord.self)
+    static let share = ArchivedClass("CKShare", CKShare.self, superclass: record)
+    static let zoneID = ArchivedClass("CKRecordZoneID", CKRecordZone.ID.self)
+    static let zone = ArchivedClass("CKRecordZone", CKRecordZone.self)
+    static let asset = ArchivedClass("CKAsset", ArchivedAsset.self)
+    static let location = ArchivedClass("CLLocation", CLLocation.self)
+    static let valueStore = ArchivedClass("CKRecordValueStore", RecordValueStore.self)
+    static let encryptedValueStore = ArchivedClass(
+        "CKEncryptedRecordValueStore", EncryptedRecordValueStore.self, superclass: valueStore)
+    static let encryptedData = ArchivedClass("CKEncryptedData", ArchivedEncryptedData.self)
+    static let query = ArchivedClass("CKQuery", CKQuery.self)
+    static let queryCursor = ArchivedClass("CKQueryCursor", CKQueryOperation.Cursor.self)
+
+    /// Every class that is found by its name when an archive is read. A class that is added needs a line here, and
+    /// `classForKeyedArchiver` of its own.
+    static var all: [ArchivedClass] {
+        [
+            recordID, reference, record, share, zoneID, zone, asset, location, valueStore, encryptedValueStore,
+            encryptedData, query, queryCursor,
+        ]
+    }
+
+    /// The classes that are made have the members of this one, which is empty.
+    private final class Model: NSObject {}
+
+    private static func makeArchiverClass(name: String, superclass: AnyClass?) -> AnyClass? {
+        func metadata(_ aClass: AnyClass) -> UnsafeRawPointer { unsafeBitCast(aClass, to: UnsafeRawPointer.self) }
+        guard
+            let made = cloudkit_make_archived_class(
+                metadata(Model.self), metadata(NSObject.self), "Model", metadata(superclass ?? NSObject.self), name)
+        else { return nil }
+        return unsafeBitCast(made, to: AnyClass.self)
+    }
+}
+
+/// Called when the program (or the library) is loaded, before anything can read an archive.
+@_cdecl("cloudkit_register_archived_classes")
+func registerArchivedClasses() {
+    for archived in ArchivedClass.all {
+        NSKeyedUnarchiver.setClass(archived.decodedClass, forClassName: archived.name)
+    }
+}

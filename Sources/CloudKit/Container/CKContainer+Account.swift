@@ -1,0 +1,103 @@
+import NephosWire
+
+extension CKContainer {
+    /// Whether there is an account. No account is no error; not being able to tell is.
+    public func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
+        callBack(completionHandler) { container in
+            do {
+                return (try await container.accountStatus(), nil)
+            } catch {
+                return (.couldNotDetermine, error)
+            }
+        }
+    }
+
+    /// Whether there is an account.
+    /// - Throws: `CKError` where it cannot be told.
+    public func accountStatus() async throws -> CKAccountStatus {
+        guard session.service.hasAccount else { return .noAccount }
+        do {
+            _ = try await userRecordID()
+            return .available
+        } catch let error as CKError {
+            switch error.code {
+            case .notAuthenticated: return .noAccount
+            case .managedAccountRestricted: return .restricted
+            case .accountTemporarilyUnavailable: return .temporarilyUnavailable
+            default: throw error
+            }
+        }
+    }
+
+    /// The ID of the account's user record in this container.
+    public func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
+        callBack(completionHandler) { container in
+            do {
+                return (try await container.userRecordID(), nil)
+            } catch {
+                return (nil, error)
+            }
+        }
+    }
+
+    /// The ID of the account's user record in this container.
+    /// - Throws: `CKError`, `.notAuthenticated` where there is no account.
+    public func userRecordID() async throws -> CKRecord.ID {
+        let name = try await session.currentUser(
+            ServiceCall(scope: .public), ErrorContext(containerID: session.identifier))
+        return CKRecord.ID(unchecked: name, zoneID: .default)
+    }
+
+    /// The IDs of the long-lived operations that have not finished. Operations do not outlive the process here, so there
+    /// are none.
+    public func fetchAllLongLivedOperationIDs(
+        completionHandler: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void
+    ) {
+        callBack(completionHandler) { _ in ([], nil) }
+    }
+
+    /// The IDs of the long-lived operations that have not finished: none, as operations do not outlive the process here.
+    public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] { [] }
+
+    /// The long-lived operation of that ID: nil, as operations do not outlive the process here.
+    public func fetchLongLivedOperation(
+        withID operationID: CKOperation.ID, completionHandler: @escaping @Sendable (CKOperation?, (any Error)?) -> Void
+    ) {
+        callBack(completionHandler) { _ in (nil, nil) }
+    }
+
+    /// The long-lived operation of that ID: nil, as operations do not outlive the process here.
+    public func longLivedOperation(for operationID: CKOperation.ID) async throws -> CKOperation? { nil }
+
+    /// Calls `handler` with what `work` returns, on no queue in particular but never on the main one.
+    func callBack<First: Sendable, Second: Sendable>(
+        _ handler: @escaping @Sendable (First, Second) -> Void,
+        _ work: @escaping @Sendable (CKContainer) async -> (First, Second)
+    ) {
+        Task(priority: .userInitiated) {
+            let (first, second) = await work(self)
+            handler(first, second)
+        }
+    }
+}
+
+extension ContainerSession {
+    /// The name of the account's user record, from the service.
+    func currentUser(_ call: ServiceCall, _ context: ErrorContext) async throws(CKError) -> String {
+        guard service.hasAccount else { throw .noAccount(context) }
+        do throws(ServiceFailure) {
+            let user = try await service.currentUser(call)
+            learn(userRecordName: user.userRecordName)
+            return user.userRecordName
+        } catch {
+            throw CKError(error, context)
+        }
+    }
+}
+
+extension CKError {
+    /// What everything that needs an account fails with where there is none.
+    static func noAccount(_ context: ErrorContext) -> CKError {
+        CKError(.notAuthenticated, "This needs an account, and there is none.", context)
+    }
+}

@@ -1,0 +1,66 @@
+extension CKContainer {
+    /// What an app may ask the user for (CKContainer.ApplicationPermissions, Apple's documentation).
+    @available(*, deprecated, message: "CloudKit no longer grants permissions")
+    public struct ApplicationPermissions: OptionSet, Hashable, Sendable {
+        public let rawValue: UInt
+        public init(rawValue: UInt) { self.rawValue = rawValue }
+        /// Whether other users can find the user by e-mail address.
+        public static var userDiscoverability: CKContainer.ApplicationPermissions { .init(rawValue: 1 << 0) }
+    }
+
+    /// What the user answered.
+    @available(*, deprecated, message: "CloudKit no longer grants permissions")
+    public enum ApplicationPermissionStatus: Int, Hashable, Sendable {
+        /// The user was not asked.
+        case initialState = 0
+        /// An error says why the user could not be asked.
+        case couldNotComplete = 1
+        case denied = 2
+        case granted = 3
+    }
+
+    @available(*, deprecated, message: "CloudKit no longer grants permissions")
+    public typealias ApplicationPermissionBlock = (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
+
+    /// Reports `.initialState`: nobody can be asked for permissions any more.
+    @available(*, deprecated, message: "CloudKit no longer grants permissions")
+    @preconcurrency
+    public func status(
+        forApplicationPermission applicationPermission: CKContainer.ApplicationPermissions,
+        completionHandler: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
+    ) {
+        callBack(completionHandler) { _ in (.initialState, nil) }
+    }
+
+    /// Reports `.initialState`: nobody can be asked for permissions any more.
+    @available(*, deprecated, message: "CloudKit no longer grants permissions")
+    public func applicationPermissionStatus(
+        for applicationPermission: CKContainer.ApplicationPermissions
+    ) async throws -> CKContainer.ApplicationPermissionStatus {
+        .initialState
+    }
+
+    /// Fails: nobody can be asked for permissions any more.
+    @available(*, deprecated, message: "CloudKit no longer grants permissions")
+    @preconcurrency
+    public func requestApplicationPermission(
+        _ applicationPermission: CKContainer.ApplicationPermissions,
+        completionHandler: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
+    ) {
+        callBack(completionHandler) { container in (.couldNotComplete, container.permissionsAreGone) }
+    }
+
+    /// Fails: nobody can be asked for permissions any more.
+    @available(*, deprecated, message: "CloudKit no longer grants permissions")
+    public func requestApplicationPermission(
+        _ applicationPermission: CKContainer.ApplicationPermissions
+    ) async throws -> CKContainer.ApplicationPermissionStatus {
+        throw permissionsAreGone
+    }
+
+    private var permissionsAreGone: CKError {
+        CKError(
+            .serverRejectedRequest, "CloudKit no longer grants application permissions.",
+            ErrorContext(containerID: session.identifier))
+    }
+}

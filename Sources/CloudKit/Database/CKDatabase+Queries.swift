@@ -1,0 +1,132 @@
+// Conveniences for queries. Each runs one operation, and so gets one page.
+
+extension CKDatabase {
+    /// Searches for records. The result has one page of them in the query's order, and a cursor if there may be more.
+    ///
+    /// No zone means all zones, `resultsLimit` 0 as many records as the service gives at once, `desiredKeys` nil all keys.
+    public func fetch(
+        withQuery query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults,
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)],
+                        queryCursor: CKQueryOperation.Cursor?
+                    ), any Error
+                >
+            ) -> Void
+    ) {
+        runQuery(query, zoneID, desiredKeys, resultsLimit, completionHandler)
+    }
+
+    /// Gets the next page of a search.
+    public func fetch(
+        withCursor queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults,
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)],
+                        queryCursor: CKQueryOperation.Cursor?
+                    ), any Error
+                >
+            ) -> Void
+    ) {
+        runQuery(CKQueryOperation(cursor: queryCursor), desiredKeys, resultsLimit, completionHandler)
+    }
+
+    /// Searches for records. The result has one page of them in the query's order, and a cursor if there may be more.
+    ///
+    /// No zone means all zones, `resultsLimit` 0 as many records as the service gives at once, `desiredKeys` nil all keys.
+    /// - Throws: `CKError` for what concerns the whole search: `.invalidArguments` for what a query cannot ask.
+    public func records(
+        matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults
+    ) async throws -> (
+        matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
+    ) {
+        try await resultOfOperation { runQuery(query, zoneID, desiredKeys, resultsLimit, $0) }
+    }
+
+    /// Gets the next page of a search.
+    /// - Throws: `CKError` for what concerns the whole search.
+    public func records(
+        continuingMatchFrom queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults
+    ) async throws -> (
+        matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
+    ) {
+        try await resultOfOperation {
+            runQuery(CKQueryOperation(cursor: queryCursor), desiredKeys, resultsLimit, $0)
+        }
+    }
+
+    // MARK: Former names
+
+    /// Searches for records and hands out the first page of them.
+    @available(*, deprecated, message: "use fetch(withQuery:inZoneWith:desiredKeys:resultsLimit:completionHandler:)")
+    public func perform(
+        _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?,
+        completionHandler: @escaping @Sendable ([CKRecord]?, (any Error)?) -> Void
+    ) {
+        runQuery(query, zoneID, nil, CKQueryOperation.maximumResults) { result in
+            hand(result.firstPage, to: completionHandler)
+        }
+    }
+
+    /// Searches for records and returns the first page of them.
+    @available(*, deprecated, message: "use records(matching:inZoneWith:desiredKeys:resultsLimit:)")
+    public func perform(_ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
+        try await resultOfOperation { completion in
+            runQuery(query, zoneID, nil, CKQueryOperation.maximumResults) { completion($0.firstPage) }
+        }
+    }
+
+    /// Searches for records and returns the first page of them.
+    @available(*, deprecated, message: "use records(matching:inZoneWith:desiredKeys:resultsLimit:)")
+    @_disfavoredOverload
+    public func records(matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
+        try await perform(query, inZoneWith: zoneID)
+    }
+
+    // MARK: The operation behind them
+
+    fileprivate typealias QueryPage = (
+        matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
+    )
+
+    @discardableResult
+    private func runQuery(
+        _ query: CKQuery, _ zoneID: CKRecordZone.ID?, _ desiredKeys: [CKRecord.FieldKey]?, _ resultsLimit: Int,
+        _ completion: @escaping @Sendable (Result<QueryPage, any Error>) -> Void
+    ) -> CKOperation {
+        let operation = CKQueryOperation(query: query)
+        operation.zoneID = zoneID
+        return runQuery(operation, desiredKeys, resultsLimit, completion)
+    }
+
+    @discardableResult
+    private func runQuery(
+        _ operation: CKQueryOperation, _ desiredKeys: [CKRecord.FieldKey]?, _ resultsLimit: Int,
+        _ completion: @escaping @Sendable (Result<QueryPage, any Error>) -> Void
+    ) -> CKOperation {
+        let matches = Locked<[(CKRecord.ID, Result<CKRecord, any Error>)]>([])
+        operation.desiredKeys = desiredKeys
+        operation.resultsLimit = resultsLimit
+        operation.recordMatchedBlock = { recordID, result in matches.withLock { $0.append((recordID, result)) } }
+        operation.queryResultBlock = { outcome in
+            completion(outcome.map { cursor in (matches.withLock { $0 }, cursor) })
+        }
+        run(operation)
+        return operation
+    }
+}
+
+extension Result where Success == CKDatabase.QueryPage, Failure == any Error {
+    /// The records of the page; those that could not be had are left out.
+    fileprivate var firstPage: Result<[CKRecord], any Error> {
+        map { page in page.matchResults.compactMap { try? $0.1.get() } }
+    }
+}

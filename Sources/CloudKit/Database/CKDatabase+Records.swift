@@ -1,0 +1,153 @@
+// Conveniences for records. Each runs one operation.
+
+extension CKDatabase {
+    // MARK: One record
+
+    /// Fetches a record. Fails with `unknownItem` if it does not exist.
+    public func fetch(
+        withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
+    ) {
+        runFetch([recordID], desiredKeys: nil) { result in
+            hand(result.item(recordID), to: completionHandler)
+        }
+    }
+
+    /// Fetches a record.
+    /// - Throws: `CKError`, `.unknownItem` if it does not exist.
+    public func record(for recordID: CKRecord.ID) async throws -> CKRecord {
+        try await records(for: [recordID]).item(recordID)
+    }
+
+    /// Saves a record unless the server has another version of it, and hands it back as the server has it now.
+    public func save(
+        _ record: CKRecord, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
+    ) {
+        runModify(saving: [record], deleting: []) { result in
+            hand(result.item { $0.saveResults[record.recordID] }, to: completionHandler)
+        }
+    }
+
+    /// Saves a record unless the server has another version of it, and hands it back as the server has it now.
+    /// - Throws: `CKError`, `.serverRecordChanged` if the server has another version.
+    @discardableResult
+    public func save(_ record: CKRecord) async throws -> CKRecord {
+        try await modifyRecords(saving: [record], deleting: []).saveResults.item(record.recordID)
+    }
+
+    /// Deletes a record, and with it those that refer to it with `.deleteSelf`. Deleting one that does not exist is
+    /// success.
+    public func delete(
+        withRecordID recordID: CKRecord.ID,
+        completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void
+    ) {
+        runModify(saving: [], deleting: [recordID]) { result in
+            let item = result.item { $0.deleteResults[recordID] }.map { recordID }
+            hand(item, to: completionHandler)
+        }
+    }
+
+    /// Deletes a record, and with it those that refer to it with `.deleteSelf`. Deleting one that does not exist is
+    /// success.
+    /// - Throws: `CKError`.
+    @discardableResult
+    public func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
+        try await modifyRecords(saving: [], deleting: [recordID]).deleteResults.item(recordID)
+        return recordID
+    }
+
+    // MARK: Several records
+
+    /// Fetches records; each ID gets its own result. `desiredKeys` nil means all keys.
+    public func fetch(
+        withRecordIDs recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil,
+        completionHandler:
+            @escaping @Sendable (Result<[CKRecord.ID: Result<CKRecord, any Error>], any Error>) -> Void
+    ) {
+        runFetch(recordIDs, desiredKeys: desiredKeys, completionHandler)
+    }
+
+    /// Fetches records; each ID gets its own result. `desiredKeys` nil means all keys.
+    /// - Throws: `CKError` for what concerns the whole request.
+    public func records(
+        for ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil
+    ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
+        try await resultOfOperation { runFetch(ids, desiredKeys: desiredKeys, $0) }
+    }
+
+    /// Saves and deletes records; each ID gets its own result.
+    public func modifyRecords(
+        saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
+        savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        saveResults: [CKRecord.ID: Result<CKRecord, any Error>],
+                        deleteResults: [CKRecord.ID: Result<Void, any Error>]
+                    ), any Error
+                >
+            ) -> Void
+    ) {
+        runModify(
+            saving: recordsToSave, deleting: recordIDsToDelete, savePolicy, atomically: atomically, completionHandler)
+    }
+
+    /// Saves and deletes records; each ID gets its own result.
+    /// - Throws: `CKError` for what concerns the whole request, never for what concerns single items.
+    @discardableResult
+    public func modifyRecords(
+        saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
+        savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
+    ) async throws -> (
+        saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
+    ) {
+        try await resultOfOperation { completion in
+            runModify(
+                saving: recordsToSave, deleting: recordIDsToDelete, savePolicy, atomically: atomically, completion)
+        }
+    }
+
+    // MARK: The operations behind them
+
+    private typealias FetchResults = [CKRecord.ID: Result<CKRecord, any Error>]
+    private typealias ModifyResults = (
+        saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
+    )
+
+    @discardableResult
+    private func runFetch(
+        _ recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?,
+        _ completion: @escaping @Sendable (Result<FetchResults, any Error>) -> Void
+    ) -> CKOperation {
+        let results = Locked<FetchResults>([:])
+        let operation = CKFetchRecordsOperation(recordIDs: recordIDs)
+        operation.desiredKeys = desiredKeys
+        operation.perRecordResultBlock = { recordID, result in results.withLock { $0[recordID] = result } }
+        operation.fetchRecordsResultBlock = { outcome in
+            completion(outcome.map { results.withLock { $0 } })
+        }
+        run(operation)
+        return operation
+    }
+
+    @discardableResult
+    private func runModify(
+        saving records: [CKRecord], deleting recordIDs: [CKRecord.ID],
+        _ savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
+        _ completion: @escaping @Sendable (Result<ModifyResults, any Error>) -> Void
+    ) -> CKOperation {
+        let results = Locked<ModifyResults>(([:], [:]))
+        let operation = CKModifyRecordsOperation(recordsToSave: records, recordIDsToDelete: recordIDs)
+        operation.savePolicy = savePolicy
+        operation.isAtomic = atomically
+        operation.perRecordSaveBlock = { recordID, result in results.withLock { $0.saveResults[recordID] = result } }
+        operation.perRecordDeleteBlock = { recordID, result in
+            results.withLock { $0.deleteResults[recordID] = result }
+        }
+        operation.modifyRecordsResultBlock = { outcome in
+            completion(outcome.map { results.withLock { $0 } })
+        }
+        run(operation)
+        return operation
+    }
+}

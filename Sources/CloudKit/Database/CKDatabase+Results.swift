@@ -1,0 +1,49 @@
+import Foundation
+
+// What the conveniences share: from an operation's results to handlers and to async functions.
+
+extension CKDatabase {
+    /// Waits for the operation that `start` starts. Cancelling the task cancels the operation.
+    func resultOfOperation<Value: Sendable>(
+        _ start: (@escaping @Sendable (Result<Value, any Error>) -> Void) -> CKOperation
+    ) async throws -> Value {
+        let running = Locked<CKOperation?>(nil)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let operation = start { continuation.resume(with: $0) }
+                running.exchange(operation)
+                if Task.isCancelled { operation.cancel() }
+            }
+        } onCancel: {
+            running.withLock { $0 }?.cancel()
+        }
+    }
+}
+
+/// Calls a handler that takes a value or an error with one of the two.
+func hand<Value>(_ result: Result<Value, any Error>, to handler: (Value?, (any Error)?) -> Void) {
+    switch result {
+    case .success(let value): handler(value, nil)
+    case .failure(let error): handler(nil, error)
+    }
+}
+
+extension Result where Failure == any Error {
+    /// The result of one item, which `pick` finds, or what the whole request failed with.
+    func item<Item>(_ pick: (Success) -> Result<Item, any Error>?) -> Result<Item, any Error> {
+        flatMap { pick($0) ?? .failure(CKError(.internalError, "The service left an item out.")) }
+    }
+
+    /// The result of one item, or what the whole request failed with.
+    func item<ID: Hashable, Item>(_ id: ID) -> Result<Item, any Error> where Success == [ID: Result<Item, any Error>] {
+        item { $0[id] }
+    }
+}
+
+extension Dictionary {
+    /// The value of one item.
+    func item<Item>(_ id: Key) throws -> Item where Value == Result<Item, any Error> {
+        guard let result = self[id] else { throw CKError(.internalError, "The service left an item out.") }
+        return try result.get()
+    }
+}

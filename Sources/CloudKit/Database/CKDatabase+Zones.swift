@@ -1,0 +1,172 @@
+// Conveniences for record zones. Each runs one operation.
+
+extension CKDatabase {
+    // MARK: All zones
+
+    /// Fetches all zones of this database; the private database has at least the default zone.
+    public func fetchAllRecordZones(completionHandler: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void) {
+        runFetchAllZones { result in hand(result, to: completionHandler) }
+    }
+
+    /// Fetches all zones of this database; the private database has at least the default zone.
+    /// - Throws: `CKError`.
+    public func allRecordZones() async throws -> [CKRecordZone] {
+        try await resultOfOperation { runFetchAllZones($0) }
+    }
+
+    // MARK: One zone
+
+    /// Fetches a zone. Fails with `zoneNotFound` if it does not exist.
+    public func fetch(
+        withRecordZoneID zoneID: CKRecordZone.ID,
+        completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
+    ) {
+        runFetchZones([zoneID]) { result in hand(result.item(zoneID), to: completionHandler) }
+    }
+
+    /// Fetches a zone.
+    /// - Throws: `CKError`, `.zoneNotFound` if it does not exist.
+    public func recordZone(for zoneID: CKRecordZone.ID) async throws -> CKRecordZone {
+        try await recordZones(for: [zoneID]).item(zoneID)
+    }
+
+    /// Saves a zone and hands it back as the server has it; saving one that exists changes nothing.
+    public func save(
+        _ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
+    ) {
+        runModifyZones(saving: [zone], deleting: []) { result in
+            hand(result.item { $0.saveResults[zone.zoneID] }, to: completionHandler)
+        }
+    }
+
+    /// Saves a zone and hands it back as the server has it; saving one that exists changes nothing.
+    /// - Throws: `CKError`.
+    @discardableResult
+    public func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
+        try await modifyRecordZones(saving: [zone], deleting: []).saveResults.item(zone.zoneID)
+    }
+
+    /// Deletes a zone with all of its records. Fails with `zoneNotFound` if it does not exist.
+    public func delete(
+        withRecordZoneID zoneID: CKRecordZone.ID,
+        completionHandler: @escaping @Sendable (CKRecordZone.ID?, (any Error)?) -> Void
+    ) {
+        runModifyZones(saving: [], deleting: [zoneID]) { result in
+            let item = result.item { $0.deleteResults[zoneID] }.map { zoneID }
+            hand(item, to: completionHandler)
+        }
+    }
+
+    /// Deletes a zone with all of its records.
+    /// - Throws: `CKError`, `.zoneNotFound` if it does not exist.
+    @discardableResult
+    public func deleteRecordZone(withID zoneID: CKRecordZone.ID) async throws -> CKRecordZone.ID {
+        try await modifyRecordZones(saving: [], deleting: [zoneID]).deleteResults.item(zoneID)
+        return zoneID
+    }
+
+    // MARK: Several zones
+
+    /// Fetches zones; each ID gets its own result.
+    public func fetch(
+        withRecordZoneIDs zoneIDs: [CKRecordZone.ID],
+        completionHandler:
+            @escaping @Sendable (Result<[CKRecordZone.ID: Result<CKRecordZone, any Error>], any Error>) -> Void
+    ) {
+        runFetchZones(zoneIDs, completionHandler)
+    }
+
+    /// Fetches zones; each ID gets its own result.
+    /// - Throws: `CKError` for what concerns the whole request.
+    public func recordZones(
+        for ids: [CKRecordZone.ID]
+    ) async throws -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
+        try await resultOfOperation { runFetchZones(ids, $0) }
+    }
+
+    /// Saves and deletes zones; each ID gets its own result.
+    public func modifyRecordZones(
+        saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID],
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
+                        deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
+                    ), any Error
+                >
+            ) -> Void
+    ) {
+        runModifyZones(saving: recordZonesToSave, deleting: recordZoneIDsToDelete, completionHandler)
+    }
+
+    /// Saves and deletes zones; each ID gets its own result.
+    /// - Throws: `CKError` for what concerns the whole request, never for what concerns single items.
+    @discardableResult
+    public func modifyRecordZones(
+        saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID]
+    ) async throws -> (
+        saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
+        deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
+    ) {
+        try await resultOfOperation {
+            runModifyZones(saving: recordZonesToSave, deleting: recordZoneIDsToDelete, $0)
+        }
+    }
+
+    // MARK: The operations behind them
+
+    private typealias FetchResults = [CKRecordZone.ID: Result<CKRecordZone, any Error>]
+    private typealias ModifyResults = (
+        saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
+        deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
+    )
+
+    @discardableResult
+    private func runFetchAllZones(
+        _ completion: @escaping @Sendable (Result<[CKRecordZone], any Error>) -> Void
+    ) -> CKOperation {
+        let zones = Locked<[CKRecordZone]>([])
+        let operation = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
+        operation.perRecordZoneResultBlock = { _, result in
+            if case .success(let zone) = result { zones.withLock { $0.append(zone) } }
+        }
+        operation.fetchRecordZonesResultBlock = { outcome in
+            completion(outcome.map { zones.withLock { $0 } })
+        }
+        run(operation)
+        return operation
+    }
+
+    @discardableResult
+    private func runFetchZones(
+        _ zoneIDs: [CKRecordZone.ID], _ completion: @escaping @Sendable (Result<FetchResults, any Error>) -> Void
+    ) -> CKOperation {
+        let results = Locked<FetchResults>([:])
+        let operation = CKFetchRecordZonesOperation(recordZoneIDs: zoneIDs)
+        operation.perRecordZoneResultBlock = { zoneID, result in results.withLock { $0[zoneID] = result } }
+        operation.fetchRecordZonesResultBlock = { outcome in
+            completion(outcome.map { results.withLock { $0 } })
+        }
+        run(operation)
+        return operation
+    }
+
+    @discardableResult
+    private func runModifyZones(
+        saving zones: [CKRecordZone], deleting zoneIDs: [CKRecordZone.ID],
+        _ completion: @escaping @Sendable (Result<ModifyResults, any Error>) -> Void
+    ) -> CKOperation {
+        let results = Locked<ModifyResults>(([:], [:]))
+        let operation = CKModifyRecordZonesOperation(recordZonesToSave: zones, recordZoneIDsToDelete: zoneIDs)
+        operation.perRecordZoneSaveBlock = { zoneID, result in results.withLock { $0.saveResults[zoneID] = result } }
+        operation.perRecordZoneDeleteBlock = { zoneID, result in
+            results.withLock { $0.deleteResults[zoneID] = result }
+        }
+        operation.modifyRecordZonesResultBlock = { outcome in
+            completion(outcome.map { results.withLock { $0 } })
+        }
+        run(operation)
+        return operation
+    }
+}

@@ -1,0 +1,150 @@
+#if !canImport(CoreLocation)
+    public import Foundation
+
+    /// A geographic position, with what was measured along with it. Equal where all of it is equal.
+    open class CLLocation: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+        // All stored properties are constants of Sendable types; an open class must say `@unchecked` all the same.
+        public let coordinate: CLLocationCoordinate2D
+        /// Metres above mean sea level.
+        public let altitude: CLLocationDistance
+        /// Metres; negative where `coordinate` is invalid.
+        public let horizontalAccuracy: CLLocationAccuracy
+        /// Metres; negative where `altitude` is invalid.
+        public let verticalAccuracy: CLLocationAccuracy
+        /// Degrees clockwise from true north; negative where it is unknown.
+        public let course: CLLocationDirection
+        public let courseAccuracy: CLLocationDirectionAccuracy
+        /// Metres per second; negative where it is unknown.
+        public let speed: CLLocationSpeed
+        public let speedAccuracy: CLLocationSpeedAccuracy
+        /// When the position was determined.
+        public let timestamp: Date
+
+        /// A position alone, determined now: no altitude, course or speed.
+        public convenience init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
+            self.init(
+                coordinate: CLLocationCoordinate2D(latitude: latitude, longitude: longitude), altitude: 0,
+                horizontalAccuracy: 0, verticalAccuracy: -1, timestamp: Date())
+        }
+
+        public convenience init(
+            coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
+            verticalAccuracy: CLLocationAccuracy, timestamp: Date
+        ) {
+            self.init(
+                coordinate: coordinate, altitude: altitude, horizontalAccuracy: horizontalAccuracy,
+                verticalAccuracy: verticalAccuracy, course: -1, speed: -1, timestamp: timestamp)
+        }
+
+        public convenience init(
+            coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
+            verticalAccuracy: CLLocationAccuracy, course: CLLocationDirection, speed: CLLocationSpeed, timestamp: Date
+        ) {
+            self.init(
+                coordinate: coordinate, altitude: altitude, horizontalAccuracy: horizontalAccuracy,
+                verticalAccuracy: verticalAccuracy, course: course, courseAccuracy: -1, speed: speed,
+                speedAccuracy: -1, timestamp: timestamp)
+        }
+
+        public init(
+            coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
+            verticalAccuracy: CLLocationAccuracy, course: CLLocationDirection,
+            courseAccuracy: CLLocationDirectionAccuracy, speed: CLLocationSpeed,
+            speedAccuracy: CLLocationSpeedAccuracy, timestamp: Date
+        ) {
+            self.coordinate = coordinate
+            self.altitude = altitude
+            self.horizontalAccuracy = horizontalAccuracy
+            self.verticalAccuracy = verticalAccuracy
+            self.course = course
+            self.courseAccuracy = courseAccuracy
+            self.speed = speed
+            self.speedAccuracy = speedAccuracy
+            self.timestamp = timestamp
+        }
+
+        /// Metres to `location` along the surface of a sphere of the Earth's mean radius; altitudes do not count.
+        open func distance(from location: CLLocation) -> CLLocationDistance {
+            let meanRadius = 6_371_008.8
+            let latitude = coordinate.latitude * .pi / 180
+            let otherLatitude = location.coordinate.latitude * .pi / 180
+            let latitudes = sin((otherLatitude - latitude) / 2)
+            let longitudes = sin((location.coordinate.longitude - coordinate.longitude) * .pi / 360)
+            let haversine = latitudes * latitudes + cos(latitude) * cos(otherLatitude) * longitudes * longitudes
+            return 2 * meanRadius * asin(min(1, haversine.squareRoot()))
+        }
+
+        public static var supportsSecureCoding: Bool { true }
+
+        public required init?(coder: NSCoder) {
+            guard coder.containsValue(forKey: Key.latitude), coder.containsValue(forKey: Key.longitude)
+            else { return nil }
+            func number(_ key: String, else missing: Double) -> Double {
+                coder.containsValue(forKey: key) ? coder.decodeDouble(forKey: key) : missing
+            }
+            coordinate = CLLocationCoordinate2D(
+                latitude: coder.decodeDouble(forKey: Key.latitude),
+                longitude: coder.decodeDouble(forKey: Key.longitude))
+            altitude = number(Key.altitude, else: 0)
+            horizontalAccuracy = number(Key.horizontalAccuracy, else: 0)
+            verticalAccuracy = number(Key.verticalAccuracy, else: -1)
+            course = number(Key.course, else: -1)
+            courseAccuracy = number(Key.courseAccuracy, else: -1)
+            speed = number(Key.speed, else: -1)
+            speedAccuracy = number(Key.speedAccuracy, else: -1)
+            timestamp = Date(timeIntervalSinceReferenceDate: number(Key.timestamp, else: 0))
+        }
+
+        open func encode(with coder: NSCoder) {
+            coder.encode(coordinate.latitude, forKey: Key.latitude)
+            coder.encode(coordinate.longitude, forKey: Key.longitude)
+            coder.encode(altitude, forKey: Key.altitude)
+            coder.encode(horizontalAccuracy, forKey: Key.horizontalAccuracy)
+            coder.encode(verticalAccuracy, forKey: Key.verticalAccuracy)
+            coder.encode(course, forKey: Key.course)
+            coder.encode(courseAccuracy, forKey: Key.courseAccuracy)
+            coder.encode(speed, forKey: Key.speed)
+            coder.encode(speedAccuracy, forKey: Key.speedAccuracy)
+            coder.encode(timestamp.timeIntervalSinceReferenceDate, forKey: Key.timestamp)
+        }
+
+        open override var classForKeyedArchiver: AnyClass? { ArchivedClass.location.archiverClass }
+
+        open func copy(with zone: NSZone? = nil) -> Any { self }
+
+        open override func isEqual(_ object: Any?) -> Bool {
+            guard let other = object as? CLLocation else { return false }
+            return self === other || (measurements == other.measurements && timestamp == other.timestamp)
+        }
+
+        open override var hash: Int { measurements.hashValue }
+
+        open override var description: String {
+            "<\(coordinate.latitude),\(coordinate.longitude)> +/- \(horizontalAccuracy)m "
+                + "(speed \(speed) mps / course \(course)) @ \(timestamp)"
+        }
+
+        open override var debugDescription: String { description }
+
+        private var measurements: [Double] {
+            [
+                coordinate.latitude, coordinate.longitude, altitude, horizontalAccuracy, verticalAccuracy, course,
+                courseAccuracy, speed, speedAccuracy,
+            ]
+        }
+
+        /// The keys of Core Location's archives.
+        private enum Key {
+            static let latitude = "kCLLocationCodingKeyCoordinateLatitude"
+            static let longitude = "kCLLocationCodingKeyCoordinateLongitude"
+            static let altitude = "kCLLocationCodingKeyAltitude"
+            static let horizontalAccuracy = "kCLLocationCodingKeyHorizontalAccuracy"
+            static let verticalAccuracy = "kCLLocationCodingKeyVerticalAccuracy"
+            static let course = "kCLLocationCodingKeyCourse"
+            static let courseAccuracy = "kCLLocationCodingKeyCourseAccuracy"
+            static let speed = "kCLLocationCodingKeySpeed"
+            static let speedAccuracy = "kCLLocationCodingKeySpeedAccuracy"
+            static let timestamp = "kCLLocationCodingKeyTimestamp"
+        }
+    }
+#endif

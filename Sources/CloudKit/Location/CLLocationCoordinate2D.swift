@@ -1,0 +1,49 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+#if !canImport(CoreLocation)
+    /// Degrees of latitude or longitude.
+    public typealias CLLocationDegrees = Double
+    /// A distance or altitude in metres.
+    public typealias CLLocationDistance = Double
+    /// The radius of uncertainty in metres; negative where a measurement is invalid.
+    public typealias CLLocationAccuracy = Double
+    /// A speed in metres per second; negative where it is invalid.
+    public typealias CLLocationSpeed = Double
+    /// The uncertainty of a speed in metres per second; negative where it is invalid.
+    public typealias CLLocationSpeedAccuracy = Double
+    /// A direction in degrees clockwise from true north; negative where it is invalid.
+    public typealias CLLocationDirection = Double
+    /// The uncertainty of a direction in degrees; negative where it is invalid.
+    public typealias CLLocationDirectionAccuracy = Double
+
+    /// A position on the globe, in degrees of the WGS 84 reference frame.
+    public struct CLLocationCoordinate2D: Sendable {
+        /// Degrees north of the equator, -90 to 90.
+        public var latitude: CLLocationDegrees
+        /// Degrees east of the zero meridian, -180 to 180.
+        public var longitude: CLLocationDegrees
+
+        public init() {
+            self.init(latitude: 0, longitude: 0)
+        }
+
+        public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
+            self.latitude = latitude
+            self.longitude = longitude
+        }
+    }
+
+    /// A coordinate that is no position on the globe.
+    public let kCLLocationCoordinate2DInvalid = CLLocationCoordinate2D(latitude: -180, longitude: -180)
+
+    /// Whether the coordinate is a position on the globe.
+    public func CLLocationCoordinate2DIsValid(_ coord: CLLocationCoordinate2D) -> Bool {
+        (-90...90).contains(coord.latitude) && (-180...180).contains(coord.longitude)
+    }
+
+    public func CLLocationCoordinate2DMake(
+        _ latitude: CLLocationDegrees, _ longitude: CLLocationDegrees
+    ) -> CLLocationCoordinate2D {
+        CLLocationCoordinate2D(latitude: latitude, longitude: longitude)
+    }
+#endif

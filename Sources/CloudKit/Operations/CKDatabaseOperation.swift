@@ -1,0 +1,39 @@
+/// The base of the operations that work on a database (CKDatabaseOperation, Apple's documentation). Use its subclasses.
+open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
+    private let target = Locked<CKDatabase?>(nil)
+
+    public override init() { super.init() }
+
+    /// The database; nil means the private database of the operation's container. Setting it also sets the container.
+    public var database: CKDatabase? {
+        get { target.withLock { $0 } }
+        set {
+            target.exchange(newValue)
+            if let newValue { configuration.container = newValue.container }
+        }
+    }
+
+    /// The database the operation works on, by the configuration that holds now.
+    private func effectiveDatabase(_ values: ConfigurationValues) -> CKDatabase {
+        database ?? ((values.container ?? nil) ?? CKContainer.default()).privateCloudDatabase
+    }
+
+    /// What the operation's errors say about where they come from.
+    var errorContext: ErrorContext {
+        let session = effectiveDatabase(effectiveConfiguration).session
+        return ErrorContext(containerID: session.identifier, operationID: operationID)
+    }
+
+    /// What the operation needs to ask the service, by the configuration that holds now.
+    func makeRequestContext() -> DatabaseRequestContext {
+        let values = effectiveConfiguration
+        let database = effectiveDatabase(values)
+        return DatabaseRequestContext(
+            session: database.session,
+            call: ServiceCall(
+                scope: database.databaseScope,
+                requestTimeout: values.timeoutIntervalForRequest ?? ConfigurationValues.defaultRequestTimeout,
+                resourceTimeout: values.resourceTimeout),
+            errors: ErrorContext(containerID: database.session.identifier, operationID: operationID))
+    }
+}

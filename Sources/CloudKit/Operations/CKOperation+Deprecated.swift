@@ -1,0 +1,41 @@
+public import Foundation
+
+// Properties that moved to the operation's configuration.
+extension CKOperation {
+    @available(*, deprecated, message: "use the configuration's container")
+    public var container: CKContainer? {
+        get { configuration.container }
+        set { configuration.container = newValue }
+    }
+
+    @available(*, deprecated, message: "use the configuration's allowsCellularAccess")
+    public var allowsCellularAccess: Bool {
+        get { configuration.allowsCellularAccess }
+        set { configuration.allowsCellularAccess = newValue }
+    }
+
+    @available(*, deprecated, message: "use the configuration's isLongLived")
+    public var isLongLived: Bool {
+        get { configuration.isLongLived }
+        set { configuration.isLongLived = newValue }
+    }
+
+    @available(*, deprecated, message: "use the configuration's timeoutIntervalForRequest")
+    public var timeoutIntervalForRequest: TimeInterval {
+        get { configuration.timeoutIntervalForRequest }
+        set { configuration.timeoutIntervalForRequest = newValue }
+    }
+
+    @available(*, deprecated, message: "use the configuration's timeoutIntervalForResource")
+    public var timeoutIntervalForResource: TimeInterval {
+        get { configuration.timeoutIntervalForResource }
+        set { configuration.timeoutIntervalForResource = newValue }
+    }
+}
+
+/// The old name of `CKOperation.ID`.
+@available(*, deprecated, renamed: "CKOperation.ID")
+public typealias CKOperationID = CKOperation.ID
+/// The old name of `CKOperation.Configuration`.
+@available(*, deprecated, renamed: "CKOperation.Configuration")
+public typealias CKOperationConfiguration = CKOperation.Configuration

@@ -1,0 +1,189 @@
+import Dispatch
+public import Foundation
+
+/// The base of CloudKit's operations: a Foundation `Operation` that is configured, added to a container, a database or
+/// a queue, and runs once (CKOperation, Apple's documentation). Use its subclasses.
+///
+/// All blocks of an operation run on its own serial queue, never on the main queue and never two at a time. The order
+/// is: what concerns single items, then the operation's own result, then Foundation's `completionBlock`, then the
+/// operations that depend on it. Afterwards the operation lets go of its blocks.
+open class CKOperation: Operation, @unchecked Sendable {
+    // Unchecked, as Foundation's Operation is: everything that changes is in a `Locked`.
+
+    /// The data type of an operation's identifier.
+    public typealias ID = String
+
+    private struct Settings {
+        var configuration = Configuration()
+        var group: CKOperationGroup?
+        var inherited: ConfigurationValues?
+        var longLivedOperationWasPersistedBlock: (() -> Void)?
+    }
+
+    private struct Progress {
+        var isExecuting = false
+        var isFinished = false
+        /// The operation's result was handed out, or is just being handed out: nothing may follow.
+        var hasEnded = false
+        var task: Task<Void, Never>?
+    }
+
+    private let settings = Locked(Settings())
+    private let progress = Locked(Progress())
+    /// Where the blocks run.
+    let callbackQueue = DispatchQueue(label: "CKOperation.callbacks")
+
+    /// What tells the operation from others; made up when the operation is made.
+    public let operationID: CKOperation.ID = CKOperation.makeID()
+
+    public override init() { super.init() }
+
+    private static func makeID() -> String {
+        let digits = String(UInt64.random(in: .min ... .max), radix: 16, uppercase: true)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    // MARK: Configuration
+
+    /// How the operation runs. The setter keeps a copy; setting nil resets it. Changes after the start have no effect.
+    // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+    public var configuration: CKOperation.Configuration! {
+        get { settings.configuration }
+        set { settings.configuration = newValue?.copied() ?? Configuration() }
+    }
+
+    /// The group the operation belongs to; its default configuration fills what the operation's own leaves open.
+    public var group: CKOperationGroup? {
+        get { settings.group }
+        set { settings.group = newValue }
+    }
+
+    /// Called once the service promises to finish a long-lived operation. Operations do not outlive the process here, so
+    /// this is never called.
+    public var longLivedOperationWasPersistedBlock: (() -> Void)? {
+        get { settings.longLivedOperationWasPersistedBlock }
+        set { settings.longLivedOperationWasPersistedBlock = newValue }
+    }
+
+    open override var qualityOfService: QualityOfService {
+        get { configuration.qualityOfService }
+        set {
+            super.qualityOfService = newValue
+            configuration.qualityOfService = newValue
+        }
+    }
+
+    /// Takes over what a container or a database was configured with: it ranks below what the operation itself sets.
+    func inherit(_ values: ConfigurationValues?, group: CKOperationGroup?) {
+        settings.withLock { settings in
+            settings.inherited = values
+            settings.group = settings.group ?? group
+        }
+    }
+
+    /// The configuration that holds: the operation's own, then its database's, then its group's.
+    var effectiveConfiguration: ConfigurationValues {
+        let settings = settings.withLock { $0 }
+        return settings.configuration.snapshot
+            .merged(over: settings.inherited)
+            .merged(over: settings.group?.defaultConfiguration.snapshot)
+    }
+
+    // MARK: What subclasses do
+
+    /// Does the work and hands what concerns single items to `deliver`. Throws what concerns the whole operation.
+    func perform() async throws(CKError) {}
+
+    /// Hands out the operation's result; runs on the callback queue. Nil is success.
+    func conclude(_ failure: CKError?) {}
+
+    /// Lets go of all blocks; runs on the callback queue after `conclude`.
+    func releaseBlocks() {
+        settings.longLivedOperationWasPersistedBlock = nil
+    }
+
+    /// Runs `body` on the callback queue, once for each of `items`, until the operation is cancelled or has ended.
+    func deliver<Items: Sequence & Sendable>(_ items: Items, _ body: @escaping @Sendable (Items.Element) -> Void) {
+        callbackQueue.async {
+            for item in items {
+                guard !self.isCancelled, !self.progress.hasEnded else { return }
+                body(item)
+            }
+        }
+    }
+
+    // MARK: Operation
+
+    open override var isAsynchronous: Bool { true }
+    open override var isExecuting: Bool { progress.isExecuting }
+    open override var isFinished: Bool { progress.isFinished }
+
+    open override func start() {
+        willChangeValue(for: \.isExecuting)
+        let begins = progress.withLock { progress in
+            guard !progress.isExecuting, !progress.isFinished else { return false }
+            progress.isExecuting = true
+            return true
+        }
+        didChangeValue(for: \.isExecuting)
+        guard begins else { return }
+        let task = Task(priority: TaskPriority(effectiveConfiguration.qualityOfService ?? .default)) {
+            await self.run()
+        }
+        progress.withLock { $0.task = $0.hasEnded ? nil : task }
+        if isCancelled { task.cancel() }
+    }
+
+    open override func cancel() {
+        super.cancel()
+        guard progress.isExecuting else { return }
+        // Whatever the service is doing: the app hears of the cancellation now, and of nothing else afterwards.
+        progress.task?.cancel()
+        callbackQueue.async { self.end(nil) }
+    }
+
+    private func run() async {
+        var failure: CKError?
+        if !isCancelled {
+            do throws(CKError) {
+                try await perform()
+            } catch {
+                failure = error
+            }
+        }
+        let outcome = failure
+        callbackQueue.async { self.end(outcome) }
+    }
+
+    /// Ends the operation; only the first call does something. Runs on the callback queue.
+    private func end(_ failure: CKError?) {
+        let isFirst = progress.withLock { progress in
+            guard !progress.hasEnded else { return false }
+            progress.hasEnded = true
+            progress.task = nil
+            return true
+        }
+        guard isFirst else { return }
+        conclude(isCancelled ? CKError.cancelled(operationID) : failure)
+        releaseBlocks()
+        willChangeValue(for: \.isExecuting)
+        willChangeValue(for: \.isFinished)
+        progress.withLock { progress in
+            progress.isExecuting = false
+            progress.isFinished = true
+        }
+        didChangeValue(for: \.isExecuting)
+        didChangeValue(for: \.isFinished)
+    }
+}
+
+extension TaskPriority {
+    init(_ quality: QualityOfService) {
+        switch quality {
+        case .userInteractive, .userInitiated: self = .userInitiated
+        case .utility: self = .utility
+        case .background: self = .background
+        default: self = .medium
+        }
+    }
+}

@@ -1,0 +1,189 @@
+import Foundation
+import NephosWire
+
+/// What a `CKModifyRecordsOperation` asks of the service, and how the answers belong to its items.
+struct ModifyRecordsPlan: Sendable {
+    /// What the app asked for.
+    struct Input: Sendable {
+        var recordsToSave: [CKRecord]?
+        var recordIDsToDelete: [CKRecord.ID]?
+        var savePolicy = CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged
+        var clientChangeTokenData: Data?
+        var isAtomic = true
+    }
+
+    /// What an item came to; no error is success.
+    enum ItemOutcome: Sendable {
+        case save(CKRecord, CKError?)
+        case delete(CKRecord.ID, CKError?)
+    }
+
+    private enum Item: Sendable {
+        /// The app's record, and as it is when it is sent.
+        case save(CKRecord, sent: RecordSnapshot)
+        case delete(CKRecord.ID)
+
+        var recordID: CKRecord.ID {
+            switch self {
+            case .save(let record, _): record.recordID
+            case .delete(let recordID): recordID
+            }
+        }
+    }
+
+    private let items: [Item]
+    /// The items that are not sent, by their index, and why.
+    private let refused: [Int: CKError]
+    private let errors: ErrorContext
+    /// The request for the items that are sent; nil if there are none.
+    let request: ModifyRecordsRequest?
+
+    /// Plans the request.
+    /// - Throws: `invalidArguments` if a record is named twice.
+    init(_ input: Input, _ errors: ErrorContext) throws(CKError) {
+        let records = input.recordsToSave ?? []
+        let deletions = input.recordIDsToDelete ?? []
+        try Self.refuseDuplicates(records, deletions, errors)
+        self.errors = errors
+        items = records.map { .save($0, sent: $0.snapshot()) } + deletions.map { .delete($0) }
+        refused = Self.refusals(of: items, input, errors)
+        request = Self.request(for: items, except: refused, input)
+    }
+
+    /// Items of one zone go as CloudKit Web Services has it, the zone named once; those of several name theirs each.
+    private static func request(
+        for items: [Item], except refused: [Int: CKError], _ input: Input
+    ) -> ModifyRecordsRequest? {
+        let sent = items.indices.filter { refused[$0] == nil }
+        guard let first = sent.first else { return nil }
+        let zoneID = items[first].recordID.zoneID
+        let isOneZone = sent.allSatisfy { items[$0].recordID.zoneID == zoneID }
+        let operations = sent.map { index in
+            var operation: RecordOperation
+            switch items[index] {
+            case .save(_, let sent): operation = RecordOperation(saving: sent, input.savePolicy)
+            case .delete(let recordID): operation = RecordOperation(deleting: recordID)
+            }
+            if !isOneZone { operation.record.zoneID = items[index].recordID.zoneID.wireValue }
+            return operation
+        }
+        return ModifyRecordsRequest(
+            operations: operations, zoneID: isOneZone ? zoneID.wireValue : nil, atomic: input.isAtomic,
+            // The records are here already: only what the service knows of them has to come back.
+            desiredKeys: [], wantsServerRecord: true)
+    }
+
+    private static func refuseDuplicates(
+        _ records: [CKRecord], _ deletions: [CKRecord.ID], _ errors: ErrorContext
+    ) throws(CKError) {
+        var seen: Set<CKRecord.ID> = []
+        seen.reserveCapacity(records.count + deletions.count)
+        for record in records where !seen.insert(record.recordID).inserted {
+            throw CKError(
+                .invalidArguments, "You can't save the same record twice: \(record.recordID.recordName)", errors)
+        }
+        let saved = seen
+        for recordID in deletions where !seen.insert(recordID).inserted {
+            let what = saved.contains(recordID) ? "save and delete the same record" : "delete the same record twice"
+            throw CKError(.invalidArguments, "You can't \(what): \(recordID.recordName)", errors)
+        }
+    }
+
+    /// Items that cannot be sent, and with `isAtomic` the rest of their zones.
+    private static func refusals(of items: [Item], _ input: Input, _ errors: ErrorContext) -> [Int: CKError] {
+        let selection = input.savePolicy.selection
+        var refused: [Int: CKError] = [:]
+        var zones: Set<CKRecordZone.ID> = []
+        for (index, item) in items.enumerated() {
+            guard case .save(let record, let sent) = item, let key = sent.assetsToUpload(selection).first?.key
+            else { continue }
+            refused[index] = CKError(
+                .assetNotAvailable,
+                "The field \"\(key)\" holds an asset. Assets cannot be uploaded yet, so the record was not sent.",
+                errors)
+            zones.insert(record.recordID.zoneID)
+        }
+        guard input.isAtomic, !zones.isEmpty else { return refused }
+        for (index, item) in items.enumerated() where refused[index] == nil && zones.contains(item.recordID.zoneID) {
+            refused[index] = CKError(
+                .batchRequestFailed, "Another item of the same zone failed, so this one was not sent.", errors)
+        }
+        return refused
+    }
+
+    /// Puts the answers to their items, in the order of the items. Records that were saved are brought up to date.
+    func outcomes(of answers: [RecordResult], _ context: DatabaseRequestContext) -> [ItemOutcome] {
+        var answers = answers.makeIterator()
+        return items.enumerated().map { index, item in
+            if let error = refused[index] {
+                switch item {
+                case .save(let record, _): return .save(record, error)
+                case .delete(let recordID): return .delete(recordID, error)
+                }
+            }
+            let missing = ErrorDictionary(
+                uuid: "", serverErrorCode: .internalError, reason: "The service left an item out.")
+            let answer = answers.next() ?? .failure(missing)
+            switch item {
+            case .save(let record, let sent): return .save(record, outcome(of: answer, record, sent, context))
+            case .delete(let recordID): return .delete(recordID, outcome(of: answer))
+            }
+        }
+    }
+
+    private func outcome(
+        of answer: RecordResult, _ record: CKRecord, _ sent: RecordSnapshot, _ context: DatabaseRequestContext
+    ) -> CKError? {
+        switch answer {
+        case .record(let saved):
+            record.absorb(
+                saved: saved, of: sent, currentUserRecordName: context.session.knownUserRecordName)
+            return nil
+        case .deleted:
+            return CKError(.internalError, "The service deleted a record that was to be saved.", errors)
+        case .failure(let error):
+            guard CKError.Code(error) == .serverRecordChanged else { return CKError(error, errors) }
+            var info: [String: Any] = [
+                CKRecordChangedErrorClientRecordKey: record.record(with: sent.state),
+                CKRecordChangedErrorAncestorRecordKey: record.record(with: sent.state.original),
+            ]
+            if let server = error.serverRecord.first {
+                info[CKRecordChangedErrorServerRecordKey] = try? context.record(
+                    server, sent.recordID, context.session.knownUserRecordName)
+            }
+            return CKError(error, errors, adding: info)
+        }
+    }
+
+    private func outcome(of answer: RecordResult) -> CKError? {
+        // A record that was not there is gone as well as one that was.
+        guard case .failure(let error) = answer, CKError.Code(error) != .unknownItem else { return nil }
+        return CKError(error, errors)
+    }
+}
+
+extension CKModifyRecordsOperation.RecordSavePolicy {
+    /// Which fields of a record it sends.
+    fileprivate var selection: FieldSelection { self == .allKeys ? .all : .changed }
+}
+
+extension RecordOperation {
+    /// Saves a record by a policy. A share is saved by the default policy whatever the policy says.
+    fileprivate init(saving record: RecordSnapshot, _ policy: CKModifyRecordsOperation.RecordSavePolicy) {
+        let policy = record.recordType == CKRecord.SystemType.share ? .ifServerRecordUnchanged : policy
+        let comparesTag = policy == .ifServerRecordUnchanged
+        let type: OperationType =
+            !comparesTag ? .forceUpdate : record.recordChangeTag == nil ? .create : .update
+        self.init(
+            operationType: type,
+            record: RecordToModify(
+                recordName: record.recordID.recordName, recordType: record.recordType,
+                recordChangeTag: comparesTag ? record.recordChangeTag : nil,
+                fields: record.fieldsToSend(policy.selection), parent: record.parentToSend(policy.selection)))
+    }
+
+    /// Deletes a record, whichever version of it the server has.
+    fileprivate init(deleting recordID: CKRecord.ID) {
+        self.init(operationType: .forceDelete, record: RecordToModify(recordName: recordID.recordName))
+    }
+}

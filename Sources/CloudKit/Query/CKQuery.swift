@@ -1,0 +1,159 @@
+public import Foundation
+package import NephosWire
+import Synchronization
+
+/// What records to look for: their type, a condition, and an order (CKQuery, Apple's documentation).
+///
+/// A query knows less than `NSPredicate` does: what it cannot ask fails with `invalidArguments` when it is run, and the
+/// error names the part.
+open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+    // Unchecked, because NSPredicate and NSSortDescriptor are not Sendable: both are immutable, and the array of sort
+    // descriptors is behind the lock.
+
+    /// The type of the records.
+    public let recordType: CKRecord.RecordType
+    private let condition: NSPredicate
+    private let order: Mutex<SortOrderBox>
+
+    private struct SortOrderBox: @unchecked Sendable {
+        // Unchecked, because NSSortDescriptor is not Sendable: it is immutable.
+        var descriptors: [NSSortDescriptor]?
+    }
+
+    /// A query for the records of a type that match a predicate.
+    public convenience init(recordType: CKRecord.RecordType, predicate: NSPredicate) {
+        precondition(!recordType.isEmpty, "CKQuery: the record type is empty.")
+        self.init(recordType: recordType, predicate: predicate, sortDescriptors: nil)
+    }
+
+    private init(recordType: CKRecord.RecordType, predicate: NSPredicate, sortDescriptors: [NSSortDescriptor]?) {
+        self.recordType = recordType
+        condition = predicate
+        order = Mutex(SortOrderBox(descriptors: sortDescriptors))
+    }
+
+    /// The condition that the records match.
+    public var predicate: NSPredicate { condition }
+
+    /// The order of the results, the first descriptor first; nil leaves it to the service.
+    public var sortDescriptors: [NSSortDescriptor]? {
+        get { order.withLock { $0 }.descriptors }
+        set {
+            let box = SortOrderBox(descriptors: newValue)
+            order.withLock { $0 = box }
+        }
+    }
+
+    /// The query as it is sent.
+    func wireValue() throws(PredicateRefusal) -> Query {
+        var query = try wireValueWithoutCondition()
+        query.filterBy = try PredicateConversion.filters(of: predicate.expression)
+        return query
+    }
+
+    /// The query as `CloudKitExtras` sends it: its predicate may have `OR`, and `NOT` of anything.
+    /// - Throws: `CKError`, `.invalidArguments` for what even that cannot ask.
+    package func extendedWireValue() throws(CKError) -> Query {
+        do throws(PredicateRefusal) {
+            var query = try wireValueWithoutCondition()
+            let condition = try PredicateConversion.condition(of: predicate.expression, .extended).normalized
+            if let filters = condition.conjunctiveFilters {
+                query.filterBy = filters
+            } else if condition.depth <= QueryExpression.depthLimit {
+                query.extendedFilter = condition
+            } else {
+                throw PredicateRefusal(
+                    "the predicate", "it nests deeper than \(QueryExpression.depthLimit) levels", "simplify it")
+            }
+            return query
+        } catch {
+            throw CKError(.invalidArguments, error.description)
+        }
+    }
+
+    private func wireValueWithoutCondition() throws(PredicateRefusal) -> Query {
+        guard recordType != CKRecord.SystemType.userRecord else {
+            throw PredicateRefusal(
+                "the record type Users", "user records cannot be queried", "fetch them by their record IDs")
+        }
+        var sortBy: [QuerySortDescriptor] = []
+        for descriptor in sortDescriptors ?? [] { sortBy.append(try descriptor.wireValue()) }
+        return Query(recordType: recordType, sortBy: sortBy)
+    }
+
+    // MARK: Copying and archives
+
+    open func copy(with zone: NSZone? = nil) -> Any {
+        CKQuery(recordType: recordType, predicate: predicate, sortDescriptors: sortDescriptors)
+    }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    private enum Key {
+        static let recordType = "RecordType"
+        static let format = "PredicateFormat"
+        static let arguments = "PredicateArguments"
+        static let sortKeys = "SortKeys"
+        static let sortAscending = "SortAscending"
+        static let sortLocations = "SortLocations"
+    }
+
+    /// Writes the query; a predicate made from a block has no form in an archive and stops the program.
+    open func encode(with coder: NSCoder) {
+        guard let predicate = PredicatePrinter.archive(predicate.expression) else {
+            preconditionFailure("CKQuery: a predicate made from a block cannot be archived.")
+        }
+        coder.encode(NSString(string: recordType), forKey: Key.recordType)
+        coder.encode(NSString(string: predicate.format), forKey: Key.format)
+        coder.encode(NSArray(array: predicate.arguments.map(\.object)), forKey: Key.arguments)
+        guard let sortDescriptors else { return }
+        coder.encode(NSArray(array: sortDescriptors.map { NSString(string: $0.key ?? "") }), forKey: Key.sortKeys)
+        coder.encode(NSArray(array: sortDescriptors.map { NSNumber(value: $0.ascending) }), forKey: Key.sortAscending)
+        let locations = sortDescriptors.map { ($0 as? CKLocationSortDescriptor)?.relativeLocation ?? NSNull() }
+        coder.encode(NSArray(array: locations), forKey: Key.sortLocations)
+    }
+
+    public required init?(coder: NSCoder) {
+        let classes: [AnyClass] = [
+            NSArray.self, NSString.self, NSNumber.self, NSDate.self, NSData.self, NSNull.self, CLLocation.self,
+            CKRecord.Reference.self, CKRecord.ID.self,
+        ]
+        func list(_ key: String) -> [Any]? {
+            guard coder.containsValue(forKey: key) else { return nil }
+            return (coder.decodeObject(of: classes, forKey: key) as? NSArray).map(Array.init)
+        }
+        guard let recordType = coder.string(forKey: Key.recordType), !recordType.isEmpty,
+            let format = coder.string(forKey: Key.format),
+            let expression = try? PredicateExpression(format: format, arguments: list(Key.arguments) ?? [])
+        else { return nil }
+        self.recordType = recordType
+        condition = NSPredicate(expression)
+        let descriptors = Self.sortDescriptors(
+            list(Key.sortKeys), list(Key.sortAscending), list(Key.sortLocations))
+        order = Mutex(SortOrderBox(descriptors: descriptors))
+    }
+
+    private static func sortDescriptors(_ keys: [Any]?, _ ascending: [Any]?, _ locations: [Any]?) -> [NSSortDescriptor]?
+    {
+        guard let keys, let ascending, let locations, keys.count == ascending.count, keys.count == locations.count
+        else { return nil }
+        return keys.indices.compactMap { index in
+            guard let key = keys[index] as? String else { return nil }
+            if let location = locations[index] as? CLLocation {
+                return CKLocationSortDescriptor(key: key, relativeLocation: location)
+            }
+            return NSSortDescriptor(key: key, ascending: (ascending[index] as? NSNumber)?.boolValue ?? true)
+        }
+    }
+
+    open override var classForKeyedArchiver: AnyClass? { ArchivedClass.query.archiverClass }
+
+    open override var description: String {
+        let order = (sortDescriptors ?? []).map { "\($0.key ?? "?") \($0.ascending ? "ascending" : "descending")" }
+        return "<CKQuery: \(address(of: self)); recordType=\(recordType), "
+            + "predicate=\(PredicatePrinter.describe(predicate.expression))"
+            + (order.isEmpty ? ">" : ", sortDescriptors=(\(order.joined(separator: ", ")))>")
+    }
+
+    open override var debugDescription: String { description }
+}

@@ -1,0 +1,170 @@
+import Foundation
+import NephosWire
+
+/// Searches a database for records (CKQueryOperation, Apple's documentation): one page of them, and a cursor to go on
+/// from where there may be more.
+open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
+    /// As a `resultsLimit`: as many records as the service gives at once.
+    open class var maximumResults: Int { 0 }
+
+    private struct Request {
+        var query: CKQuery?
+        var cursor: Cursor?
+        var zoneID: CKRecordZone.ID?
+        var resultsLimit = 0
+        var desiredKeys: [CKRecord.FieldKey]?
+    }
+
+    private struct Blocks {
+        var recordMatched: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+        var result: ((Result<Cursor?, any Error>) -> Void)?
+        var recordFetched: ((CKRecord) -> Void)?
+        var completion: ((Cursor?, (any Error)?) -> Void)?
+    }
+
+    private struct Outcome {
+        var cursor: Cursor?
+        var errors: [AnyHashable: any Error] = [:]
+    }
+
+    private let request = Locked(Request())
+    private let blocks = Locked(Blocks())
+    private let outcome = Locked(Outcome())
+
+    public override init() { super.init() }
+
+    /// An operation that searches for what `query` describes.
+    public convenience init(query: CKQuery) {
+        self.init()
+        self.query = query
+    }
+
+    /// An operation that goes on where an earlier one ended.
+    public convenience init(cursor: CKQueryOperation.Cursor) {
+        self.init()
+        self.cursor = cursor
+    }
+
+    /// What to search for. The setter keeps a copy.
+    public var query: CKQuery? {
+        get { request.query }
+        set { request.query = newValue.map { $0.copy() as? CKQuery ?? $0 } }
+    }
+
+    /// Where to go on; then `query` and `zoneID` do not matter.
+    public var cursor: CKQueryOperation.Cursor? {
+        get { request.cursor }
+        set { request.cursor = newValue }
+    }
+
+    /// The zone to search; nil searches all zones, which the shared database does not allow.
+    public var zoneID: CKRecordZone.ID? {
+        get { request.zoneID }
+        set { request.zoneID = newValue }
+    }
+
+    /// How many records at most come at once; the service may send fewer.
+    public var resultsLimit: Int {
+        get { request.resultsLimit }
+        set { request.resultsLimit = newValue }
+    }
+
+    /// The keys whose values are fetched; nil means all of them, an empty array none.
+    public var desiredKeys: [CKRecord.FieldKey]? {
+        get { request.desiredKeys }
+        set { request.desiredKeys = newValue }
+    }
+
+    /// Called once for every record, in the query's order.
+    public var recordMatchedBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)? {
+        get { blocks.recordMatched }
+        set { blocks.recordMatched = newValue }
+    }
+
+    /// Called once, at the end, with the cursor to go on from: nil once there is nothing more. Fails only with what
+    /// concerns the whole operation, never with `partialFailure`.
+    public var queryResultBlock: ((_ operationResult: Result<CKQueryOperation.Cursor?, any Error>) -> Void)? {
+        get { blocks.result }
+        set { blocks.result = newValue }
+    }
+
+    /// Called once for every record, unless there is a `recordMatchedBlock`.
+    @available(*, deprecated, message: "use recordMatchedBlock")
+    public var recordFetchedBlock: ((CKRecord) -> Void)? {
+        get { blocks.recordFetched }
+        set { blocks.recordFetched = newValue }
+    }
+
+    /// Called once, at the end, with the cursor to go on from; if single records failed, with a `partialFailure`.
+    @available(*, deprecated, message: "use queryResultBlock")
+    public var queryCompletionBlock: ((CKQueryOperation.Cursor?, (any Error)?) -> Void)? {
+        get { blocks.completion }
+        set { blocks.completion = newValue }
+    }
+
+    // MARK: Running
+
+    override func perform() async throws(CKError) {
+        let context = makeRequestContext()
+        let page = try makePage(context)
+        try context.requireAccount()
+        let (matches, continuationMarker) = try await context.query(page)
+        outcome.cursor = continuationMarker.map { Cursor(page, continuationMarker: $0) }
+        deliver(matches) { self.hand(out: $0) }
+    }
+
+    /// The request for the next page.
+    private func makePage(_ context: DatabaseRequestContext) throws(CKError) -> QueryRecordsRequest {
+        let request = request.withLock { $0 }
+        var page: QueryRecordsRequest
+        if let cursor = request.cursor {
+            page = cursor.page
+        } else if let query = request.query {
+            guard request.zoneID != nil || context.call.scope != .shared else {
+                throw CKError(
+                    .invalidArguments, "A query of the shared database needs a zone: set the zoneID.", context.errors)
+            }
+            do throws(PredicateRefusal) {
+                page = QueryRecordsRequest(query: try query.wireValue())
+            } catch {
+                throw CKError(.invalidArguments, error.description, context.errors)
+            }
+            page.zoneID = request.zoneID?.wireValue
+            page.zoneWide = request.zoneID == nil && context.call.scope != .public
+        } else {
+            throw CKError(
+                .invalidArguments, "The operation has nothing to search for: set its query or its cursor.",
+                context.errors)
+        }
+        page.resultsLimit = request.resultsLimit > 0 ? request.resultsLimit : nil
+        page.desiredKeys = request.desiredKeys
+        return page
+    }
+
+    private func hand(out match: DatabaseRequestContext.Match) {
+        let blocks = blocks.withLock { $0 }
+        if case .failure(let error) = match.result { outcome.withLock { $0.errors[match.recordID] = error } }
+        if let block = blocks.recordMatched {
+            block(match.recordID, match.result.mapError { $0 })
+        } else if case .success(let record) = match.result {
+            blocks.recordFetched?(record)
+        }
+    }
+
+    override func conclude(_ failure: CKError?) {
+        let blocks = blocks.withLock { $0 }
+        let outcome = outcome.exchange(Outcome())
+        blocks.result?(failure.map { .failure($0) } ?? .success(outcome.cursor))
+        if let failure {
+            blocks.completion?(nil, failure)
+        } else {
+            let partial = outcome.errors.isEmpty ? nil : CKError.partialFailure(outcome.errors, errorContext)
+            blocks.completion?(outcome.cursor, partial)
+        }
+    }
+
+    override func releaseBlocks() {
+        super.releaseBlocks()
+        blocks.exchange(Blocks())
+    }
+}

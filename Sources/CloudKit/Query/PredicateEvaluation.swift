@@ -1,0 +1,303 @@
+import Foundation
+import NephosWire
+
+/// Evaluates a predicate on an object in memory: a record, a dictionary, a value.
+///
+/// On a record it gives the answer that a query would give. What a query cannot ask (`LIKE`, `OR`, a key path, …)
+/// works too, with the rules of queries for the rest: equality ignores case, a record without the field matches no ordering.
+/// On anything else equality is exact unless `[c]` says otherwise, as with Foundation's own predicates.
+struct PredicateEvaluation: Sendable {
+    private let expression: PredicateExpression
+    /// The condition that a query would send; nil where no query can.
+    private let matcher: QueryMatcher?
+
+    /// `asksQueries` false evaluates everything here, as what no query can ask is.
+    init(_ expression: PredicateExpression, asksQueries: Bool = true) {
+        self.expression = expression.pushingNegations
+        if !asksQueries || Self.dependsOnMoment(expression) {
+            matcher = nil
+        } else {
+            matcher = (try? PredicateConversion.condition(of: expression, .extended)).map(QueryMatcher.init)
+        }
+    }
+
+    /// Whether the condition is another one at each time, or one whose meaning the field's type decides: `CONTAINS`
+    /// looks into a list, or into a string.
+    private static func dependsOnMoment(_ expression: PredicateExpression) -> Bool {
+        switch expression {
+        case .constant, .block: return false
+        case .not(let inner): return dependsOnMoment(inner)
+        case .and(let parts), .or(let parts): return parts.contains(where: dependsOnMoment)
+        case .comparison(let comparison):
+            if comparison.operator == .contains, case .key = comparison.left { return true }
+            return isMomentary(comparison.left) || isMomentary(comparison.right)
+        }
+    }
+
+    private static func isMomentary(_ operand: PredicateOperand) -> Bool {
+        switch operand {
+        case .function(PredicateFunction.now.rawValue, _), .key("now"), .variable: true
+        case .function(_, let operands), .list(let operands): operands.contains(where: isMomentary)
+        case .constant, .key, .evaluatedObject: false
+        }
+    }
+
+    func evaluate(with object: Any?, variables: [String: Any]) -> Bool {
+        let subject = Subject(object)
+        if let matcher, case .record(_, let view) = subject { return matcher.matches(view) }
+        let values = PredicateArithmetic(
+            keyValue: { subject.value(forKeyPath: $0) }, variables: variables, evaluatedObject: subject.whole)
+        return holds(expression, subject, values)
+    }
+
+    private func holds(_ expression: PredicateExpression, _ subject: Subject, _ values: PredicateArithmetic) -> Bool {
+        switch expression {
+        case .constant(let value): value
+        case .comparison(let comparison): holds(comparison, subject, values)
+        case .and(let parts): parts.allSatisfy { holds($0, subject, values) }
+        case .or(let parts): parts.contains { holds($0, subject, values) }
+        case .not(let inner): !holds(inner, subject, values)
+        case .block: false
+        }
+    }
+
+    private func holds(_ comparison: PredicateComparison, _ subject: Subject, _ values: PredicateArithmetic) -> Bool {
+        if let words = subject.searchedWords(comparison) { return words }
+        let left = values.value(of: comparison.left) ?? .null
+        let right = values.value(of: comparison.right) ?? .null
+        let rules = ValueRules(
+            ignoresCase: comparison.options.contains(.caseInsensitive) || subject.isRecord,
+            ignoresCaseInText: comparison.options.contains(.caseInsensitive),
+            ignoresDiacritics: comparison.options.contains(.diacriticInsensitive))
+        func holds(_ element: PredicateValue) -> Bool { rules.holds(element, comparison.operator, right) }
+        switch comparison.modifier {
+        case .direct: return holds(left)
+        case .any: return elements(left).contains(where: holds)
+        case .all: return elements(left).allSatisfy(holds)
+        case .none: return !elements(left).contains(where: holds)
+        }
+    }
+
+    /// Only a list has elements.
+    private func elements(_ value: PredicateValue) -> [PredicateValue] {
+        if case .list(let elements) = value { elements } else { [] }
+    }
+}
+
+/// What a predicate is evaluated with.
+private enum Subject {
+    case record(CKRecord, RecordView)
+    case dictionary([String: Any])
+    case value(Any?)
+
+    init(_ object: Any?) {
+        switch object {
+        case let record as CKRecord: self = .record(record, RecordView(record))
+        case let dictionary as NSDictionary:
+            var values: [String: Any] = [:]
+            for (key, value) in dictionary {
+                if let key = key as? String { values[key] = value }
+            }
+            self = .dictionary(values)
+        case let dictionary as [String: Any]: self = .dictionary(dictionary)
+        default: self = .value(object)
+        }
+    }
+
+    var isRecord: Bool { if case .record = self { true } else { false } }
+
+    /// `self`
+    var whole: PredicateValue? {
+        switch self {
+        case .record(let record, _): PredicateValue(record)
+        case .dictionary: nil
+        case .value(let value): PredicateValue(value)
+        }
+    }
+
+    func value(forKeyPath path: String) -> PredicateValue {
+        switch self {
+        case .record(let record, _):
+            if path == "now" { return .date(Date()) }
+            if let key = try? QueryKey(predicateKey: path), case .system(let field) = key {
+                return systemValue(field, of: record, named: path)
+            }
+            let first = path.prefix { $0 != "." }
+            guard record.allKeys().contains(String(first)) || path.contains(".") else { return .null }
+            return PredicateValue(record.value(forKeyPath: path))
+        case .dictionary(let values):
+            if let value = values[path] { return PredicateValue(value) }
+            let parts = path.split(separator: ".", maxSplits: 1)
+            guard parts.count == 2, let inner = values[String(parts[0])] else { return .null }
+            return Subject(inner).value(forKeyPath: String(parts[1]))
+        case .value: return .null
+        }
+    }
+
+    private func systemValue(_ field: SystemField, of record: CKRecord, named name: String) -> PredicateValue {
+        switch field {
+        case .recordName: name == "recordName" ? .string(record.recordID.recordName) : .recordID(record.recordID)
+        case .createdTimestamp: PredicateValue(record.creationDate)
+        case .modifiedTimestamp: PredicateValue(record.modificationDate)
+        case .createdUserRecordName: PredicateValue(record.creatorUserRecordID)
+        case .modifiedUserRecordName: PredicateValue(record.lastModifiedUserRecordID)
+        case .share: PredicateValue(record.share)
+        case .parent: PredicateValue(record.parent)
+        }
+    }
+
+    /// The answer of a comparison that searches for words; nil for any other.
+    func searchedWords(_ comparison: PredicateComparison) -> Bool? {
+        guard case .record(_, let view) = self,
+            let condition = try? PredicateConversion.condition(of: .comparison(comparison), .extended),
+            case .filter(let filter) = condition, filter.comparator.isFullText
+        else { return nil }
+        return QueryMatcher(condition).matches(view)
+    }
+}
+
+/// How single values compare.
+private struct ValueRules {
+    /// In equality.
+    var ignoresCase: Bool
+    /// In prefixes and the like.
+    var ignoresCaseInText: Bool
+    var ignoresDiacritics: Bool
+
+    func holds(_ left: PredicateValue, _ operation: PredicateComparison.Operator, _ right: PredicateValue) -> Bool {
+        switch operation {
+        case .equals: return areEqual(left, right)
+        case .notEquals: return !areEqual(left, right)
+        case .lessThan: return order(left, right).map { $0 < 0 } ?? false
+        case .lessThanOrEquals: return order(left, right).map { $0 <= 0 } ?? false
+        case .greaterThan: return order(left, right).map { $0 > 0 } ?? false
+        case .greaterThanOrEquals: return order(left, right).map { $0 >= 0 } ?? false
+        case .between:
+            guard case .list(let bounds) = right, bounds.count == 2, let low = order(left, bounds[0]),
+                let high = order(left, bounds[1])
+            else { return false }
+            return low >= 0 && high <= 0
+        case .in: return isElement(left, of: right)
+        case .contains: return isElement(right, of: left)
+        case .beginsWith: return compareText(left, right) { $0.utf8.starts(with: $1.utf8) }
+        case .endsWith: return compareText(left, right) { $0.utf8.reversed().starts(with: $1.utf8.reversed()) }
+        case .like: return compareText(left, right) { Self.isLike($0, $1) }
+        case .matches: return matches(left, right)
+        case .tokenMatches:
+            return compareText(left, right) { text, words in
+                let found = Set(Tokenizer.tokens(of: text))
+                let wanted = Tokenizer.tokens(of: words)
+                return !wanted.isEmpty && wanted.allSatisfy(found.contains)
+            }
+        }
+    }
+
+    private func isElement(_ element: PredicateValue, of whole: PredicateValue) -> Bool {
+        switch whole {
+        case .list(let elements): elements.contains { areEqual($0, element) }
+        case .string: compareText(whole, element) { text, part in part.isEmpty || Self.position(of: part, in: text) }
+        default: false
+        }
+    }
+
+    private static func position(of part: String, in text: String) -> Bool {
+        text.range(of: part, options: .literal) != nil
+    }
+
+    private func areEqual(_ left: PredicateValue, _ right: PredicateValue) -> Bool {
+        switch (left, right) {
+        case (.string(let left), .string(let right)):
+            return folded(left, ignoringCase: ignoresCase) == folded(right, ignoringCase: ignoresCase)
+        case (.list(let left), .list(let right)):
+            return left.count == right.count && zip(left, right).allSatisfy { areEqual($0, $1) }
+        case (.location(let left), .location(let right)):
+            return left.coordinate.latitude == right.coordinate.latitude
+                && left.coordinate.longitude == right.coordinate.longitude
+        case (.reference, _), (.recordID, _):
+            guard let left = left.recordID, let right = right.recordID else { return false }
+            return left == right
+        default:
+            if let order = order(left, right) { return order == 0 }
+            return left == right
+        }
+    }
+
+    private func order(_ left: PredicateValue, _ right: PredicateValue) -> Int? {
+        switch (left, right) {
+        case (.string(let left), .string(let right)):
+            let left = folded(left, ignoringCase: ignoresCaseInText)
+            let right = folded(right, ignoringCase: ignoresCaseInText)
+            return left == right ? 0 : left.utf8.lexicographicallyPrecedes(right.utf8) ? -1 : 1
+        case (.date(let left), .date(let right)):
+            let (left, right) = (left.wireMilliseconds, right.wireMilliseconds)
+            return left < right ? -1 : left == right ? 0 : 1
+        default:
+            if let left = left.whole, let right = right.whole { return left < right ? -1 : left == right ? 0 : 1 }
+            guard let left = left.number, let right = right.number else { return nil }
+            return left < right ? -1 : left == right ? 0 : 1
+        }
+    }
+
+    private func compareText(
+        _ left: PredicateValue, _ right: PredicateValue, _ test: (String, String) -> Bool
+    ) -> Bool {
+        guard case (.string(let left), .string(let right)) = (left, right) else { return false }
+        return test(
+            folded(left, ignoringCase: ignoresCaseInText), folded(right, ignoringCase: ignoresCaseInText))
+    }
+
+    private func matches(_ left: PredicateValue, _ right: PredicateValue) -> Bool {
+        guard case (.string(let text), .string(let pattern)) = (left, right) else { return false }
+        let options: NSRegularExpression.Options = ignoresCaseInText ? .caseInsensitive : []
+        guard let expression = try? NSRegularExpression(pattern: pattern, options: options) else { return false }
+        let whole = NSRange(location: 0, length: text.utf16.count)
+        return expression.matches(in: text, options: .anchored, range: whole).contains { $0.range == whole }
+    }
+
+    private func folded(_ text: String, ignoringCase: Bool) -> String {
+        let text = ignoresDiacritics ? text.folding(options: .diacriticInsensitive, locale: nil) : text
+        return ignoringCase ? QuerySemantics.equalityForm(text) : text
+    }
+
+    /// Whether the pattern with `*` (anything) and `?` (one character) fits the whole text.
+    private static func isLike(_ text: String, _ pattern: String) -> Bool {
+        let text = Array(text)
+        let pattern = Array(pattern)
+        var (position, index) = (0, 0)
+        // Where to go on after the last star, with one more character under it.
+        var retry: (position: Int, index: Int)?
+        while position < text.count {
+            if index < pattern.count, pattern[index] == "*" {
+                retry = (position, index + 1)
+                index += 1
+            } else if index < pattern.count, pattern[index] == "?" || pattern[index] == text[position] {
+                position += 1
+                index += 1
+            } else if let last = retry {
+                retry = (last.position + 1, last.index)
+                (position, index) = (last.position + 1, last.index)
+            } else {
+                return false
+            }
+        }
+        return pattern[index...].allSatisfy { $0 == "*" }
+    }
+}
+
+extension PredicateValue {
+    fileprivate var recordID: CKRecord.ID? {
+        switch self {
+        case .reference(let reference): reference.recordID
+        case .recordID(let id): id
+        default: nil
+        }
+    }
+
+    fileprivate var whole: Int64? {
+        switch self {
+        case .integer(let value): value
+        case .bool(let value): value ? 1 : 0
+        default: nil
+        }
+    }
+}

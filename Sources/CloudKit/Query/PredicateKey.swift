@@ -1,0 +1,56 @@
+import NephosWire
+
+extension QueryKey {
+    /// The names of a record's properties, as predicates and sort descriptors use them.
+    private static let properties: [String: SystemField] = [
+        "recordID": .recordName, "recordName": .recordName, "creationDate": .createdTimestamp,
+        "modificationDate": .modifiedTimestamp, "creatorUserRecordID": .createdUserRecordName,
+        "lastModifiedUserRecordID": .modifiedUserRecordName,
+    ]
+
+    /// What a key of a predicate or a sort descriptor stands for: a record's property, a system field by its
+    /// `CKRecord.SystemFieldKey`, or a field.
+    init(predicateKey key: String) throws(PredicateRefusal) {
+        if let field = Self.properties[key] ?? SystemField(schemaName: key) {
+            self = .system(field)
+            return
+        }
+        guard !key.utf8.contains(UInt8(ascii: ".")) else {
+            throw PredicateRefusal(
+                "the key path \"\(key)\"", "a query looks at the fields of one record",
+                "give the record a field of its own with the value, or query the other type and use its references")
+        }
+        guard NameRules.isFieldName(key) else {
+            throw PredicateRefusal(
+                "the key \"\(key)\"", "there is no such field",
+                "a field's name is a letter, then letters, digits and underscores")
+        }
+        self = .field(key)
+    }
+}
+
+extension NameRules {
+    /// Whether a record can have a field of that name.
+    static func isFieldName(_ name: String) -> Bool {
+        func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
+        let bytes = name.utf8
+        guard let first = bytes.first, isLetter(first) || name.hasPrefix("cloudkit.") else { return false }
+        return name.hasPrefix("cloudkit.")
+            || bytes.allSatisfy { isLetter($0) || $0 &- 0x30 < 10 || $0 == UInt8(ascii: "_") }
+    }
+}
+
+/// Why a predicate or a sort descriptor is no query: the part, the rule, and what to do instead.
+struct PredicateRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+    var part: String
+    var rule: String
+    var remedy: String
+
+    init(_ part: String, _ rule: String, _ remedy: String) {
+        self.part = part
+        self.rule = rule
+        self.remedy = remedy
+    }
+
+    var description: String { "Invalid predicate: \(part): \(rule); \(remedy)." }
+}

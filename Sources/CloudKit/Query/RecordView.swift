@@ -1,0 +1,47 @@
+import Foundation
+import NephosWire
+import Synchronization
+
+/// A record in memory, as conditions see it.
+struct RecordView: QueryableRecord {
+    private let recordID: CKRecord.ID
+    private let state: RecordState
+
+    init(_ record: CKRecord) {
+        recordID = record.recordID
+        state = record.state.withLock { $0 }
+    }
+
+    var recordName: String { recordID.recordName }
+    var zoneID: ZoneIDDictionary { recordID.zoneID.wireValue }
+
+    /// Encrypted fields are not seen by queries.
+    func value(ofField name: String) -> FieldValue? {
+        guard let field = state.fields[name], !field.isEncrypted else { return nil }
+        return field.value.wireValue(in: WireContext(zoneID: recordID.zoneID))
+    }
+
+    func value(of field: SystemField) -> FieldValue? {
+        func user(_ id: CKRecord.ID?) -> FieldValue? {
+            id.map { .reference(ReferenceValue(recordName: $0.recordName)) }
+        }
+        func reference(_ reference: CKRecord.Reference?) -> FieldValue? {
+            reference.map { .reference($0.wireValue(inZone: recordID.zoneID)) }
+        }
+        return switch field {
+        case .recordName: .reference(ReferenceValue(recordName: recordName, zoneID: zoneID))
+        case .createdTimestamp: state.metadata.creationDate.map { .timestamp($0.wireMilliseconds) }
+        case .modifiedTimestamp: state.metadata.modificationDate.map { .timestamp($0.wireMilliseconds) }
+        case .createdUserRecordName: user(state.metadata.creatorUserRecordID)
+        case .modifiedUserRecordName: user(state.metadata.lastModifiedUserRecordID)
+        case .share: reference(state.metadata.share)
+        case .parent: reference(state.parent)
+        }
+    }
+
+    var searchableValues: [FieldValue] {
+        state.fields.keys.compactMap { name in
+            value(ofField: name).flatMap { $0.type.scalar == .string ? $0 : nil }
+        }
+    }
+}

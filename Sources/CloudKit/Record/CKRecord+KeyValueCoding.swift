@@ -1,0 +1,62 @@
+import Foundation
+
+/// Key-value coding as far as records are used with it: Apple's comes from the Objective-C runtime, which is not here.
+extension CKRecord {
+    /// Sets a field, or the parent under the key "parent"; nil and `NSNull` remove it.
+    public func setValue(_ value: Any?, forKey key: String) {
+        let value = value is NSNull ? nil : value
+        if key == "parent", value == nil || value is CKRecord.Reference {
+            parent = value as? CKRecord.Reference
+        } else {
+            setObject(value.map { RecordValue(checking: $0).object }, forKey: key)
+        }
+    }
+
+    /// The value of a field, or of the property of that name (`recordID`, `creationDate`, …).
+    public func value(forKey key: String) -> Any? {
+        switch key {
+        case "recordID": recordID
+        case "recordType": recordType
+        case "recordChangeTag": recordChangeTag
+        case "creationDate": creationDate
+        case "creatorUserRecordID": creatorUserRecordID
+        case "modificationDate": modificationDate
+        case "lastModifiedUserRecordID": lastModifiedUserRecordID
+        default: object(forKey: key) ?? hierarchyValue(forKey: key)
+        }
+    }
+
+    /// As `value(forKey:)`; beyond the first key it knows `recordName`, `zoneID`, `zoneName` and `ownerName`.
+    public func value(forKeyPath keyPath: String) -> Any? {
+        var keys = keyPath.split(separator: ".").map(String.init)[...]
+        guard let first = keys.popFirst() else { return nil }
+        return keys.reduce(value(forKey: first)) { value, key in
+            switch (value, key) {
+            case (let reference as CKRecord.Reference, "recordID"): reference.recordID
+            case (let id as CKRecord.ID, "recordName"): id.recordName
+            case (let id as CKRecord.ID, "zoneID"): id.zoneID
+            case (let id as CKRecordZone.ID, "zoneName"): id.zoneName
+            case (let id as CKRecordZone.ID, "ownerName"): id.ownerName
+            default: nil
+            }
+        }
+    }
+
+    /// Sets each key of the dictionary, as `setValue(_:forKey:)` does.
+    public func setValuesForKeys(_ keyedValues: [String: Any]) {
+        for (key, value) in keyedValues { setValue(value, forKey: key) }
+    }
+
+    /// The values of the keys; `NSNull` where there is none.
+    public func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
+        Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    private func hierarchyValue(forKey key: String) -> Any? {
+        switch key {
+        case "parent": parent
+        case "share": share
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,141 @@
+package import NephosWire
+import Synchronization
+
+/// Which of a record's fields a save sends.
+package enum FieldSelection: Sendable {
+    /// Those that changed since the record was last saved or fetched.
+    case changed
+    /// All that the record has, and what was removed from it.
+    case all
+}
+
+/// A record at one moment, for a save that goes on while the app may change the record.
+package struct RecordSnapshot: Sendable {
+    package let recordType: CKRecord.RecordType
+    package let recordID: CKRecord.ID
+    let state: RecordState
+
+    package var recordChangeTag: String? { state.metadata.changeTag }
+
+    /// The fields to send. A field that was removed has the value nil. Assets that were not uploaded are left out.
+    package func fieldsToSend(_ selection: FieldSelection) -> RecordFields {
+        var keys = Set(state.changes.keys)
+        if selection == .all { keys.formUnion(state.fields.keys) }
+        let context = WireContext(zoneID: recordID.zoneID)
+        var result = RecordFields()
+        for key in keys.sorted() {
+            let isEncrypted = state.isEncrypted(key)
+            guard let field = state.fields[key] else {
+                result[key] = Field(nil, isEncrypted: isEncrypted)
+                continue
+            }
+            guard let value = field.value.wireValue(in: context) else { continue }
+            result[key] = Field(value, isEncrypted: isEncrypted)
+        }
+        return result
+    }
+
+    /// What to do with the parent: keep it where only changes are sent and it did not change.
+    package func parentToSend(_ selection: FieldSelection) -> ReferenceChange {
+        if let parent = state.parent, selection == .all || state.parentChange != nil {
+            return .set(parent.wireValue(inZone: recordID.zoneID))
+        }
+        return state.parentChange == nil ? .keep : .clear
+    }
+
+    /// The assets that wait for their upload, by field; a list's assets in their order.
+    package func assetsToUpload(_ selection: FieldSelection) -> [(key: CKRecord.FieldKey, asset: CKAsset)] {
+        state.sortedFields().flatMap { key, value -> [(key: CKRecord.FieldKey, asset: CKAsset)] in
+            guard selection == .all || state.changes[key] != nil else { return [] }
+            return value.assets.filter { $0.wireValue == nil }.map { (key, $0) }
+        }
+    }
+}
+
+extension CKRecord {
+    /// The record as it is now.
+    package func snapshot() -> RecordSnapshot {
+        RecordSnapshot(recordType: recordType, recordID: recordID, state: state.withLock { $0 })
+    }
+
+    /// As `RecordSnapshot.fieldsToSend(_:)`, of the record as it is now.
+    package func fieldsToSend(_ selection: FieldSelection) -> RecordFields {
+        snapshot().fieldsToSend(selection)
+    }
+
+    /// The record as it was last fetched or saved: without fields where it never was. Its type is that of the record.
+    package func ancestorRecord() -> CKRecord {
+        record(with: state.withLock { $0.original })
+    }
+
+    /// Takes over what the service said about the record that it saved; fields stay as they are.
+    ///
+    /// `snapshot` is what was sent: what the app changed since then still counts as changed. Without one, nothing does.
+    package func absorb(
+        saved: RecordDictionary, of snapshot: RecordSnapshot? = nil, currentUserRecordName: String? = nil
+    ) {
+        let metadata = RecordMetadata(
+            wire: saved, context: WireContext(zoneID: recordID.zoneID, currentUserRecordName: currentUserRecordName))
+        state.withLock { state in
+            state.metadata = metadata
+            state.markSaved(as: snapshot?.state ?? state)
+        }
+    }
+
+    /// A record that came from the service: a `CKShare` where it is one.
+    ///
+    /// - Parameters:
+    ///   - wire: the record, of whose `fields` nothing is read.
+    ///   - zoneID: the zone that was asked, for a record that does not name its own.
+    ///   - fields: the decoded fields: all, or the desired ones.
+    ///   - currentUserRecordName: the user whom our side calls `CKCurrentUserDefaultName`.
+    package static func record(
+        wire: RecordDictionary, zoneID: CKRecordZone.ID = .default, fields: RecordFields,
+        currentUserRecordName: String? = nil
+    ) -> CKRecord {
+        let zoneID =
+            wire.zoneID.map { CKRecordZone.ID(wire: $0, currentUserRecordName: currentUserRecordName) } ?? zoneID
+        let recordID = CKRecord.ID(unchecked: wire.recordName, zoneID: zoneID)
+        let context = WireContext(zoneID: zoneID, currentUserRecordName: currentUserRecordName)
+        let state = RecordState(
+            metadata: RecordMetadata(wire: wire, context: context), fields: fields.recordFields(in: context),
+            parent: wire.parent.map {
+                CKRecord.Reference(wire: $0, inZone: zoneID, currentUserRecordName: currentUserRecordName)
+            })
+        return wire.recordType == SystemType.share
+            ? CKShare(recordID: recordID, state: state)
+            : CKRecord(recordType: wire.recordType, recordID: recordID, state: state)
+    }
+}
+
+extension RecordMetadata {
+    fileprivate init(wire: RecordDictionary, context: WireContext) {
+        let currentUser = context.currentUserRecordName
+        func userID(_ name: String?) -> CKRecord.ID? {
+            name.map { CKRecord.ID(userRecordName: $0, currentUserRecordName: currentUser) }
+        }
+        changeTag = wire.recordChangeTag
+        creationDate = wire.created.map { Date(wireMilliseconds: $0.timestamp) }
+        creatorUserRecordID = userID(wire.created?.userRecordName)
+        modificationDate = wire.modified.map { Date(wireMilliseconds: $0.timestamp) }
+        lastModifiedUserRecordID = userID(wire.modified?.userRecordName)
+        modifiedByDevice = wire.modified?.deviceID
+        share = wire.share.map {
+            CKRecord.Reference(wire: $0, inZone: context.zoneID, currentUserRecordName: currentUser)
+        }
+        isKnownToServer = true
+    }
+}
+
+extension RecordFields {
+    fileprivate func recordFields(in context: WireContext) -> [CKRecord.FieldKey: RecordField] {
+        var result: [CKRecord.FieldKey: RecordField] = [:]
+        result.reserveCapacity(count)
+        for entry in entries {
+            guard let value = entry.field.value else { continue }
+            result[entry.name] = RecordField(
+                value: RecordValue(wire: value, in: context), isEncrypted: entry.field.isEncrypted)
+        }
+        return result
+    }
+}

@@ -1,0 +1,154 @@
+public import Foundation
+import Synchronization
+
+/// The data that an app keeps, as fields with a name and a value, and what the service knows of it.
+open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSetting, Sequence, @unchecked Sendable {
+    public typealias RecordType = String
+    public typealias FieldKey = String
+
+    /// The app's name for this kind of record.
+    public let recordType: CKRecord.RecordType
+    /// The record's identity, which never changes.
+    public let recordID: CKRecord.ID
+    // Everything that changes is behind this lock: hence `@unchecked Sendable`, which an open class cannot do without.
+    let state: Mutex<RecordState>
+
+    /// A new record without fields; where no ID is given it gets a UUID for a name, in the default zone.
+    public convenience init(recordType: CKRecord.RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
+        NameRules.checkRecordType(recordType)
+        self.init(recordType: recordType, recordID: recordID, state: RecordState())
+    }
+
+    /// A new record without fields in a zone, with a UUID for a name.
+    @available(*, deprecated, message: "Use init(recordType:recordID:)")
+    public convenience init(recordType: CKRecord.RecordType, zoneID: CKRecordZone.ID) {
+        self.init(recordType: recordType, recordID: CKRecord.ID(zoneID: zoneID))
+    }
+
+    init(recordType: CKRecord.RecordType, recordID: CKRecord.ID, state: RecordState) {
+        self.recordType = recordType
+        self.recordID = recordID
+        self.state = Mutex(state)
+    }
+
+    // MARK: Metadata
+
+    /// A value that changes with every save; nil until the record was saved or fetched.
+    public var recordChangeTag: String? { state.withLock { $0.metadata.changeTag } }
+    /// The user who first saved the record; nil until it was saved or fetched.
+    public var creatorUserRecordID: CKRecord.ID? { state.withLock { $0.metadata.creatorUserRecordID } }
+    /// When the record was first saved; nil until it was saved or fetched.
+    public var creationDate: Date? { state.withLock { $0.metadata.creationDate } }
+    /// The user who saved the record last; nil until it was saved or fetched.
+    public var lastModifiedUserRecordID: CKRecord.ID? { state.withLock { $0.metadata.lastModifiedUserRecordID } }
+    /// When the record was saved last; nil until it was saved or fetched.
+    public var modificationDate: Date? { state.withLock { $0.metadata.modificationDate } }
+
+    // MARK: Fields
+
+    /// The value of a field; nil where the record has no such field.
+    open func object(forKey key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? {
+        state.withLock { $0.fields[key]?.value }?.object
+    }
+
+    /// Gives a field a value, of which the record keeps a copy; nil removes the field.
+    open func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: CKRecord.FieldKey) {
+        NameRules.checkFieldKey(key)
+        let value = object.map { RecordValue(checking: $0) }
+        state.withLock { $0.set(value, forKey: key, encrypt: false) }
+    }
+
+    /// The value of a field; nil where the record has no such field, or to remove it.
+    public subscript(key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? {
+        get { object(forKey: key) }
+        set { setObject(newValue, forKey: key) }
+    }
+
+    /// The keys of the fields that have a value, sorted; those of `encryptedValues` are among them.
+    open func allKeys() -> [CKRecord.FieldKey] {
+        state.withLock { $0.fields.keys.sorted() }
+    }
+
+    /// The keys, sorted, of the fields that were set or removed since the record was last saved or fetched.
+    open func changedKeys() -> [CKRecord.FieldKey] {
+        state.withLock { $0.changes.keys.sorted() }
+    }
+
+    // MARK: Copies and archives
+
+    open func copy(with zone: NSZone? = nil) -> Any {
+        record(with: state.withLock { $0 })
+    }
+
+    /// A record of this identity and class in another state.
+    func record(with state: RecordState) -> CKRecord {
+        CKRecord(recordType: recordType, recordID: recordID, state: state)
+    }
+
+    public class var supportsSecureCoding: Bool { true }
+
+    /// Restores a record from an archive of the whole record or of its system fields alone.
+    public required init?(coder: NSCoder) {
+        guard let archive = RecordArchive(coder: coder) else { return nil }
+        recordType = archive.recordType
+        recordID = archive.recordID
+        state = Mutex(archive.state)
+    }
+
+    /// Writes the record with its fields and its changes.
+    open func encode(with coder: NSCoder) {
+        let archive = RecordArchive(recordType: recordType, recordID: recordID, state: state.withLock { $0 })
+        archive.encodeSystemFields(with: coder)
+        archive.encodeFields(with: coder)
+    }
+
+    /// Writes what the service knows of the record (ID, type, change tag, dates, …), but neither fields nor changes.
+    open func encodeSystemFields(with coder: NSCoder) {
+        RecordArchive(recordType: recordType, recordID: recordID, state: state.withLock { $0 })
+            .encodeSystemFields(with: coder)
+    }
+
+    open override var classForKeyedArchiver: AnyClass? { ArchivedClass.record.archiverClass }
+
+    // MARK: Identity
+
+    /// Records are equal that have one ID, type and change tag; their fields do not count.
+    open override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKRecord else { return false }
+        return self === other
+            || (recordID == other.recordID && recordType == other.recordType
+                && recordChangeTag == other.recordChangeTag)
+    }
+
+    open override var hash: Int { recordID.hash }
+
+    open override var description: String {
+        let state = self.state.withLock { $0 }
+        let values = state.sortedFields { !$0.isEncrypted }.map { "\($0.key)=\($0.value.object)" }
+        let zone = recordID.zoneID
+        return "<\(type(of: self)): \(address(of: self)); recordType=\(recordType), "
+            + "recordID=\(recordID.recordName):(\(zone.zoneName):\(zone.ownerName)), "
+            + "recordChangeTag=\(state.metadata.changeTag ?? "nil"), values={ \(values.joined(separator: ", ")) }>"
+    }
+
+    open override var debugDescription: String { description }
+}
+
+extension CKRecord {
+    /// The record's fields, each with its key, in the order of the keys; encrypted ones are not among them.
+    public func makeIterator() -> CKRecordKeyValueIterator {
+        CKRecordKeyValueIterator(state.withLock { $0.sortedFields { !$0.isEncrypted } })
+    }
+
+    /// The words of the record's string fields, for a full-text search of one's own.
+    ///
+    /// Each string is cut at white space; case and diacritical marks of the current locale are folded away.
+    public func allTokens() -> [String] {
+        state.withLock { $0.sortedFields { !$0.isEncrypted } }.flatMap { field -> [String] in
+            guard case .string(let text) = field.value else { return [] }
+            return text.split(whereSeparator: \.isWhitespace).map {
+                $0.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: .current)
+            }
+        }
+    }
+}

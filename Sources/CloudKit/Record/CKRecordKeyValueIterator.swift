@@ -1,0 +1,14 @@
+/// Walks over a record's fields, in the order of their keys, as they were when the walk began.
+public struct CKRecordKeyValueIterator: IteratorProtocol {
+    public typealias Element = (CKRecord.FieldKey, any CKRecordValueProtocol)
+
+    private var fields: IndexingIterator<[(key: String, value: RecordValue)]>
+
+    init(_ fields: [(key: String, value: RecordValue)]) {
+        self.fields = fields.makeIterator()
+    }
+
+    public mutating func next() -> (CKRecord.FieldKey, any CKRecordValueProtocol)? {
+        fields.next().map { ($0.key, $0.value.object) }
+    }
+}

@@ -1,0 +1,69 @@
+public import Foundation
+
+/// Anything that a record's field can hold, seen from Swift.
+public protocol CKRecordValueProtocol {}
+
+/// An object that CloudKit stores in a record's field; use its name `CKRecordValue`.
+///
+/// There is no Objective-C here to turn `"text" as CKRecordValue` into an `NSString`, so Swift's own value types adopt
+/// the protocol as well.
+public protocol __CKRecordObjCValue: CKRecordValueProtocol {}
+
+/// A data type for objects that CloudKit stores in a record's field.
+public typealias CKRecordValue = __CKRecordObjCValue
+
+/// Something that has fields which are read and set by key: a record, or its encrypted values.
+public protocol CKRecordKeyValueSetting: NSObjectProtocol {
+    /// The value of a field; nil where the field has none.
+    func object(forKey key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)?
+    /// Gives a field a value; nil removes the field.
+    func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: CKRecord.FieldKey)
+    subscript(key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? { get set }
+    /// The keys of the fields that have a value.
+    func allKeys() -> [CKRecord.FieldKey]
+    /// The keys of the fields that changed since the record was last saved or fetched.
+    func changedKeys() -> [CKRecord.FieldKey]
+}
+
+extension CKRecordKeyValueSetting {
+    /// The field's value as a `T`; nil where the field has no value or holds another type.
+    public subscript<T: CKRecordValueProtocol>(key: CKRecord.FieldKey) -> T? {
+        get { object(forKey: key) as? T }
+        set { setObject(newValue.map { RecordValue(checking: $0).object }, forKey: key) }
+    }
+
+    /// The field's value; nil removes the field.
+    @_disfavoredOverload
+    public subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
+        get { object(forKey: key) }
+        set { setObject(newValue.map { RecordValue(checking: $0).object }, forKey: key) }
+    }
+}
+
+extension String: __CKRecordObjCValue {}
+extension Bool: __CKRecordObjCValue {}
+extension Double: __CKRecordObjCValue {}
+extension Float: __CKRecordObjCValue {}
+extension Int: __CKRecordObjCValue {}
+extension Int8: __CKRecordObjCValue {}
+extension Int16: __CKRecordObjCValue {}
+extension Int32: __CKRecordObjCValue {}
+extension Int64: __CKRecordObjCValue {}
+extension UInt: __CKRecordObjCValue {}
+extension UInt8: __CKRecordObjCValue {}
+extension UInt16: __CKRecordObjCValue {}
+extension UInt32: __CKRecordObjCValue {}
+extension UInt64: __CKRecordObjCValue {}
+extension Date: __CKRecordObjCValue {}
+extension Data: __CKRecordObjCValue {}
+extension Array: CKRecordValueProtocol where Element: CKRecordValueProtocol {}
+extension Array: __CKRecordObjCValue where Element: CKRecordValueProtocol {}
+
+extension NSString: __CKRecordObjCValue {}
+extension NSNumber: __CKRecordObjCValue {}
+extension NSDate: __CKRecordObjCValue {}
+extension NSData: __CKRecordObjCValue {}
+extension NSArray: __CKRecordObjCValue {}
+extension CLLocation: __CKRecordObjCValue {}
+extension CKRecord.Reference: __CKRecordObjCValue {}
+extension CKAsset: __CKRecordObjCValue {}

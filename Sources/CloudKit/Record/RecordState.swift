@@ -1,0 +1,115 @@
+import Foundation
+
+/// What the service keeps about a record beside its fields.
+struct RecordMetadata: Sendable {
+    /// Nil until the record was saved or fetched.
+    var changeTag: String?
+    var creationDate: Date?
+    var creatorUserRecordID: CKRecord.ID?
+    var modificationDate: Date?
+    var lastModifiedUserRecordID: CKRecord.ID?
+    var modifiedByDevice: String?
+    var share: CKRecord.Reference?
+    /// Whether the service has, or had, this record.
+    var isKnownToServer = false
+}
+
+/// A field of a record.
+struct RecordField: Hashable, Sendable {
+    var value: RecordValue
+    /// Whether it was set, or came, through `encryptedValues`.
+    var isEncrypted: Bool
+}
+
+/// The part of a record that changes, as a value: a copy is the record at one moment.
+struct RecordState: Sendable {
+    var metadata = RecordMetadata()
+    private(set) var fields: [CKRecord.FieldKey: RecordField] = [:]
+    private(set) var parent: CKRecord.Reference?
+    /// The fields and the parent as they were last fetched or saved.
+    private(set) var originalFields: [CKRecord.FieldKey: RecordField] = [:]
+    private(set) var originalParent: CKRecord.Reference?
+    /// When each key changed since then, counted in changes of this record.
+    private(set) var changes: [CKRecord.FieldKey: UInt64] = [:]
+    private(set) var parentChange: UInt64?
+    private var changeCount: UInt64 = 0
+
+    /// A record that has no fields.
+    init() {}
+
+    /// A record as the service has it: nothing changed.
+    init(
+        metadata: RecordMetadata, fields: [CKRecord.FieldKey: RecordField] = [:], parent: CKRecord.Reference? = nil
+    ) {
+        self.metadata = metadata
+        self.fields = fields
+        self.parent = parent
+        originalFields = fields
+        originalParent = parent
+    }
+
+    /// A record as an archive has it.
+    init(
+        metadata: RecordMetadata, fields: [CKRecord.FieldKey: RecordField],
+        originalFields: [CKRecord.FieldKey: RecordField], changedKeys: Set<CKRecord.FieldKey>,
+        parent: CKRecord.Reference?, originalParent: CKRecord.Reference?, isParentChanged: Bool
+    ) {
+        self.metadata = metadata
+        self.fields = fields
+        self.originalFields = originalFields
+        self.parent = parent
+        self.originalParent = originalParent
+        changes = Dictionary(uniqueKeysWithValues: changedKeys.map { ($0, 0) })
+        parentChange = isParentChanged ? 0 : nil
+    }
+
+    /// Gives a field a value, or removes it. A field that is encrypted stays so while its value can be.
+    mutating func set(_ value: RecordValue?, forKey key: CKRecord.FieldKey, encrypt: Bool) {
+        guard let value else { return remove(key) }
+        let wasEncrypted = fields[key]?.isEncrypted ?? false
+        fields[key] = RecordField(value: value, isEncrypted: encrypt || (wasEncrypted && value.isEncryptable))
+        changeCount += 1
+        changes[key] = changeCount
+    }
+
+    private mutating func remove(_ key: CKRecord.FieldKey) {
+        fields[key] = nil
+        if metadata.isKnownToServer {
+            changeCount += 1
+            changes[key] = changeCount
+        } else {
+            // The service never saw the field: there is nothing to clear.
+            changes[key] = nil
+        }
+    }
+
+    mutating func setParent(_ parent: CKRecord.Reference?) {
+        self.parent = parent
+        changeCount += 1
+        parentChange = metadata.isKnownToServer || parent != nil ? changeCount : nil
+    }
+
+    /// Takes what was saved (`saved`, an earlier state of this record) for the record as the service has it; what
+    /// changed since stays changed.
+    mutating func markSaved(as saved: RecordState) {
+        originalFields = saved.fields
+        originalParent = saved.parent
+        changes = changes.filter { $0.value > saved.changeCount }
+        if let change = parentChange, change <= saved.changeCount { parentChange = nil }
+    }
+
+    /// The record as it was last fetched or saved.
+    var original: RecordState {
+        RecordState(metadata: metadata, fields: originalFields, parent: originalParent)
+    }
+
+    /// The fields in the order of their keys.
+    func sortedFields(where isIncluded: (RecordField) -> Bool = { _ in true }) -> [(key: String, value: RecordValue)] {
+        fields.filter { isIncluded($0.value) }.sorted { $0.key < $1.key }.map { ($0.key, $0.value.value) }
+    }
+
+    /// Whether the key's field is encrypted, or was before it was removed.
+    func isEncrypted(_ key: CKRecord.FieldKey) -> Bool {
+        (fields[key] ?? originalFields[key])?.isEncrypted ?? false
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+package import NephosWire
+
+/// How our side's names and values translate to the service's for one record.
+struct WireContext {
+    /// The zone of the record: references into it go without a zone.
+    var zoneID: CKRecordZone.ID
+    /// The record name of whoever is signed in, where it is known: our side calls this user `__defaultOwner__`.
+    var currentUserRecordName: String?
+}
+
+extension CKRecordZone.ID {
+    /// The zone as the service names it: the current user's own zones go without an owner.
+    package var wireValue: ZoneIDDictionary {
+        ZoneIDDictionary(
+            zoneName: zoneName, ownerRecordName: ownerName == CKCurrentUserDefaultName ? nil : ownerName)
+    }
+
+    /// A zone that the service named. No owner means the current user, as does `currentUserRecordName`.
+    package convenience init(wire: ZoneIDDictionary, currentUserRecordName: String? = nil) {
+        let owner = wire.ownerRecordName == currentUserRecordName ? nil : wire.ownerRecordName
+        self.init(unchecked: wire.zoneName, ownerName: owner ?? CKCurrentUserDefaultName)
+    }
+}
+
+extension CKRecord.ID {
+    /// The ID of the user of that record name; the current user's is `CKCurrentUserDefaultName`, as Apple shows it.
+    package convenience init(userRecordName: String, currentUserRecordName: String? = nil) {
+        self.init(unchecked: userRecordName == currentUserRecordName ? CKCurrentUserDefaultName : userRecordName)
+    }
+}
+
+extension CKRecord.Reference {
+    /// The reference as a record of `zoneID` holds it on the wire: without a zone where that is its own.
+    package func wireValue(inZone zoneID: CKRecordZone.ID) -> ReferenceValue {
+        ReferenceValue(
+            recordName: recordID.recordName, zoneID: recordID.zoneID == zoneID ? nil : recordID.zoneID.wireValue,
+            action: action == .deleteSelf ? .deleteSelf : .none)
+    }
+
+    /// A reference that a record of `zoneID` holds.
+    package convenience init(
+        wire: ReferenceValue, inZone zoneID: CKRecordZone.ID, currentUserRecordName: String? = nil
+    ) {
+        let target =
+            wire.zoneID.map { CKRecordZone.ID(wire: $0, currentUserRecordName: currentUserRecordName) } ?? zoneID
+        self.init(
+            recordID: CKRecord.ID(unchecked: wire.recordName, zoneID: target == zoneID ? zoneID : target),
+            action: wire.action == .deleteSelf ? .deleteSelf : .none)
+    }
+}
+
+extension Date {
+    /// Whole milliseconds since 1970, the precision of the service.
+    package var wireMilliseconds: Int64 {
+        let milliseconds = (timeIntervalSince1970 * 1000).rounded()
+        // A date that no clock will show is sent as the nearest one that can be.
+        return Int64(exactly: milliseconds) ?? (milliseconds < 0 ? .min : .max)
+    }
+
+    package init(wireMilliseconds: Int64) {
+        self.init(timeIntervalSince1970: Double(wireMilliseconds) / 1000)
+    }
+}
+
+extension CLLocation {
+    package var wireValue: LocationValue {
+        LocationValue(
+            latitude: coordinate.latitude, longitude: coordinate.longitude, horizontalAccuracy: horizontalAccuracy,
+            verticalAccuracy: verticalAccuracy, altitude: altitude, speed: speed, course: course,
+            timestamp: timestamp.wireMilliseconds)
+    }
+
+    package convenience init(wire: LocationValue) {
+        self.init(
+            coordinate: CLLocationCoordinate2D(latitude: wire.latitude, longitude: wire.longitude),
+            altitude: wire.altitude ?? 0, horizontalAccuracy: wire.horizontalAccuracy ?? 0,
+            verticalAccuracy: wire.verticalAccuracy ?? -1, course: wire.course ?? -1, speed: wire.speed ?? -1,
+            timestamp: Date(wireMilliseconds: wire.timestamp ?? 0))
+    }
+}
+
+extension RecordValue {
+    /// The value as it is sent; nil for an asset that was not uploaded yet, which has no form on the wire.
+    func wireValue(in context: WireContext) -> FieldValue? {
+        switch self {
+        case .string(let value): .string(value)
+        case .bool(let value): .int64(value ? 1 : 0)
+        case .int64(let value): .int64(value)
+        case .uint64(let value): .int64(Int64(bitPattern: value))
+        case .double(let value): .double(value)
+        case .date(let value): .timestamp(value.wireMilliseconds)
+        case .data(let value): .bytes([UInt8](value))
+        case .location(let value): .location(value.wireValue)
+        case .reference(let value): .reference(value.wireValue(inZone: context.zoneID))
+        case .asset(let value): value.wireValue.map(FieldValue.asset)
+        case .list(let values): Self.wireList(values, in: context)
+        }
+    }
+
+    /// A list has one element type: whole numbers beside floating-point ones become floating-point numbers too. Any
+    /// other mixture is refused when it is set.
+    private static func wireList(_ values: [RecordValue], in context: WireContext) -> FieldValue? {
+        var elements: [FieldValue] = []
+        elements.reserveCapacity(values.count)
+        var isMixed = false
+        for value in values {
+            guard let element = value.wireValue(in: context) else { return nil }
+            if let first = elements.first, first.type != element.type { isMixed = true }
+            elements.append(element)
+        }
+        if isMixed {
+            elements = elements.map { element in
+                if case .int64(let number) = element { .double(Double(number)) } else { element }
+            }
+        }
+        return .list(of: elements.first?.type.scalar ?? .unknown, elements)
+    }
+
+    /// A value that came from the service, in a record of the context's zone.
+    init(wire: FieldValue, in context: WireContext) {
+        switch wire {
+        case .string(let value): self = .string(value)
+        case .int64(let value): self = .int64(value)
+        case .double(let value): self = .double(value)
+        case .bytes(let value): self = .data(Data(value))
+        case .timestamp(let value): self = .date(Date(wireMilliseconds: value))
+        case .location(let value): self = .location(CLLocation(wire: value))
+        case .reference(let value):
+            self = .reference(
+                CKRecord.Reference(
+                    wire: value, inZone: context.zoneID, currentUserRecordName: context.currentUserRecordName))
+        case .asset(let value): self = .asset(CKAsset(wireValue: value))
+        case .list(_, let values): self = .list(values.map { RecordValue(wire: $0, in: context) })
+        }
+    }
+}

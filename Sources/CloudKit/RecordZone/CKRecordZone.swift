@@ -1,0 +1,102 @@
+public import Foundation
+import Synchronization
+
+/// A partition of a database: the unit of atomic saves, change tracking and zone-wide sharing.
+open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+    /// What a zone can do. Empty until the zone was saved or fetched.
+    public struct Capabilities: OptionSet, Sendable {
+        public let rawValue: UInt
+
+        public init(rawValue: UInt) { self.rawValue = rawValue }
+
+        public static let fetchChanges = Capabilities(rawValue: 1 << 0)
+        public static let atomic = Capabilities(rawValue: 1 << 1)
+        public static let sharing = Capabilities(rawValue: 1 << 2)
+        public static let zoneWideSharing = Capabilities(rawValue: 1 << 3)
+    }
+
+    /// Whether each record of a zone has its own encryption key, or the zone has one for all.
+    public enum EncryptionScope: Int, Sendable {
+        case perRecord = 0
+        case perZone = 1
+    }
+
+    struct State: Sendable {
+        var capabilities: Capabilities = []
+        var share: CKRecord.Reference?
+        var encryptionScope = EncryptionScope.perRecord
+    }
+
+    public let zoneID: CKRecordZone.ID
+    // Everything that changes is behind this lock: hence `@unchecked Sendable`, which an open class cannot do without.
+    let state: Mutex<State>
+
+    /// The default zone, which every database has.
+    open class func `default`() -> CKRecordZone { CKRecordZone(zoneID: .default) }
+
+    /// A zone of the current user, to be saved.
+    public convenience init(zoneName: String) {
+        self.init(zoneID: CKRecordZone.ID(zoneName: zoneName))
+    }
+
+    public init(zoneID: CKRecordZone.ID) {
+        self.zoneID = zoneID
+        state = Mutex(State())
+    }
+
+    init(zoneID: CKRecordZone.ID, state: State) {
+        self.zoneID = zoneID
+        self.state = Mutex(state)
+    }
+
+    open var capabilities: Capabilities { state.withLock { $0.capabilities } }
+
+    /// The share of the whole zone, where there is one; only zones that were fetched know it.
+    open var share: CKRecord.Reference? { state.withLock { $0.share } }
+
+    /// Whether each record has its own encryption key, or the zone has one; settable until the zone is first saved.
+    open var encryptionScope: EncryptionScope {
+        get { state.withLock { $0.encryptionScope } }
+        set { state.withLock { $0.encryptionScope = newValue } }
+    }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public required init?(coder: NSCoder) {
+        guard let zoneID = coder.object(of: CKRecordZone.ID.self, forKey: ArchiveKey.zoneID) else { return nil }
+        self.zoneID = zoneID
+        state = Mutex(
+            State(
+                capabilities: Capabilities(
+                    rawValue: UInt(truncatingIfNeeded: coder.decodeInt64(forKey: ArchiveKey.capabilities))),
+                share: coder.object(of: CKRecord.Reference.self, forKey: ArchiveKey.shareReference),
+                encryptionScope: EncryptionScope(rawValue: coder.decodeInteger(forKey: ArchiveKey.encryptionScope))
+                    ?? .perRecord))
+    }
+
+    open func encode(with coder: NSCoder) {
+        let state = self.state.withLock { $0 }
+        coder.encode(zoneID, forKey: ArchiveKey.zoneID)
+        coder.encode(Int64(state.capabilities.rawValue), forKey: ArchiveKey.capabilities)
+        coder.encode(state.encryptionScope.rawValue, forKey: ArchiveKey.encryptionScope)
+        if let share = state.share { coder.encode(share, forKey: ArchiveKey.shareReference) }
+    }
+
+    open override var classForKeyedArchiver: AnyClass? { ArchivedClass.zone.archiverClass }
+
+    open func copy(with zone: NSZone? = nil) -> Any {
+        CKRecordZone(zoneID: zoneID, state: state.withLock { $0 })
+    }
+
+    open override func isEqual(_ object: Any?) -> Bool {
+        (object as? CKRecordZone)?.zoneID == zoneID
+    }
+
+    open override var hash: Int { zoneID.hash }
+
+    open override var description: String {
+        "<CKRecordZone: \(address(of: self)); zoneID=\(zoneID.zoneName):\(zoneID.ownerName)>"
+    }
+
+    open override var debugDescription: String { description }
+}

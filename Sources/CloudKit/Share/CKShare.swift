@@ -1,0 +1,104 @@
+public import Foundation
+import Synchronization
+
+/// A record that shares a hierarchy of records, or a whole zone, with other users.
+open class CKShare: CKRecord, @unchecked Sendable {
+    /// What a participant may do with the shared records.
+    public enum ParticipantPermission: Int, Sendable {
+        case unknown, none, readOnly, readWrite
+    }
+
+    /// The fields of a share that describe what is shared.
+    public enum SystemFieldKey {
+        /// A `String`.
+        public static let title: CKRecord.FieldKey = "cloudkit.title"
+        /// `Data` of an image.
+        public static let thumbnailImageData: CKRecord.FieldKey = "cloudkit.thumbnailImageData"
+        /// A `String`: a uniform type identifier.
+        public static let shareType: CKRecord.FieldKey = "cloudkit.type"
+    }
+
+    struct ShareState: Sendable {
+        var url: URL?
+        var publicPermission = ParticipantPermission.none
+        /// Nil where the share is of a whole zone.
+        var rootRecordID: CKRecord.ID?
+    }
+
+    // What a share has beyond a record, behind a lock as the record's own state is: hence `@unchecked Sendable`.
+    let shareState: Mutex<ShareState>
+
+    /// Shares the hierarchy under `rootRecord`, and makes the record refer to the share.
+    public convenience init(rootRecord: CKRecord) {
+        self.init(rootRecord: rootRecord, shareID: CKRecord.ID(zoneID: rootRecord.recordID.zoneID))
+    }
+
+    /// Shares the hierarchy under `rootRecord` by a share of that ID, which must be in the record's zone.
+    public init(rootRecord: CKRecord, shareID: CKRecord.ID) {
+        shareState = Mutex(ShareState(rootRecordID: rootRecord.recordID))
+        super.init(recordType: CKRecord.SystemType.share, recordID: shareID, state: RecordState())
+        rootRecord.setShare(CKRecord.Reference(recordID: shareID, action: .none))
+    }
+
+    /// Shares a whole zone.
+    public init(recordZoneID: CKRecordZone.ID) {
+        shareState = Mutex(ShareState())
+        super.init(
+            recordType: CKRecord.SystemType.share,
+            recordID: CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: recordZoneID), state: RecordState())
+    }
+
+    init(recordID: CKRecord.ID, state: RecordState, shareState: ShareState = ShareState()) {
+        self.shareState = Mutex(shareState)
+        super.init(recordType: CKRecord.SystemType.share, recordID: recordID, state: state)
+    }
+
+    /// What everybody who has the share's URL may do; `.none` keeps the share to those who were invited.
+    open var publicPermission: ParticipantPermission {
+        get { shareState.withLock { $0.publicPermission } }
+        set { shareState.withLock { $0.publicPermission = newValue } }
+    }
+
+    /// Where the share is joined; nil until it was saved.
+    open var url: URL? { shareState.withLock { $0.url } }
+
+    override func record(with state: RecordState) -> CKRecord {
+        CKShare(recordID: recordID, state: state, shareState: shareState.withLock { $0 })
+    }
+
+    /// Restores a share. From an archive that holds none it makes an empty one, and fails the coder.
+    public required init(coder: NSCoder) {
+        shareState = Mutex(
+            ShareState(
+                url: coder.object(of: NSURL.self, forKey: ArchiveKey.shareURL).map { $0 as URL },
+                publicPermission: ParticipantPermission(
+                    rawValue: coder.decodeInteger(forKey: ArchiveKey.publicPermission)) ?? .none,
+                rootRecordID: coder.object(of: CKRecord.ID.self, forKey: ArchiveKey.rootRecordID)))
+        let archive = RecordArchive(coder: coder)
+        if archive == nil {
+            coder.failWithError(CocoaError(.coderReadCorrupt))
+        }
+        super.init(
+            recordType: CKRecord.SystemType.share, recordID: archive?.recordID ?? CKRecord.ID(),
+            state: archive?.state ?? RecordState())
+    }
+
+    open override func encode(with coder: NSCoder) {
+        super.encode(with: coder)
+        encodeShareFields(with: coder)
+    }
+
+    open override func encodeSystemFields(with coder: NSCoder) {
+        super.encodeSystemFields(with: coder)
+        encodeShareFields(with: coder)
+    }
+
+    private func encodeShareFields(with coder: NSCoder) {
+        let state = shareState.withLock { $0 }
+        if let url = state.url { coder.encode(url as NSURL, forKey: ArchiveKey.shareURL) }
+        coder.encode(state.publicPermission.rawValue, forKey: ArchiveKey.publicPermission)
+        if let rootRecordID = state.rootRecordID { coder.encode(rootRecordID, forKey: ArchiveKey.rootRecordID) }
+    }
+
+    open override var classForKeyedArchiver: AnyClass? { ArchivedClass.share.archiverClass }
+}

@@ -1,0 +1,55 @@
+package import Foundation
+package import NephosWire
+
+/// How CloudKit reaches its service: typed requests about one container, as one account or as none.
+///
+/// `HTTPService` sends them to a server; `CloudKitLocal` answers them in the caller's process.
+package protocol CloudService: AnyObject, Sendable {
+    /// Whether requests are made as an account. Without one only the public database can be read.
+    var hasAccount: Bool { get }
+
+    /// records/modify
+    func modifyRecords(_ request: ModifyRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> RecordsResponse
+    /// records/lookup
+    func lookupRecords(_ request: LookupRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> RecordsResponse
+    /// records/query
+    func queryRecords(_ request: QueryRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> QueryRecordsResponse
+    /// zones/list
+    func listZones(_ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse
+    /// zones/lookup
+    func lookupZones(_ request: LookupZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse
+    /// zones/modify
+    func modifyZones(_ request: ModifyZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse
+    /// users/current
+    func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary
+}
+
+/// What goes with every request.
+package struct ServiceCall: Sendable {
+    /// The database the request is about.
+    package var scope: CKDatabase.Scope
+    /// Seconds the service may stay silent.
+    package var requestTimeout: TimeInterval
+    /// Seconds the request may take as a whole; nil is no limit.
+    package var resourceTimeout: TimeInterval?
+
+    package init(scope: CKDatabase.Scope, requestTimeout: TimeInterval = 60, resourceTimeout: TimeInterval? = nil) {
+        self.scope = scope
+        self.requestTimeout = requestTimeout
+        self.resourceTimeout = resourceTimeout
+    }
+}
+
+/// Why a request as a whole got no result.
+package enum ServiceFailure: Error, Hashable, Sendable {
+    /// The service refused it.
+    case refused(ErrorDictionary)
+    /// It did not get through, or what came back is no answer of the service's: the code a client reports, what
+    /// happened in words, and after how many seconds to try again.
+    case transport(CKError.Code, String, retryAfter: Double? = nil)
+    /// The caller gave it up.
+    case cancelled
+}

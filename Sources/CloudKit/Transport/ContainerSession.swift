@@ -1,0 +1,37 @@
+import Foundation
+import NephosWire
+
+/// What the container objects with one identifier share: the service, the queue for their operations, and what was
+/// learnt of the account.
+final class ContainerSession: Sendable {
+    let identifier: String
+    let service: any CloudService
+    /// Where operations run that are added to the container or to one of its databases.
+    let queue: OperationQueue
+    private let learntUser = Locked<String?>(nil)
+
+    init(_ identifier: String, _ service: any CloudService) {
+        self.identifier = identifier
+        self.service = service
+        queue = OperationQueue()
+        queue.name = "CKContainer \(identifier)"
+    }
+
+    /// The name of the account's user record, if an answer of the service told it already.
+    var knownUserRecordName: String? { learntUser.withLock { $0 } }
+
+    /// Keeps the name of the account's user record.
+    func learn(userRecordName: String?) {
+        guard service.hasAccount, let userRecordName, userRecordName != CKCurrentUserDefaultName else { return }
+        learntUser.exchange(userRecordName)
+    }
+
+    /// The name of the account's user record, asked for once; nil where there is no account or the answer did not come.
+    func userRecordName(_ call: ServiceCall) async -> String? {
+        guard service.hasAccount else { return nil }
+        if let known = knownUserRecordName { return known }
+        guard let user = try? await service.currentUser(call) else { return nil }
+        learn(userRecordName: user.userRecordName)
+        return user.userRecordName
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import NephosWire
+
+extension DatabaseRequestContext {
+    /// A record that a query found, or why it could not be had.
+    struct Match: Sendable {
+        var recordID: CKRecord.ID
+        var result: Result<CKRecord, CKError>
+    }
+
+    /// records/query: one page, and where the next one begins.
+    func query(
+        _ page: QueryRecordsRequest
+    ) async throws(CKError) -> (matches: [Match], continuationMarker: String?) {
+        // The account's own name is asked for beside the first query: records name their users.
+        async let userRecordName = session.userRecordName(call)
+        let answer: QueryRecordsResponse
+        do throws(ServiceFailure) {
+            answer = try await session.service.queryRecords(page, call)
+        } catch {
+            throw CKError(error, errors)
+        }
+        let user = await userRecordName
+        let zoneID = page.zoneID.map { CKRecordZone.ID(wire: $0, currentUserRecordName: user) } ?? .default
+        let matches = answer.records.compactMap { match($0, in: zoneID, user) }
+        return (matches, answer.continuationMarker)
+    }
+
+    private func match(_ result: RecordResult, in zoneID: CKRecordZone.ID, _ user: String?) -> Match? {
+        func recordID(_ name: String, _ zone: ZoneIDDictionary?) -> CKRecord.ID {
+            CKRecord.ID(unchecked: name, zoneID: zone.map { found(in: $0, user) } ?? zoneID)
+        }
+        switch result {
+        case .record(let wire):
+            let recordID = recordID(wire.recordName, wire.zoneID)
+            return Match(
+                recordID: recordID, result: Result { () throws(CKError) in try record(wire, recordID, user) })
+        case .failure(let error):
+            return Match(
+                recordID: recordID(error.recordName ?? "unknown", error.zoneID),
+                result: .failure(CKError(error, errors)))
+        case .deleted:
+            return nil
+        }
+    }
+
+    /// The zone of a record that was found; outside the shared database all zones are the account's own.
+    private func found(in zone: ZoneIDDictionary, _ user: String?) -> CKRecordZone.ID {
+        var zone = zone
+        if call.scope != .shared { zone.ownerRecordName = nil }
+        return CKRecordZone.ID(wire: zone, currentUserRecordName: user)
+    }
+}

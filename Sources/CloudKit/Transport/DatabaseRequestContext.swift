@@ -1,0 +1,152 @@
+import Foundation
+import NephosWire
+
+/// What an operation needs to ask the service about a database, and to make CloudKit's objects of the answers.
+struct DatabaseRequestContext: Sendable {
+    let session: ContainerSession
+    let call: ServiceCall
+    let errors: ErrorContext
+
+    private var service: any CloudService { session.service }
+
+    /// Refuses what cannot work without an account, before anything is sent.
+    func requireAccount() throws(CKError) {
+        guard call.scope == .public || service.hasAccount else { throw .noAccount(errors) }
+    }
+
+    /// That the service's answer has not as many results as the request has items.
+    func mismatch(_ results: Int, _ items: Int) -> CKError {
+        CKError(.internalError, "The service answered \(items) items with \(results) results.", errors)
+    }
+
+    // MARK: Records
+
+    /// records/modify: one result for each operation of the request.
+    func modifyRecords(_ request: ModifyRecordsRequest) async throws(CKError) -> [RecordResult] {
+        let results: [RecordResult]
+        do throws(ServiceFailure) {
+            results = try await service.modifyRecords(request, call).records
+        } catch {
+            throw CKError(error, errors)
+        }
+        guard results.count == request.operations.count else {
+            throw mismatch(results.count, request.operations.count)
+        }
+        learnUser(fromSaved: results)
+        return results
+    }
+
+    /// Who saved a record just now is the account.
+    private func learnUser(fromSaved results: [RecordResult]) {
+        guard session.knownUserRecordName == nil else { return }
+        for case .record(let record) in results {
+            return session.learn(userRecordName: record.modified?.userRecordName)
+        }
+    }
+
+    /// records/lookup: one result for each ID, which has to be named once.
+    func fetch(
+        _ recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?
+    ) async throws(CKError) -> [Result<CKRecord, CKError>] {
+        // Each names its zone, so that one that does not exist fails what is in it and nothing else. The default zone, which
+        // always exists, is meant where none is named.
+        let request = LookupRecordsRequest(
+            records: recordIDs.map { recordID in
+                LookupRecordsRequest.Item(
+                    recordName: recordID.recordName,
+                    zoneID: recordID.zoneID == .default ? nil : recordID.zoneID.wireValue)
+            },
+            desiredKeys: desiredKeys)
+        // The account's own name is asked for beside the first fetch: records name their users.
+        async let userRecordName = session.userRecordName(call)
+        let results: [RecordResult]
+        do throws(ServiceFailure) {
+            results = try await service.lookupRecords(request, call).records
+        } catch {
+            throw CKError(error, errors)
+        }
+        guard results.count == recordIDs.count else { throw mismatch(results.count, recordIDs.count) }
+        let user = await userRecordName
+        return zip(recordIDs, results).map { recordID, result in
+            switch result {
+            case .record(let wire): Result { () throws(CKError) in try record(wire, recordID, user) }
+            case .deleted: .failure(CKError(.unknownItem, "Record not found", errors))
+            case .failure(let error): .failure(CKError(error, errors))
+            }
+        }
+    }
+
+    /// A record of the service's that was asked for by `recordID`.
+    func record(
+        _ wire: RecordDictionary, _ recordID: CKRecord.ID, _ userRecordName: String?
+    ) throws(CKError) -> CKRecord {
+        do throws(WireError) {
+            var wire = wire
+            // The record is in the zone it was asked for in, however the service spells the zone's owner.
+            wire.zoneID = nil
+            return CKRecord.record(
+                wire: wire, zoneID: recordID.zoneID, fields: try wire.fields.decoded(),
+                currentUserRecordName: userRecordName)
+        } catch {
+            throw CKError(.internalError, "The service sent a record that cannot be read: \(error)", errors)
+        }
+    }
+
+    /// users/current: the ID of the account's user record.
+    func currentUserRecordID() async throws(CKError) -> CKRecord.ID {
+        CKRecord.ID(unchecked: try await session.currentUser(call, errors))
+    }
+
+    // MARK: Zones
+
+    /// zones/list: all zones of the database.
+    func listZones() async throws(CKError) -> [CKRecordZone] {
+        let results = try await zones { () throws(ServiceFailure) in try await service.listZones(call) }
+        return results.compactMap { result -> CKRecordZone? in
+            guard case .zone(var zone) = result, !zone.deleted else { return nil }
+            if call.scope == .private {
+                // All zones of a private database are the account's own.
+                session.learn(userRecordName: zone.zoneID.ownerRecordName)
+            }
+            if call.scope != .shared { zone.zoneID.ownerRecordName = nil }
+            return CKRecordZone(wire: zone, currentUserRecordName: session.knownUserRecordName)
+        }
+    }
+
+    /// zones/lookup: one result for each ID.
+    func lookupZones(_ zoneIDs: [CKRecordZone.ID]) async throws(CKError) -> [Result<CKRecordZone, CKError>] {
+        let request = LookupZonesRequest(zones: zoneIDs.map(\.wireValue))
+        let results = try await zones { () throws(ServiceFailure) in try await service.lookupZones(request, call) }
+        guard results.count == zoneIDs.count else { throw mismatch(results.count, zoneIDs.count) }
+        return zip(zoneIDs, results).map { zoneID, result -> Result<CKRecordZone, CKError> in
+            switch result {
+            case .zone(var zone):
+                if zone.deleted { return .failure(CKError(.zoneNotFound, "Zone does not exist", errors)) }
+                zone.zoneID = zoneID.wireValue
+                return .success(CKRecordZone(wire: zone))
+            case .failure(let error):
+                return .failure(CKError(error, errors))
+            }
+        }
+    }
+
+    /// zones/modify: for each operation its error, nil where it succeeded.
+    func modifyZones(_ operations: [ZoneOperation]) async throws(CKError) -> [CKError?] {
+        let request = ModifyZonesRequest(operations: operations)
+        let results = try await zones { () throws(ServiceFailure) in try await service.modifyZones(request, call) }
+        guard results.count == operations.count else { throw mismatch(results.count, operations.count) }
+        return results.map { result in
+            if case .failure(let error) = result { CKError(error, errors) } else { nil }
+        }
+    }
+
+    private func zones(
+        _ request: () async throws(ServiceFailure) -> ZonesResponse
+    ) async throws(CKError) -> [ZoneResult] {
+        do throws(ServiceFailure) {
+            return try await request().zones
+        } catch {
+            throw CKError(error, errors)
+        }
+    }
+}

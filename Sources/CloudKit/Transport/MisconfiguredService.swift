@@ -1,0 +1,30 @@
+import NephosWire
+
+/// Stands where the process's environment does not say where the service is: every request fails and says why.
+final class MisconfiguredService: CloudService {
+    private let failure: ServiceFailure
+
+    init(_ reason: CloudKitEnvironment.Invalid) {
+        failure = .transport(.badContainer, reason.description)
+    }
+
+    var hasAccount: Bool { true }
+
+    func modifyRecords(_: ModifyRecordsRequest, _: ServiceCall) async throws(ServiceFailure) -> RecordsResponse {
+        throw failure
+    }
+    func lookupRecords(_: LookupRecordsRequest, _: ServiceCall) async throws(ServiceFailure) -> RecordsResponse {
+        throw failure
+    }
+    func queryRecords(_: QueryRecordsRequest, _: ServiceCall) async throws(ServiceFailure) -> QueryRecordsResponse {
+        throw failure
+    }
+    func listZones(_: ServiceCall) async throws(ServiceFailure) -> ZonesResponse { throw failure }
+    func lookupZones(_: LookupZonesRequest, _: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
+        throw failure
+    }
+    func modifyZones(_: ModifyZonesRequest, _: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
+        throw failure
+    }
+    func currentUser(_: ServiceCall) async throws(ServiceFailure) -> UserDictionary { throw failure }
+}

@@ -1,0 +1,121 @@
+import Foundation
+
+/// Finds the service of a container that an app made by its identifier: what an in-process cloud put itself in for, or
+/// else the server that `CloudKitEnvironment` names.
+package final class ServiceDirectory: Sendable {
+    /// Makes the service of a container.
+    package typealias Provider = @Sendable (_ containerIdentifier: String) -> any CloudService
+
+    package static let shared = ServiceDirectory()
+
+    private struct State: Sendable {
+        var environment: Result<CloudKitEnvironment, CloudKitEnvironment.Invalid>?
+        /// The last one is asked.
+        var providers: [(id: UUID, provider: Provider)] = []
+        /// By container identifier; emptied whenever another service comes in force.
+        var sessions: [String: ContainerSession] = [:]
+        var defaultContainer: CKContainer?
+
+        mutating func forgetSessions() {
+            sessions = [:]
+            defaultContainer = nil
+        }
+    }
+
+    private let state = Locked(State())
+
+    package init() {}
+
+    /// What `CloudKitEnvironment.current` is, or why it is not valid.
+    var environment: Result<CloudKitEnvironment, CloudKitEnvironment.Invalid> {
+        state.withLock { Self.environment(&$0) }
+    }
+
+    /// The environment that holds, the defaults where it is not valid.
+    var currentEnvironment: CloudKitEnvironment { (try? environment.get()) ?? CloudKitEnvironment() }
+
+    private static func environment(_ state: inout State) -> Result<CloudKitEnvironment, CloudKitEnvironment.Invalid> {
+        if let known = state.environment { return known }
+        let read = Result { () throws(CloudKitEnvironment.Invalid) in
+            try CloudKitEnvironment(variables: ProcessInfo.processInfo.environment)
+        }
+        state.environment = read
+        return read
+    }
+
+    package func setEnvironment(_ environment: CloudKitEnvironment) {
+        let (changesAccount, old) = state.withLock { state in
+            let before = Self.environment(&state)
+            state.environment = .success(environment)
+            let old = (state.sessions, state.defaultContainer)
+            state.forgetSessions()
+            return ((try? before.get())?.account != environment.account, old)
+        }
+        _ = old
+        if changesAccount { Self.postAccountChanged() }
+    }
+
+    /// Lets `provider` answer for every container made from now on, until `remove` is called with the result.
+    package func add(_ provider: @escaping Provider) -> UUID {
+        let id = UUID()
+        let old = state.withLock { state in
+            state.providers.append((id, provider))
+            let old = (state.sessions, state.defaultContainer)
+            state.forgetSessions()
+            return old
+        }
+        _ = old
+        Self.postAccountChanged()
+        return id
+    }
+
+    /// Takes a provider out again; taking it out twice does nothing.
+    package func remove(_ id: UUID) {
+        let removed = state.withLock { state in
+            guard let index = state.providers.firstIndex(where: { $0.id == id }) else { return false }
+            state.providers.remove(at: index)
+            state.forgetSessions()
+            return true
+        }
+        if removed { Self.postAccountChanged() }
+    }
+
+    private static func postAccountChanged() {
+        NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
+    }
+
+    /// The session of the container with that identifier: one for all the container objects that name it.
+    func session(for identifier: String) -> ContainerSession {
+        state.withLock { state in
+            if let session = state.sessions[identifier] { return session }
+            let service: any CloudService
+            if let provider = state.providers.last?.provider {
+                service = provider(identifier)
+            } else {
+                switch Self.environment(&state) {
+                case .success(let environment): service = HTTPService(identifier, environment)
+                case .failure(let invalid): service = MisconfiguredService(invalid)
+                }
+            }
+            let session = ContainerSession(identifier, service)
+            state.sessions[identifier] = session
+            return session
+        }
+    }
+
+    /// The container with that identifier.
+    package func container(_ identifier: String) -> CKContainer { CKContainer(session(for: identifier)) }
+
+    /// What `CKContainer.default()` is: the same object until another service comes in force.
+    func defaultContainer() -> CKContainer {
+        let identifier = currentEnvironment.defaultContainerIdentifier
+        let session = session(for: identifier)
+        return state.withLock { state in
+            if let container = state.defaultContainer { return container }
+            let container = CKContainer(session)
+            // Another service may have come in force meanwhile; then the next call makes the container that stays.
+            if state.sessions[identifier] === session { state.defaultContainer = container }
+            return container
+        }
+    }
+}

@@ -1,0 +1,13 @@
+public import CloudKit
+
+extension CKContainer {
+    /// A container of a new cloud in memory: everything a test needs. Not part of Apple's API.
+    ///
+    ///     let container = try CKContainer.local()
+    /// - Throws: `LocalCloudError`.
+    public static func local(
+        _ identifier: String = LocalCloud.defaultContainerIdentifier, account: String? = LocalCloud.defaultAccount
+    ) throws -> CKContainer {
+        try LocalCloud().container(identifier, account: account)
+    }
+}

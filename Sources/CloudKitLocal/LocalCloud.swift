@@ -1,0 +1,106 @@
+public import CloudKit
+import Foundation
+import NephosSQLite
+import NephosService
+import NephosStorage
+import Synchronization
+
+/// All of CloudKit inside this process: for tests, tools and apps that keep their data to themselves.
+///
+///     let cloud = try LocalCloud()
+///     let mine = cloud.container(account: "mei").privateCloudDatabase
+///     let theirs = cloud.container(account: "tom").privateCloudDatabase
+///
+/// Containers and accounts come into being when they are first used. A cloud lives as long as it or a container of it is
+/// referred to.
+public final class LocalCloud: Sendable {
+    let service: NephosService
+    private let stores: any StoreProvider
+    /// What `becomeDefault` was given by CloudKit.
+    private let registration = Mutex<UUID?>(nil)
+
+    /// A cloud in memory: empty, and gone with this object.
+    /// - Throws: `LocalCloudError`.
+    public convenience init() throws {
+        self.init(stores: MemoryStores())
+    }
+
+    /// A cloud in a directory, which is made if there is none. What was saved is there the next time.
+    ///
+    /// A directory belongs to one process, and to one cloud, at a time.
+    /// - Throws: `LocalCloudError`, if the directory is in use or cannot be read or written.
+    public convenience init(directory: URL) throws {
+        guard directory.isFileURL else { throw LocalCloudError("\(directory) is no directory of this machine.") }
+        do {
+            self.init(stores: try DataDirectory(path: directory.path))
+        } catch let error as StorageError {
+            throw LocalCloudError("The cloud in \(directory.path) cannot be opened: \(error.message)")
+        }
+    }
+
+    private init(stores: any StoreProvider) {
+        self.stores = stores
+        service = NephosService(stores: stores)
+    }
+
+    /// A container, as an account sees it; `account` nil is nobody, who can only read the public database.
+    public func container(
+        _ identifier: String = LocalCloud.defaultContainerIdentifier, account: String? = LocalCloud.defaultAccount,
+        environment: CloudKitEnvironment.Name = .development
+    ) -> CKContainer {
+        CKContainer(
+            identifier: identifier,
+            service: LocalService(self, container: identifier, account: account, environment: environment))
+    }
+
+    /// The container that is meant where none is named.
+    public static let defaultContainerIdentifier = "iCloud.local"
+    /// The account that is meant where none is named.
+    public static let defaultAccount = "me"
+
+    /// Makes `CKContainer.default()` and `CKContainer(identifier:)` mean the containers of this cloud, as that account
+    /// sees them, so that code runs on it that knows nothing of it. Holds for containers made afterwards, until
+    /// `resignDefault` or `close`; calling it again changes the account.
+    public func becomeDefault(
+        account: String? = LocalCloud.defaultAccount, environment: CloudKitEnvironment.Name = .development
+    ) {
+        let new = ServiceDirectory.shared.add { identifier in
+            LocalService(self, container: identifier, account: account, environment: environment)
+        }
+        replaceRegistration(by: new)
+    }
+
+    /// Undoes `becomeDefault`: what was meant before is meant again.
+    public func resignDefault() {
+        replaceRegistration(by: nil)
+    }
+
+    private func replaceRegistration(by new: UUID?) {
+        let old = registration.withLock { registration in
+            defer { registration = new }
+            return registration
+        }
+        if let old { ServiceDirectory.shared.remove(old) }
+    }
+
+    /// Returns once the cloud has done what it does in the background: the deletions that a deletion in the default zone
+    /// takes along, the removal of what deleted zones held.
+    public func settle() async {
+        await service.settle()
+    }
+
+    /// Finishes what was asked for and closes the cloud; what is asked for later fails with `serviceUnavailable`.
+    public func close() async {
+        resignDefault()
+        await service.close()
+    }
+}
+
+/// Why a cloud could not be opened.
+public struct LocalCloudError: Error, Hashable, Sendable, LocalizedError, CustomStringConvertible {
+    /// What happened, and to which directory.
+    public let description: String
+    public var errorDescription: String? { description }
+
+    init(_ description: String) { self.description = description }
+}

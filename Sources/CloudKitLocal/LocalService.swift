@@ -1,0 +1,87 @@
+import CloudKit
+import Foundation
+import NephosService
+import NephosWire
+
+/// Hands CloudKit's requests to a service in the same process: the same rules as behind HTTP, without the bytes.
+final class LocalService: CloudService {
+    /// Keeps the cloud alive for as long as a container of it is.
+    private let cloud: LocalCloud
+    private let container: String
+    private let account: String?
+    private let environment: CloudKitEnvironment.Name
+
+    init(_ cloud: LocalCloud, container: String, account: String?, environment: CloudKitEnvironment.Name) {
+        self.cloud = cloud
+        self.container = container
+        self.account = account
+        self.environment = environment
+    }
+
+    var hasAccount: Bool { account != nil }
+
+    func modifyRecords(_ request: ModifyRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> RecordsResponse
+    {
+        try await ask(call) { service, context throws(ServiceError) in
+            try await service.modifyRecords(request, context)
+        }
+    }
+
+    func lookupRecords(_ request: LookupRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> RecordsResponse
+    {
+        try await ask(call) { service, context throws(ServiceError) in
+            try await service.lookupRecords(request, context)
+        }
+    }
+
+    func queryRecords(_ request: QueryRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> QueryRecordsResponse
+    {
+        throw .transport(.serviceUnavailable, "This service does not answer queries yet.")
+    }
+
+    func listZones(_ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
+        try await ask(call) { service, context throws(ServiceError) in try await service.listZones(context) }
+    }
+
+    func lookupZones(_ request: LookupZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
+        try await ask(call) { service, context throws(ServiceError) in
+            try await service.lookupZones(request, context)
+        }
+    }
+
+    func modifyZones(_ request: ModifyZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
+        try await ask(call) { service, context throws(ServiceError) in
+            try await service.modifyZones(request, context)
+        }
+    }
+
+    func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary {
+        try await ask(call) { service, context throws(ServiceError) in try await service.currentUser(context) }
+    }
+
+    private func ask<Answer>(
+        _ call: ServiceCall, _ request: (NephosService, RequestContext) async throws(ServiceError) -> Answer
+    ) async throws(ServiceFailure) -> Answer {
+        let context = RequestContext(
+            container: container, environment: environment == .production ? .production : .development,
+            scope: DatabaseScope(call.scope), account: account, requestID: UUID().uuidString)
+        do throws(ServiceError) {
+            return try await request(cloud.service, context)
+        } catch {
+            throw .refused(error.dictionary(requestID: context.requestID))
+        }
+    }
+}
+
+extension DatabaseScope {
+    fileprivate init(_ scope: CKDatabase.Scope) {
+        switch scope {
+        case .public: self = .public
+        case .private: self = .private
+        case .shared: self = .shared
+        }
+    }
+}

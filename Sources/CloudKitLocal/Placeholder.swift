@@ -1,1 +1,0 @@
-// The module's code follows.

@@ -1,0 +1,55 @@
+import NephosService
+import NephosWire
+
+/// What the path of a database request names:
+/// `/database/{version}/{container}/{environment}/{database}/{entity}/{action}` (CloudKit Web Services, the URL scheme).
+struct DatabasePath: Hashable, Sendable {
+    static let module = "database"
+    static let version = "1"
+
+    var container: String
+    var environment: ContainerEnvironment
+    var scope: DatabaseScope
+
+    /// - Parameter components: the whole path's, at least the first five of them.
+    init(_ components: [String]) throws(Refusal) {
+        guard components.count > 4 else { throw .noHandler }
+        guard components[1] == Self.version else {
+            throw Refusal(.notFound, "unknown version '\(components[1])' in the path: this service speaks version 1")
+        }
+        guard Self.isContainer(components[2]) else {
+            throw Refusal(
+                .badRequest,
+                "invalid container identifier '\(components[2])' in the path: 1 to 200 ASCII letters, digits, '.', '-' "
+                    + "and '_', beginning with a letter or digit; for example iCloud.org.example.App")
+        }
+        guard let environment = ContainerEnvironment(rawValue: components[3]) else {
+            throw Refusal(
+                .badRequest, "unknown environment '\(components[3])' in the path: it is development or production")
+        }
+        guard let scope = DatabaseScope(rawValue: components[4]) else {
+            throw Refusal(
+                .badRequest, "unknown database '\(components[4])' in the path: it is public, private or shared")
+        }
+        self.container = components[2]
+        self.environment = environment
+        self.scope = scope
+    }
+
+    private static func isContainer(_ name: String) -> Bool {
+        guard let first = name.utf8.first, name.utf8.count <= 200 else { return false }
+        return isAlphanumeric(first)
+            && name.utf8.allSatisfy {
+                isAlphanumeric($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+            }
+    }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "A")...UInt8(ascii: "Z"):
+            true
+        default: false
+        }
+    }
+}

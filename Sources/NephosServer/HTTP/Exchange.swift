@@ -1,0 +1,169 @@
+import CMicroHTTPD
+import Dispatch
+import NephosService
+import Synchronization
+
+/// One request and its answer, while libmicrohttpd works on it. Only the thread of its connection touches it.
+final class Exchange {
+    enum Phase {
+        /// The request line is known.
+        case started
+        /// The headers are known; the body is arriving.
+        case receiving
+        /// The handler runs, or has left its answer.
+        case running(PendingAnswer)
+    }
+
+    private(set) var phase = Phase.started
+    private var request: HTTPRequest
+    private var droppedBytes = 0
+
+    init(target: String) {
+        request = HTTPRequest(method: .other, target: target)
+    }
+
+    /// Whether the exchange counts as an open request.
+    var isOpen: Bool {
+        if case .started = phase { false } else { true }
+    }
+
+    /// The headers have arrived.
+    func begin(_ connection: OpaquePointer, method: String, _ bridge: HTTPBridge) -> MHD_Result {
+        bridge.openRequests.enter()
+        phase = .receiving
+        request.method = HTTPMethod(named: method)
+        request.host = header("Host", connection)
+        request.origin = header("Origin", connection)
+        let length = header("Content-Length", connection).flatMap { Int($0) } ?? 0
+        if length > bridge.options.bodyLimit {
+            request.bodyIsTooLarge = true
+            // Too much to drop: the answer goes out at once, and the connection closes.
+            if length > bridge.options.droppedBodyLimit { return run(connection, bridge) }
+        } else {
+            request.body.reserveCapacity(length)
+        }
+        return .YES
+    }
+
+    /// A piece of the body has arrived.
+    func receive(_ piece: UnsafeRawBufferPointer, _ options: HTTPServer.Options) -> MHD_Result {
+        if !request.bodyIsTooLarge, request.body.count + piece.count <= options.bodyLimit {
+            request.body.append(contentsOf: piece)
+            return .YES
+        }
+        droppedBytes += request.body.count + piece.count
+        request.bodyIsTooLarge = true
+        request.body = []
+        return droppedBytes <= options.droppedBodyLimit ? .YES : .NO
+    }
+
+    /// The request is whole: runs the handler. It starts on this thread, and if it answers without having waited for
+    /// anything, the answer is queued at once; otherwise the connection is suspended until there is one.
+    func run(_ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
+        let answer = PendingAnswer(connection)
+        let request = self.request
+        self.request.body = []
+        phase = .running(answer)
+        bridge.runningHandlers.enter()
+        // The thread is the HTTP server's own, so short reads are done on it: then there is an answer at once.
+        onBlockingThread {
+            _ = Task.immediate {
+                answer.give(await bridge.handler(request))
+                bridge.runningHandlers.leave()
+            }
+        }
+        guard let response = answer.takeOrSuspend() else { return .YES }
+        return queue(response, connection, bridge)
+    }
+
+    /// The connection has resumed: queues the answer.
+    func finish(_ connection: OpaquePointer, _ answer: PendingAnswer, _ bridge: HTTPBridge) -> MHD_Result {
+        guard let response = answer.takeOrSuspend() else { return .YES }
+        return queue(response, connection, bridge)
+    }
+
+    private func header(_ name: StaticString, _ connection: OpaquePointer) -> String? {
+        var value: UnsafePointer<CChar>?
+        var size = 0
+        let found = name.withUTF8Buffer { name in
+            name.withMemoryRebound(to: CChar.self) {
+                MHD_lookup_connection_value_n(connection, .HEADER_KIND, $0.baseAddress, $0.count, &value, &size)
+            }
+        }
+        guard found == .YES, let value else { return nil }
+        return String(decoding: UnsafeRawBufferPointer(start: value, count: size), as: UTF8.self)
+    }
+
+    private func queue(_ response: HTTPResponse, _ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
+        guard let native = ResponseBody(response.body).makeResponse() else { return .NO }
+        defer { MHD_destroy_response(native) }
+        for header in response.headers {
+            guard MHD_add_response_header(native, header.name, header.value) == .YES else { return .NO }
+        }
+        if bridge.isStopping.load(ordering: .acquiring) { MHD_add_response_header(native, "Connection", "close") }
+        return MHD_queue_response(connection, UInt32(response.status), native)
+    }
+}
+
+/// Where a handler's task leaves its answer for the thread of the connection.
+///
+/// `@unchecked`: `connection` is used from here only to suspend it, on its own thread, and to resume it, which any
+/// thread may do (MHD_resume_connection); the rest has its lock.
+final class PendingAnswer: @unchecked Sendable {
+    private struct State {
+        var response: HTTPResponse?
+        var isSuspended = false
+    }
+
+    private let connection: OpaquePointer
+    private let state = Mutex(State())
+
+    init(_ connection: OpaquePointer) {
+        self.connection = connection
+    }
+
+    /// Leaves the answer, and resumes the connection if it waits for it; then it may be gone when this returns.
+    func give(_ response: HTTPResponse) {
+        let isSuspended = state.withLock { state in
+            state.response = response
+            defer { state.isSuspended = false }
+            return state.isSuspended
+        }
+        if isSuspended { MHD_resume_connection(connection) }
+    }
+
+    /// Takes the answer if it is there, and suspends the connection if it is not. Only for the connection's thread.
+    func takeOrSuspend() -> HTTPResponse? {
+        state.withLock { state in
+            if let response = state.response {
+                state.response = nil
+                return response
+            }
+            // Under the lock, so that `give` cannot resume what is not suspended yet.
+            MHD_suspend_connection(connection)
+            state.isSuspended = true
+            return nil
+        }
+    }
+}
+
+/// Keeps a body's bytes alive while libmicrohttpd sends them: it reads them where they are.
+private final class ResponseBody {
+    private let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    func makeResponse() -> OpaquePointer? {
+        // An array that nobody changes keeps its elements in one place for as long as it is held, which is until the
+        // free callback.
+        let start = bytes.withUnsafeBytes { UnsafeMutableRawPointer(mutating: $0.baseAddress) }
+        let held = Unmanaged.passRetained(self)
+        let response = MHD_create_response_from_buffer_with_free_callback_cls(
+            bytes.count, start, { if let held = $0 { Unmanaged<ResponseBody>.fromOpaque(held).release() } },
+            held.toOpaque())
+        if response == nil { held.release() }
+        return response
+    }
+}

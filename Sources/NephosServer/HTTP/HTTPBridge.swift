@@ -1,0 +1,90 @@
+import CMicroHTTPD
+import Dispatch
+import Synchronization
+
+/// What libmicrohttpd's callbacks reach through their closure pointer: one per server.
+///
+/// `@unchecked`: `callbacks` is written once, before the daemon's threads exist, and is only read afterwards.
+final class HTTPBridge: @unchecked Sendable {
+    let options: HTTPServer.Options
+    let handler: HTTPServer.Handler
+    let log: @Sendable (String) -> Void
+    let isStopping = Atomic(false)
+    /// Requests whose headers have arrived and whose answer is not wholly written.
+    let openRequests = DispatchGroup()
+    /// Requests whose handler runs: their connections are suspended.
+    let runningHandlers = DispatchGroup()
+    private let callbacks: UnsafeMutablePointer<nephos_mhd_callbacks>
+
+    init(
+        options: HTTPServer.Options, log: @escaping @Sendable (String) -> Void, handler: @escaping HTTPServer.Handler
+    ) {
+        self.options = options
+        self.log = log
+        self.handler = handler
+        callbacks = .allocate(capacity: 1)
+        callbacks.initialize(to: nephos_mhd_callbacks())
+    }
+
+    deinit {
+        callbacks.deallocate()
+    }
+
+    /// The server keeps the bridge, and stops the daemon before it lets go of it: the closure is not retained.
+    func startDaemon(on socket: Int32) -> OpaquePointer? {
+        callbacks.pointee = nephos_mhd_callbacks(
+            closure: Unmanaged.passUnretained(self).toOpaque(), target: targetCallback, access: accessCallback,
+            completed: completedCallback, log: logCallback)
+        let flags =
+            MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_USE_ITC.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
+            | MHD_USE_ERROR_LOG.rawValue
+        return nephos_mhd_start(
+            flags, socket, options.threads, options.connectionLimit, options.idleTimeout, 32 * 1024, callbacks)
+    }
+
+    static func from(_ closure: UnsafeMutableRawPointer?) -> HTTPBridge? {
+        closure.map { Unmanaged<HTTPBridge>.fromOpaque($0).takeUnretainedValue() }
+    }
+}
+
+// MARK: - The callbacks, in the order in which a request meets them
+
+/// The request line has arrived: makes the exchange, with the target before the library decodes it.
+private let targetCallback: nephos_mhd_target = { _, target, _ in
+    let exchange = Exchange(target: target.map { String(cString: $0) } ?? "")
+    return Unmanaged.passRetained(exchange).toOpaque()
+}
+
+/// Called when the headers have arrived, for each piece of the body, when the request is whole, and when its connection
+/// resumes. An answer given in the first of these calls would close the connection.
+private let accessCallback: MHD_AccessHandlerCallback = { closure, connection, _, method, _, data, size, context in
+    guard let bridge = HTTPBridge.from(closure), let connection, let context = context?.pointee, let size else {
+        return .NO
+    }
+    let exchange = Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
+    switch exchange.phase {
+    case .started:
+        return exchange.begin(connection, method: method.map { String(cString: $0) } ?? "", bridge)
+    case .receiving where size.pointee > 0:
+        let piece = UnsafeRawBufferPointer(start: data, count: size.pointee)
+        size.pointee = 0
+        return exchange.receive(piece, bridge.options)
+    case .receiving:
+        return exchange.run(connection, bridge)
+    case .running(let answer):
+        return exchange.finish(connection, answer, bridge)
+    }
+}
+
+/// The exchange is over, whichever way: the answer is written, or the connection is lost or timed out.
+private let completedCallback: MHD_RequestCompletedCallback = { closure, _, context, _ in
+    guard let pointer = context?.pointee, let bridge = HTTPBridge.from(closure) else { return }
+    context?.pointee = nil
+    let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue()
+    if exchange.isOpen { bridge.openRequests.leave() }
+}
+
+private let logCallback: nephos_mhd_log = { closure, message in
+    guard let bridge = HTTPBridge.from(closure), let message else { return }
+    bridge.log(String(cString: message))
+}

@@ -1,0 +1,63 @@
+/// The methods that Nephos tells apart.
+package enum HTTPMethod: String, Hashable, Sendable {
+    case get = "GET"
+    case head = "HEAD"
+    case post = "POST"
+    case options = "OPTIONS"
+    /// Any other: no route answers it.
+    case other = ""
+
+    /// Method names are case-sensitive (RFC 9110 §9.1).
+    package init(named name: String) {
+        self = HTTPMethod(rawValue: name) ?? .other
+    }
+}
+
+/// A request, whole.
+package struct HTTPRequest: Sendable {
+    package var method: HTTPMethod
+    /// Path and query as received: percent-encoded.
+    package var target: String
+    package var host: String?
+    package var origin: String?
+    /// Empty when `bodyIsTooLarge`.
+    package var body: [UInt8]
+    /// The body was longer than the server's limit and was dropped.
+    package var bodyIsTooLarge: Bool
+
+    package init(
+        method: HTTPMethod, target: String, host: String? = nil, origin: String? = nil, body: [UInt8] = [],
+        bodyIsTooLarge: Bool = false
+    ) {
+        self.method = method
+        self.target = target
+        self.host = host
+        self.origin = origin
+        self.body = body
+        self.bodyIsTooLarge = bodyIsTooLarge
+    }
+}
+
+/// One header of a response.
+package struct HTTPHeader: Hashable, Sendable {
+    package var name: String
+    package var value: String
+
+    package init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// A response. `Content-Length`, `Date` and `Connection` are the HTTP server's own business.
+package struct HTTPResponse: Sendable {
+    package var status: Int
+    package var headers: [HTTPHeader]
+    package var body: [UInt8]
+
+    package init(status: Int, headers: [HTTPHeader] = [], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+}

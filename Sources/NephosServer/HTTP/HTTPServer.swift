@@ -1,0 +1,86 @@
+import CMicroHTTPD
+import Dispatch
+import Glibc
+import Synchronization
+
+/// An HTTP/1.1 server on libmicrohttpd: bytes in, `HTTPRequest` out; `HTTPResponse` in, bytes out.
+///
+/// Its epoll threads parse and write. A request that has arrived whole suspends its connection and runs `handler` in a
+/// task; the answer resumes the connection. While a connection is suspended nothing watches it, so a client that goes
+/// away meanwhile costs one answer and nothing else.
+package final class HTTPServer: Sendable {
+    package typealias Handler = @Sendable (HTTPRequest) async -> HTTPResponse
+
+    package struct Options: Sendable {
+        /// Threads that parse requests and write answers. At least 2.
+        package var threads: UInt32 = 2
+        /// Connections beyond it wait in the listening queue. Stays under the usual limit of 1024 open files.
+        package var connectionLimit: UInt32 = 900
+        /// Seconds without a byte after which a connection is closed.
+        package var idleTimeout: UInt32 = 60
+        /// The longest body that is handed to the handler, in bytes.
+        package var bodyLimit = 2 * 1024 * 1024
+        /// How much of a longer body is read and dropped, so that the client gets to read the answer, before the
+        /// connection is closed.
+        package var droppedBodyLimit = 16 * 1024 * 1024
+        /// Seconds that `stop()` waits for requests that have not arrived whole, and for answers to be read.
+        package var stopTimeout = 10.0
+
+        package init() {}
+    }
+
+    package let port: UInt16
+    private let bridge: HTTPBridge
+    private let listeners: Mutex<[Listener]>
+
+    /// A daemon and the socket it accepts from.
+    private struct Listener: @unchecked Sendable {
+        // `@unchecked`: whoever takes a listener out of the server's lock has it alone.
+        var daemon: OpaquePointer
+        var socket: ListeningSocket
+    }
+
+    /// Starts to serve `sockets` and owns them from here; `port` is the first one's.
+    package init(
+        _ sockets: [ListeningSocket], options: Options = Options(),
+        log: @escaping @Sendable (String) -> Void = { _ in }, handler: @escaping Handler
+    ) throws(ListeningError) {
+        let bridge = HTTPBridge(options: options, log: log, handler: handler)
+        self.port = sockets.first?.port ?? 0
+        self.bridge = bridge
+        var listeners: [Listener] = []
+        for socket in sockets {
+            guard let daemon = bridge.startDaemon(on: socket.descriptor) else {
+                let message = String(cString: strerror(errno))
+                for listener in listeners { MHD_stop_daemon(listener.daemon) }
+                for socket in sockets { socket.close() }
+                throw .system(call: "MHD_start_daemon", message: message)
+            }
+            listeners.append(Listener(daemon: daemon, socket: socket))
+        }
+        self.listeners = Mutex(listeners)
+    }
+
+    /// Stops accepting, finishes the requests that were accepted, then closes every connection. Calling it again does
+    /// nothing.
+    package func stop() async {
+        await onOwnThread { [self] in stopBlocking() }
+    }
+
+    private func stopBlocking() {
+        let taken = listeners.withLock { listeners in
+            defer { listeners = [] }
+            return listeners
+        }
+        if taken.isEmpty { return }
+        bridge.isStopping.store(true, ordering: .releasing)
+        for listener in taken { MHD_quiesce_daemon(listener.daemon) }
+        _ = bridge.openRequests.wait(timeout: .now() + bridge.options.stopTimeout)
+        // A daemon may not be stopped while one of its connections is suspended.
+        bridge.runningHandlers.wait()
+        for listener in taken {
+            MHD_stop_daemon(listener.daemon)
+            listener.socket.close()
+        }
+    }
+}

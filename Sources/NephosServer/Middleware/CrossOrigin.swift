@@ -1,0 +1,30 @@
+/// Cross-origin headers (CloudKit Web Services; the Fetch standard). An error without them reaches a page's script as a
+/// network failure, so every answer to an allowed origin has them.
+enum CrossOrigin {
+    static let exposedHeaders = "X-Apple-Request-UUID,X-Apple-CloudKit-Web-Auth-Token,X-Apple-CloudKit-Session"
+    private static let allowedHeaders =
+        "Content-Type, X-Apple-CloudKit-Request-KeyID, X-Apple-CloudKit-Request-ISO8601Date, "
+        + "X-Apple-CloudKit-Request-SignatureV1"
+
+    /// - Parameter origin: an origin that may read the answer.
+    static func headers(allowing origin: String) -> [HTTPHeader] {
+        [
+            HTTPHeader("Access-Control-Allow-Origin", origin),
+            HTTPHeader("Access-Control-Expose-Headers", exposedHeaders),
+            HTTPHeader("Vary", "Origin"),
+        ]
+    }
+
+    /// The answer to OPTIONS, which a browser sends ahead of a request that is not a simple one.
+    static func preflight(_ route: Route?) -> HTTPResponse {
+        let methods = route?.allowedMethods ?? Route.allMethods
+        return HTTPResponse(
+            status: 200,
+            headers: [
+                HTTPHeader("Allow", methods),
+                HTTPHeader("Access-Control-Allow-Methods", methods),
+                HTTPHeader("Access-Control-Allow-Headers", allowedHeaders),
+                HTTPHeader("Access-Control-Max-Age", "3600"),
+            ])
+    }
+}

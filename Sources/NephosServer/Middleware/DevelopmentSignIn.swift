@@ -1,0 +1,41 @@
+import NephosService
+import NephosWire
+
+/// Who asks, by the rules of `nephos dev`: any `ckAPIToken` will do, or none; `ckWebAuthToken=dev:NAME` (or `ckSession`,
+/// its older name) signs in as the account NAME, which is made on first use.
+enum DevelopmentSignIn {
+    static let path = "/sign-in"
+    static let tokenPrefix = "dev:"
+    static let accountNameLength = 255
+
+    /// The account's name; nil for a request without a token.
+    static func account(_ target: RequestTarget) throws(Refusal) -> String? {
+        guard let token = target.parameter("ckWebAuthToken") ?? target.parameter("ckSession") else { return nil }
+        for reading in token.readings {
+            if let name = accountName(token: reading) { return name }
+        }
+        throw Refusal(
+            .authenticationFailed,
+            "the web auth token is not valid: nephos dev signs in by name with ckWebAuthToken=dev:NAME, where NAME is 1 "
+                + "to \(accountNameLength) printable characters", clientCode: .notAuthenticated)
+    }
+
+    static func accountName(token: String) -> String? {
+        guard token.hasPrefix(tokenPrefix) else { return nil }
+        let name = token.dropFirst(tokenPrefix.count)
+        let isPrintable = name.unicodeScalars.allSatisfy { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: false
+            default: true
+            }
+        }
+        return isPrintable && (1...accountNameLength).contains(name.unicodeScalars.count) ? String(name) : nil
+    }
+
+    /// What a person sees who follows the `redirectURL` of a request that needs an account.
+    static let page = """
+        This is the local CloudKit. It signs in by name, without a password:
+        add ckWebAuthToken=dev:NAME to the request's query, with any NAME.
+
+        """
+}

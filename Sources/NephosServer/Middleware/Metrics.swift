@@ -1,0 +1,117 @@
+import Glibc
+import NephosWire
+import Synchronization
+
+/// What `GET /metrics` tells, in the Prometheus text format.
+enum Metric: String, CaseIterable {
+    /// Answers, by route and HTTP status.
+    case requests = "nephos_http_requests_total"
+    /// Requests refused as a whole, by server error code. Errors of single items of an answer do not count.
+    case errors = "nephos_http_errors_total"
+    /// Requests that have arrived whole and are not answered yet, this one included.
+    case inFlight = "nephos_http_requests_in_flight"
+    /// Seconds from a request's arrival to its answer, by route.
+    case duration = "nephos_http_request_duration_seconds"
+    /// When the process began, in seconds since 1970.
+    case startTime = "process_start_time_seconds"
+
+    var type: String {
+        switch self {
+        case .requests, .errors: "counter"
+        case .inFlight, .startTime: "gauge"
+        case .duration: "histogram"
+        }
+    }
+
+    var help: String {
+        switch self {
+        case .requests: "Answers, by route and HTTP status."
+        case .errors: "Requests refused as a whole, by server error code."
+        case .inFlight: "Requests being answered."
+        case .duration: "Seconds from a request's arrival to its answer, by route."
+        case .startTime: "When the process began, in seconds since 1970."
+        }
+    }
+}
+
+/// Counts what happens. Its labels come from the table of routes, so their number does not grow with the requests.
+final class Metrics: Sendable {
+    /// Upper bounds of the duration's buckets, in seconds.
+    static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+    private struct Durations {
+        /// One count per bound, and one for what is longer than all of them.
+        var buckets = [UInt64](repeating: 0, count: Metrics.bounds.count + 1)
+        var sum = 0.0
+        var count: UInt64 = 0
+    }
+
+    private struct Counts {
+        var requests: [String: [Int: UInt64]] = [:]
+        var errors: [ServerErrorCode: UInt64] = [:]
+        var durations: [String: Durations] = [:]
+    }
+
+    private let counts = Mutex(Counts())
+    private let inFlight = Atomic(0)
+    private let startTime: Double
+
+    init() {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        startTime = Double(now.tv_sec) + Double(now.tv_nsec / 1_000_000) / 1000
+    }
+
+    func began() {
+        inFlight.wrappingAdd(1, ordering: .relaxed)
+    }
+
+    func answered(route: String, status: Int, error: ServerErrorCode?, after duration: Duration) {
+        inFlight.wrappingSubtract(1, ordering: .relaxed)
+        let seconds = duration / .seconds(1)
+        let bucket = Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count
+        counts.withLock { counts in
+            counts.requests[route, default: [:]][status, default: 0] += 1
+            if let error { counts.errors[error, default: 0] += 1 }
+            counts.durations[route, default: Durations()].buckets[bucket] += 1
+            counts.durations[route]?.sum += seconds
+            counts.durations[route]?.count += 1
+        }
+    }
+
+    func text() -> String {
+        let counts = self.counts.withLock(\.self)
+        return Metric.allCases.map { metric in
+            let header = "# HELP \(metric.rawValue) \(metric.help)\n# TYPE \(metric.rawValue) \(metric.type)\n"
+            return header + samples(of: metric, counts).map { metric.rawValue + $0 + "\n" }.joined()
+        }.joined()
+    }
+
+    /// What follows the metric's name, line by line.
+    private func samples(of metric: Metric, _ counts: Counts) -> [String] {
+        switch metric {
+        case .requests:
+            return counts.requests.sorted { $0.key < $1.key }.flatMap { route, statuses in
+                statuses.sorted { $0.key < $1.key }.map { "{route=\"\(route)\",status=\"\($0.key)\"} \($0.value)" }
+            }
+        case .errors:
+            return ServerErrorCode.allCases.map { "{code=\"\($0.rawValue)\"} \(counts.errors[$0] ?? 0)" }
+        case .inFlight:
+            return [" \(inFlight.load(ordering: .relaxed))"]
+        case .duration:
+            return counts.durations.sorted { $0.key < $1.key }.flatMap { Self.histogram(route: $0.key, $0.value) }
+        case .startTime:
+            return [" \(startTime)"]
+        }
+    }
+
+    private static func histogram(route: String, _ durations: Durations) -> [String] {
+        var total: UInt64 = 0
+        let labels = bounds.map { "\($0)" } + ["+Inf"]
+        let buckets = zip(labels, durations.buckets).map { label, count in
+            total += count
+            return "_bucket{route=\"\(route)\",le=\"\(label)\"} \(total)"
+        }
+        return buckets + ["_sum{route=\"\(route)\"} \(durations.sum)", "_count{route=\"\(route)\"} \(durations.count)"]
+    }
+}

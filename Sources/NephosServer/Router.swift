@@ -1,0 +1,72 @@
+import NephosService
+
+/// Everything the server answers.
+enum Routes {
+    static let table: [Route] = [
+        .database([.post], "records/modify", NephosService.modifyRecords),
+        .database([.post], "records/lookup", NephosService.lookupRecords),
+        .database([.get, .post], "zones/list", NephosService.listZones),
+        .database([.post], "zones/lookup", NephosService.lookupZones),
+        .database([.post], "zones/modify", NephosService.modifyZones),
+        .database([.get, .post], "users/current", NephosService.currentUser),
+        .database([.get, .post], "users/caller", NephosService.currentUser),
+        Route([.get], "/health") { _ in .json(Array(#"{"status":"ok"}"#.utf8)) },
+        Route([.get], "/metrics") { .text($0.metrics.text(), type: "text/plain; version=0.0.4; charset=utf-8") },
+        Route([.get], DevelopmentSignIn.path) { _ in .text(DevelopmentSignIn.page) },
+    ]
+}
+
+/// One row of the table: methods, path, what answers.
+struct Route: Sendable {
+    typealias Handler = @Sendable (RoutedRequest) async throws(Refusal) -> HTTPResponse
+
+    let methods: [HTTPMethod]
+    /// A whole path with its leading slash, or `entity/action`, which stands for
+    /// `/database/1/{container}/{environment}/{database}/entity/action`.
+    let path: String
+    let handler: Handler
+
+    init(_ methods: [HTTPMethod], _ path: String, _ handler: @escaping Handler) {
+        self.methods = methods
+        self.path = path
+        self.handler = handler
+    }
+
+    func answers(_ method: HTTPMethod) -> Bool {
+        methods.contains(method == .head ? .get : method)
+    }
+
+    static let allMethods = "GET, HEAD, POST, OPTIONS"
+
+    /// As the `Allow` header lists them: HEAD goes where GET goes, OPTIONS goes everywhere.
+    var allowedMethods: String {
+        let all: [HTTPMethod] = [.get, .head, .post, .options]
+        return all.filter { $0 == .options || answers($0) }.map(\.rawValue).joined(separator: ", ")
+    }
+}
+
+/// A request on its way to a route, with what its answer may need.
+struct RoutedRequest: Sendable {
+    let request: HTTPRequest
+    let target: RequestTarget
+    let requestID: String
+    let service: NephosService
+    let metrics: Metrics
+}
+
+/// Finds the route of a path.
+struct Router: Sendable {
+    private let routes: [String: Route]
+
+    init(_ table: [Route]) {
+        routes = Dictionary(uniqueKeysWithValues: table.map { ($0.path, $0) })
+    }
+
+    func route(_ target: RequestTarget) -> Route? {
+        let components = target.components
+        guard components.first == DatabasePath.module else {
+            return routes["/" + components.joined(separator: "/")]
+        }
+        return routes[components.dropFirst(5).joined(separator: "/")]
+    }
+}

@@ -1,0 +1,50 @@
+import NephosService
+import NephosWire
+
+extension Route {
+    /// A route of a database that takes a message and answers with one: decode, call the service, encode.
+    static func database<Request: WireMessage & Sendable, Response: WireMessage & Sendable>(
+        _ methods: [HTTPMethod], _ action: String,
+        _ call: @escaping @Sendable (NephosService) -> (Request, RequestContext) async throws(ServiceError) -> Response
+    ) -> Route {
+        Route(methods, action) { routed throws(Refusal) in
+            let context = try routed.context()
+            let message: Request
+            do throws(WireError) {
+                message = try Request(decoding: routed.request.body)
+            } catch {
+                throw Refusal(error)
+            }
+            do throws(ServiceError) {
+                return .json(try await call(routed.service)(message, context).encoded())
+            } catch {
+                throw Refusal(error)
+            }
+        }
+    }
+
+    /// A route of a database that takes nothing; a body is ignored, as clients send `{}` or nothing.
+    static func database<Response: WireMessage & Sendable>(
+        _ methods: [HTTPMethod], _ action: String,
+        _ call: @escaping @Sendable (NephosService) -> (RequestContext) async throws(ServiceError) -> Response
+    ) -> Route {
+        Route(methods, action) { routed throws(Refusal) in
+            let context = try routed.context()
+            do throws(ServiceError) {
+                return .json(try await call(routed.service)(context).encoded())
+            } catch {
+                throw Refusal(error)
+            }
+        }
+    }
+}
+
+extension RoutedRequest {
+    /// Who asks, and of which database.
+    fileprivate func context() throws(Refusal) -> RequestContext {
+        let path = try DatabasePath(target.components)
+        return RequestContext(
+            container: path.container, environment: path.environment, scope: path.scope,
+            account: try DevelopmentSignIn.account(target), requestID: requestID)
+    }
+}

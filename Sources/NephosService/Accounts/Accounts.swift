@@ -1,0 +1,53 @@
+import NephosStorage
+import Synchronization
+
+/// The accounts of one store. They never change once made, so what was read is kept.
+final class Accounts: Sendable {
+    private struct Known {
+        var byName: [String: AccountRow] = [:]
+        var userRecordNames: [Int64: String] = [:]
+    }
+
+    private let known = Mutex(Known())
+
+    func cached(named name: String) -> AccountRow? {
+        known.withLock { $0.byName[name] }
+    }
+
+    func remember(_ account: AccountRow) {
+        known.withLock {
+            $0.byName[account.name] = account
+            $0.userRecordNames[account.id] = account.userRecordName
+        }
+    }
+
+    /// The name of the user record of an account, for a record's metadata; nil for nobody.
+    func userRecordName(id: Int64, _ reader: any StorageReader) throws -> String? {
+        if id == 0 { return nil }
+        if let name = known.withLock({ $0.userRecordNames[id] }) { return name }
+        guard let account = try reader.account(id: id) else { return nil }
+        // Only the number is kept: the row may belong to a transaction that is not committed yet.
+        return account.userRecordName
+    }
+
+    /// Finds the account, or makes it with its private default zone and its two user records, which begin empty: one in
+    /// the public and one in its private database (`CKContainer`, Apple's documentation).
+    static func findOrMake(
+        _ name: String, _ environment: ServiceEnvironment, in transaction: any StorageTransaction
+    ) throws -> AccountRow {
+        if let account = try transaction.account(named: name) { return account }
+        let account = try transaction.insertAccount(
+            name: name, userRecordName: environment.makeUserRecordName())
+        let privateZone = try ZoneRegistry.defaultZone(owner: account.owner, in: transaction)
+        let publicZone = try ZoneRegistry.defaultZone(owner: .everyone, in: transaction)
+        let now = environment.now()
+        for zone in [privateZone, publicZone] {
+            try transaction.put(
+                RecordRow(
+                    zone: zone.key, name: account.userRecordName, type: SystemRecordType.user,
+                    sequence: try transaction.nextSequence(), createdAt: now, createdBy: account.id, modifiedAt: now,
+                    modifiedBy: account.id, fields: Array("{}".utf8)))
+        }
+        return account
+    }
+}

@@ -1,0 +1,8 @@
+/// All or nothing: in an atomic batch one failure fails every other item of its zone, with `batchRequestFailed`
+/// (`CKModifyRecordsOperation.isAtomic`, Apple's documentation).
+enum AtomicBatch {
+    static func settle(_ decisions: [ItemDecision]) -> [ItemDecision] {
+        guard decisions.contains(where: \.isRefusal) else { return decisions }
+        return decisions.map { $0.isRefusal ? $0 : .refuse(.atomicFailure, server: nil) }
+    }
+}

@@ -1,0 +1,69 @@
+import NephosStorage
+import NephosWire
+
+/// What a save makes of a record: changed fields replace the stored ones, a cleared field goes, the rest stays byte for
+/// byte. Dates and users are the server's (`CKRecord`, Apple's documentation).
+struct FieldMerge {
+    var zone: ZoneKey
+    /// Milliseconds since 1970.
+    var now: Int64
+    var account: Int64
+
+    func inserted(_ operation: ValidOperation, type: String, fields: RecordFields) -> RecordRow {
+        RecordRow(
+            zone: zone, name: operation.recordName, type: type, sequence: 0, createdAt: now, createdBy: account,
+            modifiedAt: now, modifiedBy: account, parent: Self.parent(operation.parent, kept: nil),
+            fields: fields.encoded().bytes)
+    }
+
+    func merged(_ operation: ValidOperation, into stored: RecordRow, fields: RecordFields) -> RecordRow {
+        var row = touched(stored)
+        row.parent = Self.parent(operation.parent, kept: stored.parent)
+        if !fields.isEmpty { row.fields = EncodedFields(bytes: stored.fields).merging(fields).bytes }
+        return row
+    }
+
+    func replaced(_ operation: ValidOperation, _ stored: RecordRow, fields: RecordFields) -> RecordRow {
+        var row = touched(stored)
+        row.parent = Self.parent(operation.parent, kept: nil)
+        row.fields = fields.encoded().bytes
+        return row
+    }
+
+    /// The tombstone of a record.
+    func deleted(_ stored: RecordRow) -> RecordRow {
+        var row = touched(stored)
+        row.isDeleted = true
+        row.parent = nil
+        row.share = nil
+        row.fields = []
+        return row
+    }
+
+    /// Refuses a record that grew over its limit by merging.
+    static func checkSize(_ row: RecordRow) throws(ServiceError) {
+        // The encoded form is never smaller than the data, so the common case needs no decoding.
+        guard row.fields.count > Limits.recordSize else { return }
+        let size = (try? EncodedFields(bytes: row.fields).decoded().storedSize) ?? row.fields.count
+        if size > Limits.recordSize {
+            throw .limitExceeded(
+                "record '\(row.name)' would hold \(size) bytes; at most \(Limits.recordSize) are allowed without assets"
+            )
+        }
+    }
+
+    private func touched(_ stored: RecordRow) -> RecordRow {
+        var row = stored
+        row.modifiedAt = now
+        row.modifiedBy = account
+        return row
+    }
+
+    private static func parent(_ change: ReferenceChange, kept: String?) -> String? {
+        switch change {
+        case .keep: kept
+        case .clear: nil
+        case .set(let reference): reference.recordName
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import NephosStorage
+import NephosWire
+
+/// Everything a batch does to one zone, decided. Applying it is the only place that writes records.
+struct ModifyPlan {
+    let decisions: [ItemDecision]
+    /// The records that go with the deleted ones, at once.
+    let cascade: [String]
+    /// The deleted records whose owned records are deleted in the background.
+    let backgroundCascade: [String]
+    /// What the saves that are left add to the schema, and the schema with it.
+    let additions: SchemaAdditions
+    let schema: Schema
+    /// Whether the batch mentions record types or fields that the schema it was planned with lacks.
+    let needsSchemaRead: Bool
+
+    init(
+        decisions: [ItemDecision], cascade: [String], backgroundCascade: [String], base: Schema,
+        draft: JustInTimeSchema
+    ) throws {
+        self.decisions = decisions
+        self.cascade = cascade
+        self.backgroundCascade = backgroundCascade
+        needsSchemaRead = draft.hasGrown
+        var additions = SchemaAdditions()
+        var growing = JustInTimeSchema(environment: draft.environment, schema: base)
+        if draft.hasGrown {
+            // Only now is it known which saves remain, so only now what the schema gains.
+            for case .save(let save) in decisions {
+                let added = try growing.admit(save.fields, recordType: save.row.type).additions
+                additions.recordTypes += added.recordTypes
+                additions.fields += added.fields
+            }
+        }
+        self.additions = additions
+        schema = growing.schema
+    }
+
+    var leavesJobs: Bool { !backgroundCascade.isEmpty }
+
+    /// Writes the plan and says what became of each item.
+    func apply(_ batch: ZoneBatch, in transaction: any StorageTransaction) throws -> [ModifyRecords.Outcome] {
+        try additions.apply(in: transaction)
+        let outcomes = try decisions.map { try apply($0, batch, transaction) }
+        for name in cascade {
+            guard let row = try transaction.record(zone: batch.zone.key, named: name), !row.isDeleted else { continue }
+            _ = try RecordWriter.delete(row, batch.merge, in: transaction)
+        }
+        return outcomes
+    }
+
+    private func apply(
+        _ decision: ItemDecision, _ batch: ZoneBatch, _ transaction: any StorageTransaction
+    ) throws -> ModifyRecords.Outcome {
+        switch decision {
+        case .save(let save):
+            return .saved(try RecordWriter.save(save, in: transaction))
+        case .delete(let row):
+            let tombstone = try RecordWriter.delete(row, batch.merge, in: transaction)
+            if backgroundCascade.contains(row.name) {
+                try transaction.insert(BackgroundJob.cascade(from: tombstone))
+            }
+            return .deleted(type: row.type)
+        case .nothing:
+            return .deleted(type: nil)
+        case .refuse(let error, let server):
+            return .refused(error, server: server)
+        }
+    }
+}
+
+/// Writes a record and everything that is derived from it, from the pair of old and new.
+enum RecordWriter {
+    static func save(_ save: PlannedSave, in transaction: any StorageTransaction) throws -> RecordRow {
+        var row = save.row
+        row.sequence = try transaction.nextSequence()
+        try transaction.put(row)
+        try writeEdges(of: row, old: save.oldEdges, new: save.newEdges, in: transaction)
+        return row
+    }
+
+    static func delete(
+        _ row: RecordRow, _ merge: FieldMerge, in transaction: any StorageTransaction
+    ) throws -> RecordRow {
+        var tombstone = merge.deleted(row)
+        tombstone.sequence = try transaction.nextSequence()
+        try transaction.put(tombstone)
+        try writeEdges(of: row, old: ReferenceGraph.edges(of: row), new: [], in: transaction)
+        return tombstone
+    }
+
+    private static func writeEdges(
+        of row: RecordRow, old: Set<ReferenceEdge>, new: Set<ReferenceEdge>, in transaction: any StorageTransaction
+    ) throws {
+        if old == new { return }
+        for edge in old.subtracting(new) {
+            try transaction.remove(
+                ReferenceRow(zone: row.zone, target: edge.target, kind: edge.kind, source: row.name))
+        }
+        for edge in new.subtracting(old) {
+            try transaction.insert(
+                ReferenceRow(zone: row.zone, target: edge.target, kind: edge.kind, source: row.name))
+        }
+    }
+}

@@ -1,0 +1,229 @@
+import NephosStorage
+import NephosWire
+
+/// `records/modify`: validate (no I/O), then in one transaction load, decide and apply, then answer.
+///
+/// Operations are decided zone by zone, since neither references nor atomicity reach across zones. Within a zone their
+/// order does not matter: a record may come before the records it refers to.
+struct ModifyRecords {
+    let request: ModifyRecordsRequest
+    let caller: Caller
+    let account: AccountRow
+    let containerEnvironment: ContainerEnvironment
+    let environment: ServiceEnvironment
+
+    /// One operation after validation.
+    struct Item {
+        var address: ZoneAddress
+        var operation: Result<ValidOperation, ServiceError>
+    }
+
+    private let items: [Item]
+    /// The items of each zone, in the order of the request.
+    private let zones: [(address: ZoneAddress, items: [Int])]
+
+    // MARK: - Validate
+
+    init(
+        _ request: ModifyRecordsRequest, caller: Caller, containerEnvironment: ContainerEnvironment,
+        environment: ServiceEnvironment, configuration: ServiceConfiguration
+    ) throws(ServiceError) {
+        self.request = request
+        self.caller = caller
+        self.containerEnvironment = containerEnvironment
+        self.environment = environment
+        account = try caller.requireAccount()
+        try Self.checkSize(request, configuration)
+        items = try Self.validate(request, caller, environment)
+        zones = try Self.group(items)
+    }
+
+    private static func checkSize(
+        _ request: ModifyRecordsRequest, _ configuration: ServiceConfiguration
+    ) throws(ServiceError) {
+        let limit = configuration.isStrict ? Limits.strictOperationsPerRequest : Limits.operationsPerRequest
+        if request.operations.count > limit {
+            throw .limitExceeded(
+                "number of operations exceeds the limit of \(limit): \(request.operations.count); send several requests"
+            )
+        }
+        let size = request.operations.reduce(0) { $0 + $1.record.fields.storedSize }
+        if size > Limits.requestSize {
+            throw .limitExceeded(
+                "the request holds \(size) bytes of records; at most \(Limits.requestSize) are allowed; send several"
+                    + " requests")
+        }
+    }
+
+    /// Our own library asks for the server's record and wants every refusal at its item; to everybody else a malformed
+    /// operation is a malformed request.
+    private static func validate(
+        _ request: ModifyRecordsRequest, _ caller: Caller, _ environment: ServiceEnvironment
+    ) throws(ServiceError) -> [Item] {
+        var items: [Item] = []
+        items.reserveCapacity(request.operations.count)
+        for (index, operation) in request.operations.enumerated() {
+            let address = caller.address(operation.record.zoneID ?? request.zoneID)
+            let validation = RecordValidation(
+                scope: caller.scope, zone: address, userRecordName: caller.userRecordName)
+            do throws(ServiceError) {
+                let valid = try validation.validate(operation, makeRecordName: environment.makeUUID)
+                items.append(Item(address: address, operation: .success(valid)))
+            } catch {
+                if !request.wantsServerRecord { throw requestError(error, at: index) }
+                items.append(Item(address: address, operation: .failure(error)))
+            }
+        }
+        return items
+    }
+
+    /// "One operation per record" (CloudKit Web Services, records/modify).
+    private static func group(_ items: [Item]) throws(ServiceError) -> [(ZoneAddress, [Int])] {
+        var order: [ZoneAddress] = []
+        var indexes: [ZoneAddress: [Int]] = [:]
+        var names: [ZoneAddress: Set<String>] = [:]
+        for (index, item) in items.enumerated() {
+            if indexes[item.address] == nil { order.append(item.address) }
+            indexes[item.address, default: []].append(index)
+            guard case .success(let operation) = item.operation else { continue }
+            if !names[item.address, default: []].insert(operation.recordName).inserted {
+                throw .invalid("record '\(operation.recordName)' appears in more than one operation")
+            }
+        }
+        return order.map { ($0, indexes[$0] ?? []) }
+    }
+
+    // MARK: - Decide and apply, in the transaction
+
+    /// What became of one item.
+    enum Outcome: Sendable {
+        case saved(RecordRow)
+        case deleted(type: String?)
+        case refused(ServiceError, server: RecordRow?)
+    }
+
+    struct Applied: Sendable {
+        var outcomes: [Outcome]
+        /// The schema as it is with these changes, where it was not known before.
+        var schema: Schema?
+        var leftJobs: Bool
+        /// The user record names of the accounts that the outcomes mention.
+        var userRecordNames: [Int64: String]
+    }
+
+    func run(
+        schema knownSchema: Schema, accounts: Accounts, in transaction: any StorageTransaction
+    ) throws -> Applied {
+        var applied = Applied(
+            outcomes: Array(repeating: .refused(.internalError, server: nil), count: items.count), leftJobs: false,
+            userRecordNames: [:])
+        var schema = knownSchema
+        let now = environment.now()
+        for zone in zones {
+            guard let row = try ZoneRegistry.find(zone.address, owner: caller.owner, transaction) else {
+                try refuse(zone.items, missing: zone.address, in: &applied)
+                continue
+            }
+            let batch = ZoneBatch(
+                zone: row, merge: FieldMerge(zone: row.key, now: now, account: account.id),
+                isAtomic: ZoneRules.isAtomic(row.name) && request.atomic ?? true,
+                containerEnvironment: containerEnvironment, reader: transaction)
+            let operations = zone.items.map { items[$0].operation }
+            var plan = try batch.plan(operations, schema: schema)
+            if plan.needsSchemaRead, applied.schema == nil {
+                // What the known schema lacks may have been added since by another transaction.
+                schema = try Schema(transaction)
+                plan = try batch.plan(operations, schema: schema)
+                applied.schema = schema
+            }
+            let outcomes = try plan.apply(batch, in: transaction)
+            for (index, outcome) in zip(zone.items, outcomes) { applied.outcomes[index] = outcome }
+            if !plan.additions.isEmpty {
+                schema = plan.schema
+                applied.schema = schema
+            }
+            applied.leftJobs = applied.leftJobs || plan.leavesJobs
+        }
+        try refuseMalformed(applied.outcomes)
+        applied.userRecordNames = try userRecordNames(applied.outcomes, accounts, transaction)
+        return applied
+    }
+
+    /// The zone that the request itself names is missing: that is the request's error, but for our own library, which wants
+    /// every refusal at its item. A zone that an item names is the item's.
+    private func refuse(_ indexes: [Int], missing address: ZoneAddress, in applied: inout Applied) throws {
+        let error = ServiceError.zoneNotFound(address.zoneName)
+        for index in indexes {
+            guard request.wantsServerRecord || request.operations[index].record.zoneID != nil else { throw error }
+            applied.outcomes[index] = .refused(error, server: nil)
+        }
+    }
+
+    /// What the schema does not allow is malformed too, though only the transaction knows.
+    private func refuseMalformed(_ outcomes: [Outcome]) throws {
+        if request.wantsServerRecord { return }
+        for (index, outcome) in outcomes.enumerated() {
+            guard case .refused(let error, _) = outcome, error.code == .badRequest else { continue }
+            throw Self.requestError(error, at: index)
+        }
+    }
+
+    private static func requestError(_ error: ServiceError, at index: Int) -> ServiceError {
+        var error = error
+        error.reason = "operations[\(index)]: \(error.reason)"
+        return error
+    }
+
+    private func userRecordNames(
+        _ outcomes: [Outcome], _ accounts: Accounts, _ reader: any StorageReader
+    ) throws -> [Int64: String] {
+        var names = [account.id: account.userRecordName]
+        for outcome in outcomes {
+            let row: RecordRow?
+            switch outcome {
+            case .saved(let saved): row = saved
+            case .refused(_, let server): row = server
+            case .deleted: row = nil
+            }
+            guard let row else { continue }
+            for id in [row.createdBy, row.modifiedBy] where names[id] == nil {
+                names[id] = try accounts.userRecordName(id: id, reader)
+            }
+        }
+        return names
+    }
+
+    // MARK: - Answer
+
+    func response(_ applied: Applied) -> RecordsResponse {
+        let records = zip(request.operations.indices, applied.outcomes).map { index, outcome in
+            result(index, outcome, applied.userRecordNames)
+        }
+        return RecordsResponse(records: records)
+    }
+
+    private func result(_ index: Int, _ outcome: Outcome, _ userRecordNames: [Int64: String]) -> RecordResult {
+        let operation = request.operations[index]
+        let answer = RecordAnswer(
+            desiredKeys: operation.desiredKeys ?? request.desiredKeys, numbersAsStrings: request.numbersAsStrings,
+            zoneID: operation.record.zoneID, userRecordNames: userRecordNames)
+        switch outcome {
+        case .saved(let row):
+            return .record(answer.dictionary(row))
+        case .deleted(let type):
+            return .deleted(
+                DeletedRecord(
+                    recordName: operation.record.recordName ?? "", recordType: type, zoneID: operation.record.zoneID))
+        case .refused(let error, let server):
+            var dictionary = error.dictionary(requestID: caller.requestID)
+            dictionary.recordName = operation.record.recordName
+            dictionary.zoneID = operation.record.zoneID
+            if request.wantsServerRecord, let server {
+                var whole = answer
+                whole.desiredKeys = nil
+                dictionary.serverRecord = [whole.dictionary(server)]
+            }
+            return .failure(dictionary)
+        }
+    }
+}

@@ -1,0 +1,197 @@
+import NephosWire
+
+/// An operation that is well-formed: everything about it that can be known without looking at the store.
+struct ValidOperation: Equatable {
+    var operationType: RecordOperation.OperationType
+    var recordName: String
+    /// Nil only where the stored record says it.
+    var recordType: String?
+    var recordChangeTag: String?
+    var fields: RecordFields
+    var parent: ReferenceChange
+}
+
+/// The rules a record has to keep before anything is looked up (`CKRecord`, `CKRecord.ID`, Apple's documentation):
+///
+/// - a record name has 1 to 255 printable ASCII characters and no leading underscore (a user's own record has one);
+/// - a record type and a field's name are a letter followed by letters, digits and underscores, at most 255;
+/// - a reference stays in its record's zone;
+/// - a parent reference has the action NONE;
+/// - a record holds at most 1 MB without its assets;
+/// - system types cannot be made by hand;
+/// - encrypted fields do not exist in the public database.
+struct RecordValidation {
+    var scope: DatabaseScope
+    var zone: ZoneAddress
+    /// The caller's user record, whose name may begin with an underscore.
+    var userRecordName: String?
+
+    func validate(
+        _ operation: RecordOperation, makeRecordName: () -> String
+    ) throws(ServiceError) -> ValidOperation {
+        let type = operation.operationType
+        let record = operation.record
+        let name = try recordName(record.recordName, for: type, makeRecordName: makeRecordName)
+        if type.isDeletion {
+            if name == userRecordName { throw .invalid("the user record cannot be deleted") }
+            return ValidOperation(
+                operationType: type, recordName: name, recordType: nil, recordChangeTag: record.recordChangeTag,
+                fields: RecordFields(), parent: .keep)
+        }
+        try checkType(record, name: name, for: type)
+        if type.needsChangeTag && record.recordChangeTag == nil {
+            throw .invalid("operation '\(type.rawValue)' of record '\(name)' needs its recordChangeTag")
+        }
+        return ValidOperation(
+            operationType: type, recordName: name, recordType: record.recordType,
+            recordChangeTag: record.recordChangeTag, fields: try fields(record.fields, of: name),
+            parent: try parent(record.parent, of: name))
+    }
+
+    private func recordName(
+        _ name: String?, for type: RecordOperation.OperationType, makeRecordName: () -> String
+    ) throws(ServiceError) -> String {
+        guard let name else {
+            if type == .create { return makeRecordName() }
+            throw .invalid("operation '\(type.rawValue)' needs a recordName")
+        }
+        if name == userRecordName { return name }
+        try RecordName.check(name)
+        return name
+    }
+
+    private func checkType(
+        _ record: RecordToModify, name: String, for type: RecordOperation.OperationType
+    ) throws(ServiceError) {
+        guard let recordType = record.recordType else {
+            if type.needsRecordType {
+                throw .invalid("operation '\(type.rawValue)' of record '\(name)' needs a recordType")
+            }
+            return
+        }
+        if recordType == SystemRecordType.user {
+            if name != userRecordName { throw .invalid("records of the type 'Users' are made by the system") }
+        } else if recordType == SystemRecordType.share {
+            throw .invalid("shares are not supported by this version of the service")
+        } else if !Identifier.isValid(recordType) {
+            throw .invalid(
+                "recordType '\(Identifier.excerpt(recordType))' of record '\(name)' must be a letter followed by letters,"
+                    + " digits and underscores, at most \(Limits.identifierLength)")
+        }
+    }
+
+    private func fields(_ fields: RecordFields, of name: String) throws(ServiceError) -> RecordFields {
+        var fields = fields
+        for entry in fields.entries {
+            guard Identifier.isValid(entry.name) else {
+                throw .invalid(
+                    "field '\(Identifier.excerpt(entry.name))' of record '\(name)' must be a letter followed by letters,"
+                        + " digits and underscores, at most \(Limits.identifierLength)")
+            }
+            if entry.field.isEncrypted && scope == .public {
+                throw .invalid("encrypted fields are not supported in the public database")
+            }
+            guard let value = entry.field.value else { continue }
+            if let local = try keepingInZone(value, field: entry.name, of: name) {
+                fields[entry.name] = Field(
+                    local, hasDeclaredType: entry.field.hasDeclaredType, isEncrypted: entry.field.isEncrypted)
+            }
+        }
+        do throws(WireError) {
+            try fields.validate()
+        } catch {
+            throw .invalid("record '\(name)': \(error)")
+        }
+        if fields.storedSize > Limits.recordSize {
+            throw .limitExceeded("record '\(name)' holds more than \(Limits.recordSize) bytes without its assets")
+        }
+        return fields
+    }
+
+    /// The value with references that name their zone reduced to the record's own; nil where nothing has to change.
+    private func keepingInZone(
+        _ value: FieldValue, field: String, of name: String
+    ) throws(ServiceError) -> FieldValue? {
+        switch value {
+        case .reference(let reference):
+            guard reference.zoneID != nil else { return nil }
+            return .reference(try inZone(reference, field: field, of: name))
+        case .list(of: .reference, let elements):
+            var local: [FieldValue] = []
+            local.reserveCapacity(elements.count)
+            for element in elements {
+                guard case .reference(let reference) = element else { continue }
+                local.append(.reference(try inZone(reference, field: field, of: name)))
+            }
+            return .list(of: .reference, local)
+        default:
+            return nil
+        }
+    }
+
+    private func inZone(
+        _ reference: ReferenceValue, field: String, of name: String
+    ) throws(ServiceError) -> ReferenceValue {
+        var reference = reference
+        if let target = reference.zoneID, !zone.isNamed(by: target, userRecordName: userRecordName) {
+            throw .invalid(
+                "reference '\(field)' of record '\(name)' points into the zone '\(target.zoneName)'; a reference stays in"
+                    + " its record's zone, '\(zone.zoneName)'")
+        }
+        reference.zoneID = nil
+        guard !reference.recordName.isEmpty, reference.recordName.utf8.count <= Limits.recordNameLength else {
+            throw .invalid("reference '\(field)' of record '\(name)' has no usable recordName")
+        }
+        return reference
+    }
+
+    private func parent(_ parent: ReferenceChange, of name: String) throws(ServiceError) -> ReferenceChange {
+        guard case .set(let reference) = parent else { return parent }
+        guard reference.action == .none else {
+            throw .invalid("the parent reference of record '\(name)' must have the action NONE")
+        }
+        return .set(try inZone(reference, field: "parent", of: name))
+    }
+}
+
+/// The record types that the system makes (`CKRecord.SystemType`).
+enum SystemRecordType {
+    static let user = "Users"
+    static let share = "cloudkit.share"
+}
+
+enum RecordName {
+    static func check(_ name: String) throws(ServiceError) {
+        let bytes = name.utf8
+        if bytes.isEmpty { throw .invalid("recordName must not be empty") }
+        guard bytes.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
+            throw .invalid("recordName '\(Identifier.excerpt(name))' must hold printable ASCII characters only")
+        }
+        if bytes.count > Limits.recordNameLength {
+            throw .invalid(
+                "recordName '\(Identifier.excerpt(name))' has \(bytes.count) characters; at most"
+                    + " \(Limits.recordNameLength) are allowed")
+        }
+        if bytes.first == UInt8(ascii: "_") {
+            throw .invalid("recordName '\(Identifier.excerpt(name))' must not begin with an underscore")
+        }
+    }
+}
+
+/// The names of record types and fields: a letter, then letters, digits and underscores.
+enum Identifier {
+    static func isValid(_ name: String) -> Bool {
+        let bytes = name.utf8
+        guard let first = bytes.first, isLetter(first), bytes.count <= Limits.identifierLength else { return false }
+        return bytes.dropFirst().allSatisfy { isLetter($0) || ($0 >= 0x30 && $0 <= 0x39) || $0 == UInt8(ascii: "_") }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (byte | 0x20) >= UInt8(ascii: "a") && (byte | 0x20) <= UInt8(ascii: "z")
+    }
+
+    /// The name, cut so that it fits into an error's reason.
+    static func excerpt(_ name: String) -> String {
+        name.count <= 40 ? name : name.prefix(40) + "…"
+    }
+}

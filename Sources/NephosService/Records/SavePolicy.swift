@@ -1,0 +1,74 @@
+import NephosStorage
+import NephosWire
+
+/// What an operation does to the record that is stored, decided from the two alone (CloudKit Web Services,
+/// records/modify; `RecordSavePolicy` for the native names):
+///
+/// - `create` refuses a record that exists;
+/// - `update` and `replace` need a record that exists, and its change tag (`ifServerRecordUnchanged`);
+/// - `forceUpdate` and `forceReplace` take whatever is there (`changedKeys`, `allKeys`);
+/// - an update keeps the fields it does not mention, a replacement drops them;
+/// - `delete` needs the record and, where a tag is given, that tag; `forceDelete` is content with nothing to delete;
+/// - a record never changes its type.
+enum SaveDecision: Equatable {
+    case insert
+    case merge(into: RecordRow)
+    case replace(RecordRow)
+    case delete(RecordRow)
+    /// There is nothing to delete, and that is all right.
+    case nothingToDelete
+    /// Refused; a conflict carries the record as the server has it.
+    case refuse(ServiceError, server: RecordRow? = nil)
+}
+
+enum SavePolicy {
+    /// - Parameter stored: the record of that name, or nil where there is none or only its tombstone.
+    static func decide(_ operation: ValidOperation, stored: RecordRow?) -> SaveDecision {
+        guard let stored else { return decideWithoutRecord(operation.operationType) }
+        if let type = operation.recordType, type != stored.type, !operation.operationType.isDeletion {
+            return .refuse(
+                .invalid("record '\(stored.name)' has the type '\(stored.type)' and cannot become '\(type)'"))
+        }
+        switch operation.operationType {
+        case .create:
+            return .refuse(.recordExists, server: stored)
+        case .update:
+            return ifUnchanged(operation, stored) { .merge(into: stored) }
+        case .replace:
+            return ifUnchanged(operation, stored) { .replace(stored) }
+        case .forceUpdate:
+            return .merge(into: stored)
+        case .forceReplace:
+            return .replace(stored)
+        case .delete:
+            return operation.recordChangeTag == nil
+                ? .delete(stored) : ifUnchanged(operation, stored) { .delete(stored) }
+        case .forceDelete:
+            return .delete(stored)
+        }
+    }
+
+    private static func decideWithoutRecord(_ type: RecordOperation.OperationType) -> SaveDecision {
+        switch type {
+        case .create, .forceUpdate, .forceReplace: .insert
+        case .update, .replace, .delete: .refuse(.recordNotFound)
+        case .forceDelete: .nothingToDelete
+        }
+    }
+
+    private static func ifUnchanged(
+        _ operation: ValidOperation, _ stored: RecordRow, then decision: () -> SaveDecision
+    ) -> SaveDecision {
+        guard let tag = operation.recordChangeTag, ChangeTag.matches(tag, sequence: stored.sequence) else {
+            return .refuse(.staleChangeTag, server: stored)
+        }
+        return decision()
+    }
+}
+
+extension RecordOperation.OperationType {
+    var isDeletion: Bool { self == .delete || self == .forceDelete }
+    var needsChangeTag: Bool { self == .update || self == .replace }
+    var needsRecordType: Bool { self == .create || self == .forceUpdate || self == .forceReplace }
+    var dropsUnmentionedFields: Bool { self == .replace || self == .forceReplace }
+}

@@ -1,0 +1,79 @@
+/// Data that a change of schema leaves without a place.
+package struct SchemaLoss: Hashable, Sendable {
+    package var recordType: String
+    /// Nil for the records of the type altogether.
+    package var field: String?
+
+    package init(recordType: String, field: String? = nil) {
+        self.recordType = recordType
+        self.field = field
+    }
+
+    package var element: SchemaElement {
+        field.map { .field(recordType: recordType, name: $0) } ?? .recordType(recordType)
+    }
+
+    /// Why an import is refused: records hold what it would drop.
+    /// - Parameters:
+    ///   - recordNames: some of the records.
+    ///   - count: how many there are.
+    package func finding(recordNames: [String], count: Int) -> SchemaFinding {
+        let names = recordNames.prefix(5).map { "'\(Identifier.excerpt($0))'" }
+        let more = count > names.count ? " and \(count - names.count) more" : ""
+        return SchemaFinding(
+            .error, element,
+            "cannot be dropped: \(count) \(count == 1 ? "record" : "records") would lose data:"
+                + " \(names.joined(separator: ", "))\(more)")
+    }
+}
+
+/// Indexes that a change of schema adds to a field or takes from it.
+package struct IndexChange: Hashable, Sendable {
+    package var recordType: String
+    package var field: String
+    package var added: IndexOptions
+    package var removed: IndexOptions
+
+    package init(recordType: String, field: String, added: IndexOptions, removed: IndexOptions) {
+        self.recordType = recordType
+        self.field = field
+        self.added = added
+        self.removed = removed
+    }
+}
+
+/// What differs between two schemas, as far as stored data is concerned.
+enum SchemaChanges {
+    /// What `new` lacks of `old`, by name. A type that is gone stands for all its fields.
+    static func losses(from old: Schema, to new: Schema) -> [SchemaLoss] {
+        var losses: [SchemaLoss] = []
+        for (name, type) in old.recordTypes.sorted(by: { $0.key < $1.key }) {
+            guard let kept = new.recordTypes[name] else {
+                losses.append(SchemaLoss(recordType: name))
+                continue
+            }
+            for field in type.fields.keys.sorted() where kept.fields[field] == nil {
+                losses.append(SchemaLoss(recordType: name, field: field))
+            }
+        }
+        return losses
+    }
+
+    /// The fields whose indexes differ, by name. A type that only `new` has is left out: it has no records yet.
+    static func indexChanges(from old: Schema, to new: Schema) -> [IndexChange] {
+        var changes: [IndexChange] = []
+        for (name, type) in old.recordTypes.sorted(by: { $0.key < $1.key }) {
+            let fields = Set(type.fields.keys).union(new.recordTypes[name]?.fields.keys.map { $0 } ?? [])
+            for field in fields.sorted() {
+                let before = old.options(of: field, in: name)
+                let after = new.options(of: field, in: name)
+                if before == after { continue }
+                changes.append(
+                    IndexChange(
+                        recordType: name, field: field, added: after.subtracting(before),
+                        removed: before.subtracting(after)))
+            }
+        }
+        return changes
+    }
+}

@@ -1,0 +1,67 @@
+import FoundationEssentials
+import NephosWire
+
+/// Whether a value may be saved in a field of a type: "each field keeps its type". A value that came without a type may
+/// be read in another way: a string as BYTES, a whole number as TIMESTAMP or DOUBLE (CloudKit Web Services, Field
+/// Dictionary).
+enum FieldTypeRules {
+    /// - Returns: the value in the field's type, or nil where it has it already.
+    static func fit(
+        _ field: Field, to type: SchemaType, name: String, recordType: String
+    ) throws(ServiceError) -> FieldValue? {
+        guard let value = field.value else { return nil }
+        try checkEncryption(field, value, type, name, recordType)
+        guard value.type.isList == type.isList else { throw mismatch(value, type, name, recordType) }
+        let scalar = value.type.scalar
+        if type.accepts(scalar) { return nil }
+        // An empty list says nothing about its elements: the field does.
+        if scalar == .unknown { return .list(of: type.scalar.wire, []) }
+        guard !field.hasDeclaredType, let read = reread(value, as: type) else {
+            throw mismatch(value, type, name, recordType)
+        }
+        return read
+    }
+
+    private static func checkEncryption(
+        _ field: Field, _ value: FieldValue, _ type: SchemaType, _ name: String, _ recordType: String
+    ) throws(ServiceError) {
+        if field.isEncrypted == type.isEncrypted { return }
+        if field.isEncrypted {
+            throw .invalid(
+                "Attempt to save encrypted data in non encrypted field type: field '\(name)' for type '\(recordType)'")
+        }
+        throw mismatch(value, type, name, recordType)
+    }
+
+    private static func mismatch(
+        _ value: FieldValue, _ type: SchemaType, _ name: String, _ recordType: String
+    ) -> ServiceError {
+        .invalid(
+            "invalid attempt to set value type \(value.type.wireName) for field '\(name)' for type '\(recordType)',"
+                + " defined to be: \(type.text)")
+    }
+
+    private static func reread(_ value: FieldValue, as type: SchemaType) -> FieldValue? {
+        if case .list(_, let elements) = value {
+            var read: [FieldValue] = []
+            for element in elements {
+                guard let element = rereadScalar(element, as: type.scalar) else { return nil }
+                read.append(element)
+            }
+            guard let scalar = read.first?.type.scalar else { return nil }
+            return .list(of: scalar, read)
+        }
+        return rereadScalar(value, as: type.scalar)
+    }
+
+    private static func rereadScalar(_ value: FieldValue, as scalar: SchemaType.Scalar) -> FieldValue? {
+        switch (value, scalar) {
+        case (.int64(let number), .double): .double(Double(number))
+        case (.int64(let number), .timestamp): .timestamp(number)
+        case (.double(let number), .int64): Int64(exactly: number).map { .int64($0) }
+        case (.double(let number), .timestamp): Int64(exactly: number).map { .timestamp($0) }
+        case (.string(let text), .bytes): Data(base64Encoded: text).map { .bytes([UInt8]($0)) }
+        default: nil
+        }
+    }
+}

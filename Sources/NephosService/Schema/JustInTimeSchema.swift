@@ -1,0 +1,79 @@
+import NephosStorage
+import NephosWire
+
+/// What a save adds to the schema. In development "the first time you set a value for a key and save the record, the
+/// server associates that type with the key for all records of the same type"; in production an unknown type or field is
+/// an error (`CKRecord`, Apple's documentation).
+struct SchemaAdditions: Equatable {
+    struct AddedField: Equatable {
+        var recordType: String
+        var field: String
+        var type: SchemaType
+    }
+
+    var recordTypes: [String] = []
+    var fields: [AddedField] = []
+
+    var isEmpty: Bool { recordTypes.isEmpty && fields.isEmpty }
+
+    func apply(in transaction: any StorageTransaction) throws {
+        for type in recordTypes {
+            try transaction.insertRecordType(type)
+            try transaction.put(SchemaRows.row(newRecordType: type))
+        }
+        for added in fields {
+            try transaction.put(
+                SchemaRows.row(SchemaField(automatic: added.type), named: added.field, of: added.recordType))
+        }
+    }
+}
+
+/// Checks records against a schema that grows with them.
+struct JustInTimeSchema {
+    let environment: ContainerEnvironment
+    /// The schema with all additions so far.
+    private(set) var schema: Schema
+    private(set) var hasGrown = false
+
+    init(environment: ContainerEnvironment, schema: Schema) {
+        self.environment = environment
+        self.schema = schema
+    }
+
+    /// Fits a record's fields to the schema: values that came without a type get the field's.
+    /// - Returns: the fields, and what saving them adds to the schema.
+    mutating func admit(
+        _ fields: RecordFields, recordType: String
+    ) throws(ServiceError) -> (fields: RecordFields, additions: SchemaAdditions) {
+        var additions = SchemaAdditions()
+        if !schema.hasRecordType(recordType) {
+            guard environment == .development else {
+                throw .invalid("Cannot create new type \(recordType) in production schema")
+            }
+            additions.recordTypes.append(recordType)
+        }
+        var fitted = fields
+        for entry in fields.entries {
+            guard let value = entry.field.value else { continue }
+            if let type = schema.type(of: entry.name, in: recordType) {
+                let value = try FieldTypeRules.fit(entry.field, to: type, name: entry.name, recordType: recordType)
+                if let value { fitted[entry.name] = Field(value, isEncrypted: entry.field.isEncrypted) }
+            } else if let type = SchemaType(inferredFrom: value, isEncrypted: entry.field.isEncrypted) {
+                guard environment == .development else {
+                    throw .invalid(
+                        "Cannot create or modify field '\(entry.name)' in record '\(recordType)' in production schema")
+                }
+                guard !type.isEncrypted || SchemaType.canBeEncrypted(type.scalar) else {
+                    throw .invalid(
+                        "field '\(entry.name)' of type '\(recordType)': a value of type \(value.type.wireName) cannot be"
+                            + " encrypted")
+                }
+                additions.fields.append(.init(recordType: recordType, field: entry.name, type: type))
+            }
+        }
+        if !additions.isEmpty { hasGrown = true }
+        for type in additions.recordTypes { schema.add(recordType: type) }
+        for added in additions.fields { schema.add(field: added.field, added.type, to: added.recordType) }
+        return (fitted, additions)
+    }
+}

@@ -1,0 +1,57 @@
+import NephosStorage
+
+/// A container's schema in one environment: its record types and roles. Order and comments of a declaration are no part
+/// of it.
+package struct Schema: Equatable, Sendable {
+    private(set) var recordTypes: [String: RecordTypeSchema] = [:]
+    /// The roles that were made with `CREATE ROLE`.
+    private(set) var roles: Set<String> = []
+
+    package init() {}
+
+    init(recordTypes: [String: RecordTypeSchema], roles: Set<String> = []) {
+        self.recordTypes = recordTypes
+        self.roles = roles
+    }
+
+    /// Reads the stored schema.
+    init(_ reader: any StorageReader) throws {
+        self = SchemaRows.schema(recordTypes: try reader.recordTypes(), fields: try reader.schemaFields())
+    }
+
+    // MARK: - Questions
+
+    func hasRecordType(_ name: String) -> Bool { recordTypes[name] != nil }
+
+    /// The type of a field, a system field included.
+    func type(of field: String, in recordType: String) -> SchemaType? { recordTypes[recordType]?.fields[field]?.type }
+
+    /// The indexes that a field has; none where the field is unknown.
+    func options(of field: String, in recordType: String) -> IndexOptions {
+        recordTypes[recordType]?.fields[field]?.indexes ?? []
+    }
+
+    /// Who may do what with the type's records in the public database. A type that grants nothing has the standard grants.
+    func grants(of recordType: String) -> Grants {
+        guard let type = recordTypes[recordType] else { return [:] }
+        return type.grants.isEmpty ? .standard(for: recordType) : type.grants
+    }
+
+    // MARK: - Growth
+
+    /// Adds a type as a save does in development.
+    mutating func add(recordType: String) {
+        if recordTypes[recordType] == nil { recordTypes[recordType] = RecordTypeSchema(automatic: recordType) }
+    }
+
+    /// Adds a field as a save does in development, with the indexes that its type gets automatically.
+    mutating func add(field: String, _ type: SchemaType, to recordType: String) {
+        recordTypes[recordType, default: RecordTypeSchema(automatic: recordType)].fields[field] =
+            SchemaField(automatic: type)
+    }
+
+    /// Sets a type whole.
+    mutating func set(_ type: RecordTypeSchema, named name: String) { recordTypes[name] = type }
+
+    mutating func add(role: String) { roles.insert(role) }
+}

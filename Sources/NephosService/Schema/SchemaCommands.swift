@@ -1,0 +1,47 @@
+/// What can be done with a schema by hand: each is a decision, which the service then carries out.
+package enum SchemaCommands {
+    /// The schema in the CloudKit Schema Language.
+    package static func export(_ schema: Schema) -> String { SchemaPrinter.print(schema) }
+
+    /// Whether a text is a schema by itself, without regard to what there is.
+    package static func validate(_ text: String) -> [SchemaFinding] {
+        do throws(SchemaSyntaxError) {
+            // An import where nothing is yet.
+            return SchemaEvolution.importing(try SchemaParser.parse(text), into: Schema(), production: Schema())
+                .findings
+        } catch {
+            return [SchemaFinding(error)]
+        }
+    }
+
+    /// Plans what importing a text into development comes to. A text that is no schema changes nothing.
+    package static func planImport(
+        _ text: String, development: Schema, production: Schema
+    ) -> SchemaPlan {
+        do throws(SchemaSyntaxError) {
+            return SchemaEvolution.importing(
+                try SchemaParser.parse(text), into: development, production: production)
+        } catch {
+            return SchemaPlan(findings: [SchemaFinding(error)], schema: development, losses: [], indexChanges: [])
+        }
+    }
+
+    /// Plans what deploying development's schema to production comes to.
+    package static func planDeployment(of development: Schema, to production: Schema) -> SchemaPlan {
+        SchemaEvolution.deploying(development, to: production)
+    }
+
+    /// Plans a reset: development gets production's schema, and all its records are erased.
+    package static func planReset(of development: Schema, to production: Schema) -> SchemaPlan {
+        SchemaPlan(
+            findings: [], schema: production, losses: SchemaChanges.losses(from: development, to: production),
+            indexChanges: [])
+    }
+
+    /// What a validation found, in the words of Apple's `cktool validate-schema`.
+    package static func report(_ findings: [SchemaFinding]) -> String {
+        let lines = findings.map(\.description).joined(separator: "\n")
+        if findings.hasErrors { return "❌ Schema validation failed: \(lines)" }
+        return lines.isEmpty ? "✅ Schema is valid." : "✅ Schema is valid.\n\(lines)"
+    }
+}

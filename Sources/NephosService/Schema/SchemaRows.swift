@@ -1,0 +1,107 @@
+import NephosStorage
+
+/// How a schema is kept in the store's record types and schema fields. Nothing else knows it.
+///
+/// | record type | field | type |
+/// | --- | --- | --- |
+/// | the type | the field | its definition in the schema language: `STRING QUERYABLE SORTABLE`. Without options it has those that a save gives it in development; `UNINDEXED` says that it has none. Empty: there is no such field |
+/// | the type | a system field | the same. Where there is no row, it has the options a save gives it |
+/// | the type | empty | its grants in the schema language. Empty, or no row: the standard grants. `DROPPED`: there is no such type |
+/// | empty | the role | `ROLE`. Empty: there is no such role |
+///
+/// A row that is no longer needed says so and stays, as rows of the schema are only ever written. A type that a save made
+/// has thus one row and one for each of its own fields.
+enum SchemaRows {
+    private static let unindexed = "UNINDEXED"
+    private static let dropped = "DROPPED"
+    private static let role = "ROLE"
+    /// The field that stands for the type itself.
+    private static let typeItself = ""
+    /// The type that stands for the container.
+    private static let container = ""
+
+    // MARK: - Reading
+
+    static func schema(recordTypes: [String], fields: [SchemaFieldRow]) -> Schema {
+        var types: [String: RecordTypeSchema] = [:]
+        var roles: Set<String> = []
+        for name in recordTypes { types[name] = RecordTypeSchema(automatic: name) }
+        var gone: [String] = []
+        for row in fields {
+            if row.recordType == container {
+                if !row.type.isEmpty { roles.insert(row.field) }
+            } else if row.field == typeItself {
+                if row.type == dropped {
+                    gone.append(row.recordType)
+                } else if let grants = SchemaParser.grants(row.type) {
+                    types[row.recordType, default: RecordTypeSchema(automatic: row.recordType)].grants = grants
+                }
+            } else if let field = field(row.type) {
+                types[row.recordType, default: RecordTypeSchema(automatic: row.recordType)].fields[row.field] = field
+            }
+        }
+        for name in gone { types[name] = nil }
+        return Schema(recordTypes: types, roles: roles)
+    }
+
+    private static func field(_ text: String) -> SchemaField? {
+        if text.hasSuffix(" " + unindexed) {
+            return SchemaParser.fieldDefinition(String(text.dropLast(unindexed.count + 1)))
+        }
+        guard let field = SchemaParser.fieldDefinition(text) else { return nil }
+        return field.options.isEmpty ? SchemaField(automatic: field.type) : field
+    }
+
+    // MARK: - Writing
+
+    static func row(newRecordType name: String) -> SchemaFieldRow {
+        SchemaFieldRow(recordType: name, field: typeItself, type: "")
+    }
+
+    static func row(_ field: SchemaField, named name: String, of recordType: String) -> SchemaFieldRow {
+        let text = SchemaPrinter.definition(field)
+        return SchemaFieldRow(
+            recordType: recordType, field: name, type: field.options.isEmpty ? text + " " + unindexed : text)
+    }
+
+    /// Makes the stored schema `new`, given that it is `old`.
+    static func write(_ new: Schema, replacing old: Schema, in transaction: any StorageTransaction) throws {
+        for role in new.roles.symmetricDifference(old.roles) {
+            try transaction.put(
+                SchemaFieldRow(
+                    recordType: container, field: role, type: new.roles.contains(role) ? Self.role : ""))
+        }
+        for name in Set(old.recordTypes.keys).union(new.recordTypes.keys).sorted() {
+            try write(new.recordTypes[name], replacing: old.recordTypes[name], named: name, in: transaction)
+        }
+    }
+
+    private static func write(
+        _ new: RecordTypeSchema?, replacing old: RecordTypeSchema?, named name: String,
+        in transaction: any StorageTransaction
+    ) throws {
+        if new == old { return }
+        for field in old?.fields.keys.sorted() ?? [] where new?.fields[field] == nil {
+            try transaction.put(SchemaFieldRow(recordType: name, field: field, type: ""))
+        }
+        guard let new else {
+            try transaction.put(SchemaFieldRow(recordType: name, field: typeItself, type: dropped))
+            return
+        }
+        try transaction.insertRecordType(name)
+        if old == nil || old?.grants != new.grants {
+            let grants = SchemaPrinter.grants(new.grants).joined(separator: ", ")
+            try transaction.put(SchemaFieldRow(recordType: name, field: typeItself, type: grants))
+        }
+        for (field, definition) in new.orderedFields where old?.fields[field] != definition {
+            try transaction.put(row(definition, named: field, of: name))
+        }
+    }
+}
+
+extension Schema {
+    /// Stores the schema in the place of another one, of which the store has nothing else.
+    func write(replacing old: Schema, in transaction: any StorageTransaction) throws {
+        try SchemaRows.write(self, replacing: old, in: transaction)
+    }
+}

@@ -1,0 +1,104 @@
+import NephosWire
+
+/// A field's type in the schema, in the words of the CloudKit Schema Language: `STRING`, `LIST<REFERENCE>`,
+/// `ENCRYPTED BYTES`, …. A number that a save brought in is a `NUMBER`: it takes integers and fractions alike, as
+/// `NSNumber` does (`CKRecord`, Apple's documentation: "stores any numerical information").
+struct SchemaType: Hashable, Sendable {
+    enum Scalar: String, Hashable, Sendable, CaseIterable {
+        case asset = "ASSET"
+        case bytes = "BYTES"
+        case double = "DOUBLE"
+        case int64 = "INT64"
+        case location = "LOCATION"
+        case number = "NUMBER"
+        case reference = "REFERENCE"
+        case string = "STRING"
+        case timestamp = "TIMESTAMP"
+
+        /// The wire's type of the elements of an empty list of this type.
+        var wire: FieldType.Scalar {
+            switch self {
+            case .asset: .asset
+            case .bytes: .bytes
+            case .double: .double
+            case .int64, .number: .int64
+            case .location: .location
+            case .reference: .reference
+            case .string: .string
+            case .timestamp: .timestamp
+            }
+        }
+    }
+
+    /// How a `NUMBER` is to be read where its readers can tell integers from fractions: `NUMBER PREFERRED AS INT64`.
+    enum NumberPreference: String, Hashable, Sendable, CaseIterable {
+        case double = "DOUBLE"
+        case int64 = "INT64"
+    }
+
+    var scalar: Scalar
+    var isList: Bool
+    var isEncrypted: Bool
+    /// Only a `NUMBER` has one.
+    var preference: NumberPreference?
+
+    init(_ scalar: Scalar, isList: Bool = false, isEncrypted: Bool = false, preference: NumberPreference? = nil) {
+        self.scalar = scalar
+        self.isList = isList
+        self.isEncrypted = isEncrypted
+        self.preference = preference
+    }
+
+    /// The type a first value gives its field; nil for an empty list, which says nothing about its elements.
+    ///
+    /// A plain number becomes a `NUMBER`. The schema language has no encrypted `NUMBER`, so an encrypted number becomes
+    /// what the value is.
+    init?(inferredFrom value: FieldValue, isEncrypted: Bool) {
+        let scalar: Scalar
+        switch value.type.scalar {
+        case .string: scalar = .string
+        case .int64: scalar = isEncrypted ? .int64 : .number
+        case .double: scalar = isEncrypted ? .double : .number
+        case .bytes: scalar = .bytes
+        case .timestamp: scalar = .timestamp
+        case .location: scalar = .location
+        case .reference: scalar = .reference
+        case .asset: scalar = .asset
+        case .unknown: return nil
+        }
+        self.init(scalar, isList: value.type.isList, isEncrypted: isEncrypted)
+    }
+
+    /// Reads a type as the schema language writes it.
+    init?(_ text: String) {
+        guard let definition = SchemaParser.fieldDefinition(text), definition.options.isEmpty else { return nil }
+        self = definition.type
+    }
+
+    /// The type in the schema language.
+    var text: String {
+        var element = (isEncrypted ? "ENCRYPTED " : "") + scalar.rawValue
+        if let preference { element += " PREFERRED AS " + preference.rawValue }
+        return isList ? "LIST<\(element)>" : element
+    }
+
+    /// Whether values of the scalar can be encrypted: a reference has to stay readable for the service, an asset is
+    /// encrypted in its own way (`CKRecord.encryptedValues`, Apple's documentation).
+    static func canBeEncrypted(_ scalar: Scalar) -> Bool {
+        switch scalar {
+        case .bytes, .double, .int64, .location, .string, .timestamp: true
+        case .asset, .number, .reference: false
+        }
+    }
+
+    /// Whether the scalar takes a value of the wire's type.
+    func accepts(_ type: FieldType.Scalar) -> Bool {
+        switch (scalar, type) {
+        case (.asset, .asset), (.bytes, .bytes), (.double, .double), (.int64, .int64), (.location, .location),
+            (.number, .int64), (.number, .double), (.reference, .reference), (.string, .string),
+            (.timestamp, .timestamp):
+            true
+        default: false
+        }
+    }
+}

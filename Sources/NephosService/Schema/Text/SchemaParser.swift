@@ -1,0 +1,241 @@
+/// What a text declares.
+struct ParsedSchema: Equatable, Sendable {
+    var schema = Schema()
+    /// Where each element is declared.
+    var positions: [SchemaElement: SchemaPosition] = [:]
+    /// Elements that are declared twice. The first declaration is the one in `schema`.
+    var duplicates: [SchemaFinding] = []
+}
+
+/// Reads the CloudKit Schema Language:
+///
+///     schema     :  DEFINE SCHEMA { ( role | type ) ";" }
+///     role       :  CREATE ROLE name
+///     type       :  RECORD TYPE name "(" item { "," item } ")"
+///     item       :  name data-type { QUERYABLE | SORTABLE | SEARCHABLE }  |  GRANT permission { "," permission } TO name
+///     permission :  READ | CREATE | WRITE
+///     data-type  :  primitive  |  LIST "<" primitive ">"
+///     primitive  :  ASSET | … | TIMESTAMP  |  ENCRYPTED primitive  |  NUMBER [ PREFERRED AS ( INT64 | DOUBLE ) ]
+///
+/// It looks one token ahead and calls itself nowhere, so that no input is too deep, and it takes time in proportion to
+/// the text.
+struct SchemaParser {
+    private var lexer: SchemaLexer
+    private var token: SchemaToken
+    private var parsed = ParsedSchema()
+
+    private init(_ text: String) throws(SchemaSyntaxError) {
+        lexer = SchemaLexer(text)
+        token = try lexer.next()
+    }
+
+    static func parse(_ text: String) throws(SchemaSyntaxError) -> ParsedSchema {
+        var parser = try SchemaParser(text)
+        try parser.schema()
+        return parser.parsed
+    }
+
+    /// Reads a type and options that stand alone.
+    static func fieldDefinition(_ text: String) -> SchemaField? {
+        try? whole(text) { (parser) throws(SchemaSyntaxError) in try parser.definition() }
+    }
+
+    /// Reads grants that stand alone, separated by commas.
+    static func grants(_ text: String) -> Grants? {
+        try? whole(text) { (parser) throws(SchemaSyntaxError) in
+            var grants: Grants = [:]
+            repeat { try parser.grant(into: &grants) } while try parser.accept(symbol: ",")
+            return grants
+        }
+    }
+
+    private static func whole<T>(
+        _ text: String, _ rule: (inout SchemaParser) throws(SchemaSyntaxError) -> T
+    ) throws(SchemaSyntaxError) -> T {
+        var parser = try SchemaParser(text)
+        let value = try rule(&parser)
+        guard parser.token.kind == .end else { throw parser.unexpected(["<EOF>"]) }
+        return value
+    }
+
+    // MARK: - Statements
+
+    private mutating func schema() throws(SchemaSyntaxError) {
+        try expect("DEFINE")
+        try expect("SCHEMA")
+        while token.kind != .end {
+            if try accept("CREATE") {
+                try role()
+            } else if try accept("RECORD") {
+                try recordType()
+            } else {
+                throw unexpected(["\"CREATE\"", "\"RECORD\"", "<EOF>"])
+            }
+            try expect(symbol: ";", or: [])
+        }
+    }
+
+    private mutating func role() throws(SchemaSyntaxError) {
+        try expect("ROLE")
+        let name = try name(or: [])
+        if declare(.role(name.text), at: name.position) { parsed.schema.add(role: name.text) }
+    }
+
+    private mutating func recordType() throws(SchemaSyntaxError) {
+        try expect("TYPE")
+        let name = try name(or: [])
+        let isFirst = declare(.recordType(name.text), at: name.position)
+        try expect(symbol: "(", or: [])
+        var fields: [String: SchemaField] = [:]
+        var grants: Grants = [:]
+        var hasMore = true
+        while hasMore {
+            let position = token.position
+            var continuations = ["\",\""]
+            if token.isKeyword("GRANT") {
+                let role = try grant(into: &grants)
+                if isFirst { parsed.positions[.grant(recordType: name.text, role: role)] = position }
+            } else {
+                let field = try self.name(or: ["\"GRANT\""])
+                let definition = try definition()
+                if fields[field.text] == nil { fields[field.text] = definition }
+                continuations = Self.continuations(definition) + continuations
+                if isFirst { _ = declare(.field(recordType: name.text, name: field.text), at: position) }
+            }
+            hasMore = try accept(symbol: ",")
+            if !hasMore { try expect(symbol: ")", or: continuations) }
+        }
+        if isFirst { parsed.schema.set(RecordTypeSchema(fields: fields, grants: grants), named: name.text) }
+    }
+
+    // MARK: - Items
+
+    /// What may still follow a field besides the end of the item.
+    private static func continuations(_ field: SchemaField) -> [String] {
+        let options = IndexOptions.named.filter { !field.options.contains($0.option) }.map { "\"\($0.name)\"" }
+        let isOpenNumber = field.type == SchemaType(.number) && field.options.isEmpty
+        return (isOpenNumber ? ["\"PREFERRED\""] : []) + options
+    }
+
+    private mutating func definition() throws(SchemaSyntaxError) -> SchemaField {
+        var field = SchemaField(try dataType())
+        while let option = IndexOptions.named.first(where: { token.isKeyword($0.name) }) {
+            field.options.insert(option.option)
+            try advance()
+        }
+        return field
+    }
+
+    private mutating func dataType() throws(SchemaSyntaxError) -> SchemaType {
+        guard try accept("LIST") else { return try primitive(or: ["\"LIST\""]) }
+        try expect(symbol: "<", or: [])
+        var type = try primitive(or: [])
+        type.isList = true
+        let isOpenNumber = type.scalar == .number && type.preference == nil
+        try expect(symbol: ">", or: isOpenNumber ? ["\"PREFERRED\""] : [])
+        return type
+    }
+
+    private mutating func primitive(or alternatives: [String]) throws(SchemaSyntaxError) -> SchemaType {
+        if try accept("ENCRYPTED") {
+            let scalars = SchemaType.Scalar.allCases.filter(SchemaType.canBeEncrypted)
+            return SchemaType(try scalar(of: scalars, or: []), isEncrypted: true)
+        }
+        var type = SchemaType(try scalar(of: SchemaType.Scalar.allCases, or: alternatives + ["\"ENCRYPTED\""]))
+        if type.scalar == .number, try accept("PREFERRED") {
+            try expect("AS")
+            let preferences = SchemaType.NumberPreference.allCases
+            guard let preference = preferences.first(where: { token.isKeyword($0.rawValue) }) else {
+                throw unexpected(preferences.map { "\"\($0.rawValue)\"" })
+            }
+            type.preference = preference
+            try advance()
+        }
+        return type
+    }
+
+    private mutating func scalar(
+        of scalars: [SchemaType.Scalar], or alternatives: [String]
+    ) throws(SchemaSyntaxError) -> SchemaType.Scalar {
+        guard let scalar = scalars.first(where: { token.isKeyword($0.rawValue) }) else {
+            throw unexpected((scalars.map { "\"\($0.rawValue)\"" } + alternatives).sorted())
+        }
+        try advance()
+        return scalar
+    }
+
+    /// - Returns: the role it grants to.
+    @discardableResult
+    private mutating func grant(into grants: inout Grants) throws(SchemaSyntaxError) -> String {
+        try expect("GRANT")
+        var permissions: Permissions = []
+        repeat {
+            guard let permission = Permissions.named.first(where: { token.isKeyword($0.name) }) else {
+                throw unexpected(Permissions.named.map { "\"\($0.name)\"" })
+            }
+            permissions.insert(permission.permission)
+            try advance()
+        } while try accept(symbol: ",")
+        guard try accept("TO") else { throw unexpected(["\",\"", "\"TO\""]) }
+        let role = try name(or: []).text
+        grants[role, default: []].formUnion(permissions)
+        return role
+    }
+
+    // MARK: - Tokens
+
+    private mutating func advance() throws(SchemaSyntaxError) { token = try lexer.next() }
+
+    private mutating func accept(_ keyword: String) throws(SchemaSyntaxError) -> Bool {
+        guard token.isKeyword(keyword) else { return false }
+        try advance()
+        return true
+    }
+
+    private mutating func accept(symbol: String) throws(SchemaSyntaxError) -> Bool {
+        guard token.isSymbol(symbol) else { return false }
+        try advance()
+        return true
+    }
+
+    private mutating func expect(_ keyword: String) throws(SchemaSyntaxError) {
+        guard try accept(keyword) else { throw unexpected(["\"\(keyword)\""]) }
+    }
+
+    private mutating func expect(symbol: String, or alternatives: [String]) throws(SchemaSyntaxError) {
+        guard try accept(symbol: symbol) else { throw unexpected(alternatives + ["\"\(symbol)\""]) }
+    }
+
+    private mutating func name(or alternatives: [String]) throws(SchemaSyntaxError) -> SchemaToken {
+        let name = token
+        guard name.kind == .quoted || (name.kind == .word && !SchemaNames.isReserved(name.text)) else {
+            throw unexpected(alternatives + ["<name>"])
+        }
+        try advance()
+        return name
+    }
+
+    private func unexpected(_ expected: [String]) -> SchemaSyntaxError {
+        var found = "\"\(Identifier.excerpt(token.text))\""
+        if token.kind == .quoted { found = "the name " + found }
+        if token.kind == .end { found = "<EOF>" }
+        let needsQuotes =
+            expected.contains("<name>")
+            && ((token.kind == .word && SchemaNames.isReserved(token.text)) || token.text.hasPrefix("_"))
+        return SchemaSyntaxError(
+            position: token.position, found: found, expected: expected,
+            advice: needsQuotes ? "as a name it needs double quotes" : nil)
+    }
+
+    /// Keeps where an element is declared.
+    /// - Returns: false where it was declared before.
+    private mutating func declare(_ element: SchemaElement, at position: SchemaPosition) -> Bool {
+        if let first = parsed.positions[element] {
+            parsed.duplicates.append(
+                SchemaFinding(.error, element, at: position, "is declared twice, first at \(first)"))
+            return false
+        }
+        parsed.positions[element] = position
+        return true
+    }
+}

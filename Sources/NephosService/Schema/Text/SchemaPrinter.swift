@@ -1,0 +1,34 @@
+/// Writes a schema in the CloudKit Schema Language, laid out as Apple's exports are: types by name, the system's fields
+/// first, names padded so that types align, grants last. The same schema is always the same text.
+enum SchemaPrinter {
+    static func print(_ schema: Schema) -> String {
+        var text = "DEFINE SCHEMA\n"
+        for role in schema.roles.sorted() { text += "\n    CREATE ROLE \(SchemaNames.written(role));\n" }
+        for (name, type) in schema.recordTypes.sorted(by: { $0.key < $1.key }) {
+            text += "\n    RECORD TYPE \(SchemaNames.written(name)) (\n"
+            text += items(type).map { "        " + $0 }.joined(separator: ",\n")
+            text += "\n    );\n"
+        }
+        return text
+    }
+
+    private static func items(_ type: RecordTypeSchema) -> [String] {
+        let fields = type.orderedFields.map { (name: SchemaNames.written($0.name), field: $0.field) }
+        let width = fields.reduce(0) { max($0, $1.name.unicodeScalars.count) }
+        return fields.map { field in
+            let padding = String(repeating: " ", count: width - field.name.unicodeScalars.count)
+            return "\(field.name)\(padding) \(definition(field.field))"
+        } + grants(type.grants)
+    }
+
+    /// A field's type and options.
+    static func definition(_ field: SchemaField) -> String {
+        ([field.type.text] + field.options.names).joined(separator: " ")
+    }
+
+    static func grants(_ grants: Grants) -> [String] {
+        grants.ordered.map { grant in
+            "GRANT \(grant.permissions.names.joined(separator: ", ")) TO \(SchemaNames.written(grant.role))"
+        }
+    }
+}

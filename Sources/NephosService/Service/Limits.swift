@@ -1,0 +1,28 @@
+/// Every limit, with its source.
+package enum Limits {
+    /// Characters in a record name: `CKRecord.ID`, Apple's documentation.
+    package static let recordNameLength = 255
+    /// Characters in a zone name: `CKRecordZone`, Apple's documentation.
+    package static let zoneNameLength = 255
+    /// Characters in a record type or a field's name: `CKRecord`, Apple's header.
+    package static let identifierLength = 255
+    /// Bytes of a record's data without its assets: `CKRecord`, Apple's documentation ("must not exceed 1 MB").
+    package static let recordSize = 1 << 20
+    /// Operations in a request: `CKError.limitExceeded`, Apple's documentation.
+    package static let operationsPerRequest = 400
+    /// Operations in a request in strict mode: CloudKit Web Services, Data Size Limits.
+    package static let strictOperationsPerRequest = 200
+    /// Bytes of a request without assets: `CKError.limitExceeded`, Apple's documentation.
+    package static let requestSize = 2 << 20
+    /// Records that may point at one record with `DELETE_SELF`, in strict mode: CloudKit Web Services, Data Size
+    /// Limits.
+    package static let strictDeleteSelfSources = 750
+
+    /// Changes in a page of a feed: CloudKit Web Services, Data Size Limits ("records in a response").
+    package static let changesPerPage = 200
+
+    /// Records a background step deletes in one transaction, so that other writers get their turn.
+    static let recordsPerBackgroundStep = 200
+    /// Edges that are read at a time.
+    static let referencesPerRead = 1000
+}

@@ -1,0 +1,37 @@
+import FoundationEssentials
+import Glibc
+
+/// What the service takes from the outside: the clock, identifiers, the log. A test replaces them, so that a whole
+/// cloud can run in virtual time from a seed.
+package struct ServiceEnvironment: Sendable {
+    /// Milliseconds since 1970.
+    package var now: @Sendable () -> Int64
+    /// A new UUID in upper case.
+    package var makeUUID: @Sendable () -> String
+    /// Where faults go that a client must not see.
+    package var log: @Sendable (String) -> Void
+
+    package init(
+        now: @escaping @Sendable () -> Int64, makeUUID: @escaping @Sendable () -> String,
+        log: @escaping @Sendable (String) -> Void
+    ) {
+        self.now = now
+        self.makeUUID = makeUUID
+        self.log = log
+    }
+
+    /// The system's clock and randomness; the log goes to standard error.
+    package static let system = ServiceEnvironment(
+        now: { Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)) },
+        makeUUID: { UUID().uuidString },
+        log: { message in
+            // One system call a line, so that lines of several threads do not mix.
+            var line = "nephos: \(message)\n"
+            line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        })
+
+    /// A user record's name: `_` and 32 hexadecimal digits.
+    func makeUserRecordName() -> String {
+        "_" + makeUUID().filter { $0 != "-" }.lowercased()
+    }
+}

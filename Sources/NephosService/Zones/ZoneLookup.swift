@@ -1,0 +1,27 @@
+import NephosStorage
+import NephosWire
+
+/// `zones/list` and `zones/lookup`.
+enum ZoneLookup {
+    /// The default zone first, then the custom zones by name.
+    static func list(_ caller: Caller, _ reader: any StorageReader) throws -> ZonesResponse {
+        guard let owner = caller.owner else { return ZonesResponse(zones: []) }
+        let zones = try reader.zones(owner: owner)
+        let ordered = zones.filter { ZoneRules.isDefault($0.name) } + zones.filter { !ZoneRules.isDefault($0.name) }
+        return ZonesResponse(zones: ordered.map { .zone(ZoneRegistry.dictionary($0, for: caller)) })
+    }
+
+    static func lookup(
+        _ request: LookupZonesRequest, _ caller: Caller, _ reader: any StorageReader
+    ) throws -> ZonesResponse {
+        let results = try request.zones.map { zoneID -> ZoneResult in
+            if let zone = try ZoneRegistry.find(caller.address(zoneID), owner: caller.owner, reader) {
+                return .zone(ZoneRegistry.dictionary(zone, for: caller))
+            }
+            var error = ServiceError.zoneNotFound(zoneID.zoneName).dictionary(requestID: caller.requestID)
+            error.zoneID = zoneID
+            return .failure(error)
+        }
+        return ZonesResponse(zones: results)
+    }
+}

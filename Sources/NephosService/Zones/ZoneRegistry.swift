@@ -1,0 +1,23 @@
+import NephosStorage
+import NephosWire
+
+/// Finds the zones of a database.
+enum ZoneRegistry {
+    /// The default zone, which needs no saving: it is made when somebody first looks for it in a transaction.
+    static func defaultZone(owner: OwnerID, in transaction: any StorageTransaction) throws -> ZoneRow {
+        if let zone = try transaction.zone(owner: owner, named: ZoneIDDictionary.defaultZoneName) { return zone }
+        return try transaction.insertZone(
+            owner: owner, name: ZoneIDDictionary.defaultZoneName, sequence: try transaction.nextSequence())
+    }
+
+    static func find(
+        _ address: ZoneAddress, owner: OwnerID?, _ reader: any StorageReader
+    ) throws -> ZoneRow? {
+        guard address.isOwn, let owner else { return nil }
+        return try reader.zone(owner: owner, named: address.zoneName)
+    }
+
+    static func dictionary(_ zone: ZoneRow, for caller: Caller) -> ZoneDictionary {
+        ZoneDictionary(zoneID: caller.zoneID(zone.name), atomic: ZoneRules.isAtomic(zone.name))
+    }
+}

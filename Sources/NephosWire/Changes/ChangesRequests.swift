@@ -1,0 +1,103 @@
+/// `changes/zone` (CloudKit Web Services): what happened in each of some zones since a token.
+package struct RecordZoneChangesRequest: Hashable, Sendable {
+    package struct Zone: Hashable, Sendable {
+        package var zoneID: ZoneIDDictionary
+        /// Where the last fetch ended; nil is the beginning.
+        package var syncToken: String?
+        /// How many records at most; nil leaves it to the service.
+        package var resultsLimit: Int?
+        package var desiredKeys: [String]?
+        /// Only records of these types are sent; nil is all.
+        package var desiredRecordTypes: [String]?
+        package var numbersAsStrings: Bool
+        /// The newest first.
+        package var reverse: Bool
+
+        package init(
+            zoneID: ZoneIDDictionary, syncToken: String? = nil, resultsLimit: Int? = nil, desiredKeys: [String]? = nil,
+            desiredRecordTypes: [String]? = nil, numbersAsStrings: Bool = false, reverse: Bool = false
+        ) {
+            self.zoneID = zoneID
+            self.syncToken = syncToken
+            self.resultsLimit = resultsLimit
+            self.desiredKeys = desiredKeys
+            self.desiredRecordTypes = desiredRecordTypes
+            self.numbersAsStrings = numbersAsStrings
+            self.reverse = reverse
+        }
+    }
+
+    package var zones: [Zone]
+
+    package init(zones: [Zone]) { self.zones = zones }
+}
+
+/// What happened in one zone.
+package struct RecordZoneChanges: Hashable, Sendable {
+    package var zoneID: ZoneIDDictionary
+    /// Each record once, in its newest state, the oldest change first; deleted ones as such.
+    package var records: [RecordResult]
+    package var syncToken: String
+    package var moreComing: Bool
+    /// Our addition, `clientChangeToken` on the wire: the data that came with the newest `records/modify` of the zone,
+    /// in base64.
+    package var clientChangeToken: String?
+
+    package init(
+        zoneID: ZoneIDDictionary, records: [RecordResult], syncToken: String, moreComing: Bool,
+        clientChangeToken: String? = nil
+    ) {
+        self.zoneID = zoneID
+        self.records = records
+        self.syncToken = syncToken
+        self.moreComing = moreComing
+        self.clientChangeToken = clientChangeToken
+    }
+}
+
+/// The answer of `changes/zone`: one result per zone of the request, in its order.
+package struct RecordZoneChangesResponse: Hashable, Sendable {
+    package enum Zone: Hashable, Sendable {
+        case changes(RecordZoneChanges)
+        case failure(ErrorDictionary)
+    }
+
+    package var zones: [Zone]
+
+    package init(zones: [Zone]) { self.zones = zones }
+}
+
+/// `records/changes`, the older form for one zone.
+package struct RecordChangesRequest: Hashable, Sendable {
+    package var zone: RecordZoneChangesRequest.Zone
+    package init(zone: RecordZoneChangesRequest.Zone) { self.zone = zone }
+}
+
+package struct RecordChangesResponse: Hashable, Sendable {
+    package var changes: RecordZoneChanges
+    package init(changes: RecordZoneChanges) { self.changes = changes }
+}
+
+/// `changes/database`, and `zones/changes` with its own name for the token: which zones changed since a token.
+package struct DatabaseChangesRequest: Hashable, Sendable {
+    package var syncToken: String?
+    package var resultsLimit: Int?
+
+    package init(syncToken: String? = nil, resultsLimit: Int? = nil) {
+        self.syncToken = syncToken
+        self.resultsLimit = resultsLimit
+    }
+}
+
+package struct DatabaseChangesResponse: Hashable, Sendable {
+    /// Changed and deleted zones, each once, the oldest change first.
+    package var zones: [ZoneDictionary]
+    package var syncToken: String
+    package var moreComing: Bool
+
+    package init(zones: [ZoneDictionary], syncToken: String, moreComing: Bool) {
+        self.zones = zones
+        self.syncToken = syncToken
+        self.moreComing = moreComing
+    }
+}

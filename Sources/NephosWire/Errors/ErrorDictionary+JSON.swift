@@ -1,0 +1,69 @@
+extension ErrorDictionary: WireMessage {
+    /// An item of a result array is an error exactly when it has a `serverErrorCode`.
+    static func describes(_ json: JSONValue) -> Bool {
+        guard json.isObject else { return false }
+        return JSONMembers(of: json).contains { key, value in "serverErrorCode" ~= key && !value.isNull }
+    }
+
+    /// Decodes an error. A code this library does not know becomes `INTERNAL_ERROR` and is named in the reason.
+    package init(json: JSONValue) throws(WireError) {
+        var code: JSONValue?
+        self.init(uuid: "", serverErrorCode: .internalError, reason: "")
+        for (key, value) in try json.members("an error") {
+            let value = value.nonNull
+            switch key {
+            case "uuid": uuid = try value?.string() ?? ""
+            case "serverErrorCode": code = value
+            case "reason": reason = try value?.string() ?? ""
+            case "retryAfter": retryAfter = try value?.double()
+            case "redirectURL", "redirectUrl": redirectURL = try value?.string()
+            case "recordName": recordName = try value?.string()
+            case "zoneID": zoneID = try value.map(ZoneIDDictionary.init(json:))
+            case "subscriptionID", "subscriptionId": subscriptionID = try value?.string()
+            case "nephosErrorCode":
+                clientErrorCode = try value.map { (value) throws(WireError) in Int(try value.int64()) }
+            case "serverRecord":
+                serverRecord =
+                    try value.map { (value) throws(WireError) in
+                        [try RecordDictionary(json: value)]
+                    } ?? []
+            default: break
+            }
+        }
+        guard let code else { throw json.missing("serverErrorCode", "a string") }
+        let name = try code.string()
+        if let known = ServerErrorCode(rawValue: name) {
+            serverErrorCode = known
+        } else {
+            reason = reason.isEmpty ? name : "\(name): \(reason)"
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("uuid", uuid)
+        writer.member("serverErrorCode", serverErrorCode.rawValue)
+        writer.member("reason", reason)
+        if let retryAfter {
+            writer.key("retryAfter")
+            // Whole seconds travel as an integer, as Apple's do.
+            if let seconds = Int64(exactly: retryAfter) { writer.int64(seconds) } else { writer.double(retryAfter) }
+        }
+        writer.member("redirectURL", redirectURL)
+        writer.member("recordName", recordName)
+        if let zoneID {
+            writer.key("zoneID")
+            zoneID.write(to: &writer, withType: true)
+        }
+        writer.member("subscriptionID", subscriptionID)
+        if let clientErrorCode {
+            writer.key("nephosErrorCode")
+            writer.int64(Int64(clientErrorCode))
+        }
+        if let record = serverRecord.first {
+            writer.key("serverRecord")
+            record.write(to: &writer)
+        }
+        writer.endObject()
+    }
+}

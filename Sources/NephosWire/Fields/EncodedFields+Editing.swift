@@ -1,0 +1,116 @@
+extension EncodedFields {
+    /// Decodes the fields; throws for bytes that are not an object of field dictionaries.
+    package func decoded() throws(WireError) -> RecordFields {
+        try JSONDocument.parse(bytes) { (json) throws(WireError) in try RecordFields(json: json) }
+    }
+
+    /// The fields with `changes` made: a field with a value replaces the one of its name, a nil value removes it, all
+    /// others keep their bytes. Bytes that nothing can decode count as no fields.
+    package func merging(_ changes: RecordFields) -> EncodedFields {
+        guard !changes.isEmpty else { return self }
+        let spliced = bytes.withUnsafeBytes { Self.splice(changes, into: $0) }
+        return spliced ?? (canonical() ?? .empty).merging(changes)
+    }
+
+    /// The fields whose names are among `desiredKeys`.
+    package func selecting(_ desiredKeys: [String]) -> EncodedFields { selecting(DesiredKeys(desiredKeys)) }
+
+    /// The fields whose names are among `desiredKeys`.
+    package func selecting(_ desiredKeys: DesiredKeys) -> EncodedFields {
+        let selected = bytes.withUnsafeBytes { bytes in
+            Self.select(from: bytes) { scanner, slice in
+                desiredKeys.contains { scanner.order(of: slice, comparedTo: $0) }
+            }
+        }
+        return selected ?? (canonical() ?? .empty).selecting(desiredKeys)
+    }
+
+    /// The fields with INT64, DOUBLE and TIMESTAMP values, and their lists, as strings (`numbersAsStrings` of CloudKit
+    /// Web Services).
+    package func withNumbersAsStrings() -> EncodedFields {
+        guard let fields = try? decoded() else { return .empty }
+        var writer = JSONWriter(reserving: bytes.count + 2 * fields.count)
+        fields.writeStored(to: &writer, numbersAsStrings: true)
+        return EncodedFields(bytes: writer.finish())
+    }
+
+    /// Every reference in the fields, elements of lists included, with its field's name. Costs one search of the bytes
+    /// where there is none.
+    package func references() -> [(name: String, reference: ReferenceValue)] {
+        // In a string the quote would stand behind a backslash, so nothing but a type looks like this.
+        let mark: StaticString = "\"REFERENCE"
+        let selected = bytes.withUnsafeBytes { bytes -> EncodedFields? in
+            guard contains(mark, in: bytes) else { return .empty }
+            return Self.select(from: bytes) { _, slice in
+                contains(mark, in: UnsafeRawBufferPointer(rebasing: bytes[slice.value]))
+            }
+        }
+        guard let fields = try? (selected ?? self).decoded() else { return [] }
+        return fields.references()
+    }
+
+    /// The references that bind their records, by whatever action but NONE. Costs two searches of the bytes where there
+    /// is none.
+    package func bindingReferences() -> [(name: String, reference: ReferenceValue)] {
+        let mayBind = bytes.withUnsafeBytes { bytes in
+            contains("\"DELETE_SELF\"", in: bytes) || contains("\"VALIDATE\"", in: bytes)
+        }
+        return mayBind ? references().filter { $0.reference.action != .none } : []
+    }
+
+    /// The same fields as `RecordFields.encoded()` would write them; nil where they cannot be decoded.
+    private func canonical() -> EncodedFields? { try? decoded().encoded() }
+
+    /// The fields that `isSelected`, byte for byte; nil for foreign bytes.
+    private static func select(
+        from bytes: UnsafeRawBufferPointer, where isSelected: (FieldScanner, FieldScanner.Slice) -> Bool
+    ) -> EncodedFields? {
+        var scanner = FieldScanner(bytes)
+        var writer = JSONWriter(reserving: bytes.count)
+        writer.beginObject()
+        while let slice = scanner.next() {
+            guard isSelected(scanner, slice) else { continue }
+            writer.verbatim(UnsafeRawBufferPointer(rebasing: bytes[slice.whole]))
+        }
+        writer.endObject()
+        return scanner.isForeign ? nil : EncodedFields(bytes: writer.finish())
+    }
+
+    private static func splice(_ changes: RecordFields, into bytes: UnsafeRawBufferPointer) -> EncodedFields? {
+        var scanner = FieldScanner(bytes)
+        var writer = JSONWriter(reserving: bytes.count + 64 * changes.count)
+        var pending = changes.entries[...]
+        writer.beginObject()
+        while let slice = scanner.next() {
+            var isReplaced = false
+            while let change = pending.first {
+                let order = change.name.withUTF8Bytes { scanner.order(of: slice, comparedTo: $0) }
+                if order < 0 { break }
+                change.writeStored(to: &writer)
+                pending.removeFirst()
+                isReplaced = order == 0
+                if isReplaced { break }
+            }
+            if !isReplaced { writer.verbatim(UnsafeRawBufferPointer(rebasing: bytes[slice.whole])) }
+        }
+        for change in pending { change.writeStored(to: &writer) }
+        writer.endObject()
+        return scanner.isForeign ? nil : EncodedFields(bytes: writer.finish())
+    }
+}
+
+extension RecordFields {
+    /// Every reference in the fields, elements of lists included, with its field's name.
+    package func references() -> [(name: String, reference: ReferenceValue)] {
+        var found: [(name: String, reference: ReferenceValue)] = []
+        for entry in entries {
+            switch entry.field.value {
+            case .reference(let reference): found.append((entry.name, reference))
+            case .list(of: .reference, let elements):
+                for case .reference(let reference) in elements { found.append((entry.name, reference)) }
+            default: break
+            }
+        }
+        return found
+    }
+}

@@ -1,0 +1,181 @@
+extension Field {
+    /// Decodes a field dictionary, `{"value": …, "type": …, "isEncrypted": …}`. No value clears the field, and so does
+    /// `null` in the dictionary's place (CloudKit Web Services, Record Field Dictionary).
+    init(json: JSONValue) throws(WireError) {
+        guard !json.isNull else {
+            self.init(nil)
+            return
+        }
+        var value: JSONValue?
+        var type: JSONValue?
+        var encrypted: JSONValue?
+        for (key, member) in try json.members("a dictionary with the key \"value\"") {
+            switch key {
+            case "value": value = member.nonNull
+            case "type": type = member.nonNull
+            case "isEncrypted": encrypted = member.nonNull
+            default: break
+            }
+        }
+        let isEncrypted = try encrypted?.bool() ?? false
+        guard let type else {
+            let inferred = try value.map(FieldValue.init(inferring:))
+            self.init(inferred, hasDeclaredType: inferred == nil, isEncrypted: isEncrypted)
+            return
+        }
+        let declared = try DeclaredType(json: type)
+        do throws(WireError) {
+            self.init(
+                try value.map { (value) throws(WireError) in try FieldValue(json: value, declared: declared) },
+                hasDeclaredType: try declared.tellsEverything(about: value),
+                isEncrypted: isEncrypted || declared.isEncrypted)
+        } catch {
+            throw WireError(
+                path: error.path, reason: "declared \(WirePath.shortened(type.text.string)): \(error.reason)")
+        }
+    }
+}
+
+extension DeclaredType {
+    /// Whether the type leaves nothing to infer: `LIST` does not say of what, unless its elements do or it is empty.
+    fileprivate func tellsEverything(about value: JSONValue?) throws(WireError) -> Bool {
+        guard isList, scalar == nil, let value, value.isArray else { return true }
+        for element in JSONElements(of: value) where try element.unwrapped().declared?.scalar == nil { return false }
+        return true
+    }
+}
+
+extension FieldValue {
+    /// Decodes the value of a field whose type the sender declared.
+    init(json: JSONValue, declared: DeclaredType) throws(WireError) {
+        guard declared.isList else {
+            guard let scalar = declared.scalar else { throw json.mismatch("a value") }
+            self = try Self.scalar(scalar, json)
+            return
+        }
+        guard let scalar = declared.scalar else {
+            self = try Self.inferredList(json)
+            return
+        }
+        self = .list(
+            of: scalar,
+            try json.elements("an array") { (element) throws(WireError) in
+                let (value, inner) = try element.unwrapped()
+                if let inner, inner.isList || inner.scalar != scalar {
+                    throw element.mismatch("an element of type \(FieldType(scalar).wireName)")
+                }
+                return try Self.scalar(scalar, value)
+            })
+    }
+
+    /// Infers the type from the value's shape: CloudKit Web Services lets a sender leave it out.
+    init(inferring json: JSONValue) throws(WireError) {
+        self = json.isArray ? try Self.inferredList(json) : try Self.inferredScalar(json)
+    }
+
+    private static func scalar(_ scalar: FieldType.Scalar, _ json: JSONValue) throws(WireError) -> FieldValue {
+        switch scalar {
+        case .string: return .string(try json.string())
+        case .int64:
+            switch json.tag {
+            case JSONValue.Tag.true: return .int64(1)
+            case JSONValue.Tag.false: return .int64(0)
+            default: return .int64(try json.int64())
+            }
+        case .double: return .double(try json.double())
+        case .bytes:
+            guard json.tag == JSONValue.Tag.string else { throw json.mismatch("a base64 string") }
+            guard let bytes = Base64.decode(json.text.bytes) else { throw json.mismatch("a base64 string") }
+            return .bytes(bytes)
+        case .timestamp: return .timestamp(try json.milliseconds())
+        case .location: return .location(try LocationValue(json: json))
+        case .reference: return .reference(try ReferenceValue(json: json))
+        case .asset: return .asset(try AssetValue(json: json))
+        case .unknown: return try inferredScalar(json)
+        }
+    }
+
+    private static func inferredScalar(_ json: JSONValue) throws(WireError) -> FieldValue {
+        switch json.tag {
+        case JSONValue.Tag.string: return .string(json.text.string)
+        case JSONValue.Tag.true: return .int64(1)
+        case JSONValue.Tag.false: return .int64(0)
+        case JSONValue.Tag.int64: return .int64(Int64(bitPattern: json.numberBits))
+        case JSONValue.Tag.uint64: throw json.mismatch("an integer within the 64 bits of INT64, or the type DOUBLE")
+        case JSONValue.Tag.double:
+            let value = Double(bitPattern: json.numberBits)
+            // In this range senders write whole numbers without an exponent: it was meant as an integer.
+            if value.magnitude >= 0x1p63, value.magnitude < 1e21 {
+                throw json.mismatch("an integer within the 64 bits of INT64, or the type DOUBLE")
+            }
+            return .double(value)
+        case JSONValue.Tag.object: break
+        default: throw json.mismatch("a string, number, boolean, object or array")
+        }
+        for (key, _) in JSONMembers(of: json) {
+            switch key {
+            case "latitude", "longitude": return .location(try LocationValue(json: json))
+            case "recordName": return .reference(try ReferenceValue(json: json))
+            case "fileChecksum", "receipt": return .asset(try AssetValue(json: json))
+            default: break
+            }
+        }
+        throw json.failure("expected a location (latitude), a reference (recordName) or an asset (fileChecksum)")
+    }
+
+    private static func inferredList(_ json: JSONValue) throws(WireError) -> FieldValue {
+        guard json.isArray else { throw json.mismatch("an array") }
+        var values: [FieldValue] = []
+        var scalar = FieldType.Scalar.unknown
+        for element in JSONElements(of: json) {
+            let (bare, declared) = try element.unwrapped()
+            if bare.isArray || declared?.isList == true { throw element.failure("a list cannot hold a list") }
+            let value: FieldValue
+            if let declared, let declaredScalar = declared.scalar {
+                value = try Self.scalar(declaredScalar, bare)
+            } else {
+                value = try inferredScalar(bare)
+            }
+            let found = value.type.scalar
+            switch (scalar, found) {
+            case (.unknown, _): scalar = found
+            // [1, 2.5] is a list of numbers.
+            case (.int64, .double): scalar = .double
+            case (.double, .int64): break
+            default:
+                guard scalar == found else {
+                    throw element.mismatch("an element of type \(FieldType(scalar).wireName) as before it")
+                }
+            }
+            values.append(value)
+        }
+        if scalar == .double { values = values.map(\.asDouble) }
+        return .list(of: scalar, values)
+    }
+
+    private var asDouble: FieldValue {
+        if case .int64(let value) = self { return .double(Double(value)) }
+        return self
+    }
+}
+
+extension JSONValue {
+    /// Whole milliseconds since 1970.
+    func milliseconds() throws(WireError) -> Int64 { try int64("a date in whole milliseconds") }
+
+    /// A list's element: bare, or wrapped as `{"value": …, "type": …}`.
+    fileprivate func unwrapped() throws(WireError) -> (value: JSONValue, declared: DeclaredType?) {
+        guard isObject else { return (self, nil) }
+        var value: JSONValue?
+        var type: JSONValue?
+        for (key, member) in JSONMembers(of: self) {
+            switch key {
+            case "value": value = member
+            case "type": type = member.nonNull
+            default: break
+            }
+        }
+        guard let value else { return (self, nil) }
+        return (value, try type.map(DeclaredType.init(json:)))
+    }
+}

@@ -1,0 +1,167 @@
+/// Walks the fields of `EncodedFields` without decoding them. It knows exactly the JSON that `RecordFields.encoded()`
+/// writes: no spaces, names ascending, every field an object; anything else makes it stop as `isForeign`.
+struct FieldScanner {
+    /// One field's place in the bytes.
+    struct Slice {
+        /// Between the quotes, escapes and all.
+        var name: Range<Int>
+        var hasEscapes: Bool
+        /// The field dictionary, braces included.
+        var value: Range<Int>
+        /// From the name's quote to the value's end.
+        var whole: Range<Int> { (name.lowerBound - 1)..<value.upperBound }
+    }
+
+    let bytes: UnsafeRawBufferPointer
+    /// True once something was found that `RecordFields.encoded()` would not have written.
+    private(set) var isForeign = false
+    private var index = 1
+    private var isFirst = true
+    private var previousName = UnsafeRawBufferPointer(start: nil, count: 0)
+    private var previousDecoded: [UInt8]?
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+        isForeign = bytes.count < 2 || bytes[0] != UInt8(ascii: "{")
+    }
+
+    /// The next field; nil at the end, or where the bytes turn out to be foreign.
+    mutating func next() -> Slice? {
+        guard !isForeign else { return nil }
+        if byte == UInt8(ascii: "}") {
+            isForeign = index + 1 != bytes.count
+            return nil
+        }
+        guard let slice = scanField(), isAscending(slice) else {
+            isForeign = true
+            return nil
+        }
+        return slice
+    }
+
+    /// Every field, or nil for foreign bytes.
+    static func slices(of bytes: UnsafeRawBufferPointer) -> [Slice]? {
+        var scanner = FieldScanner(bytes)
+        var slices: [Slice] = []
+        while let slice = scanner.next() { slices.append(slice) }
+        return scanner.isForeign ? nil : slices
+    }
+
+    /// How a field's name sorts against `name`.
+    func order(of slice: Slice, comparedTo name: UnsafeRawBufferPointer) -> Int {
+        let raw = UnsafeRawBufferPointer(rebasing: bytes[slice.name])
+        guard slice.hasEscapes, let decoded = Self.unescape(raw) else { return compareBytes(raw, name) }
+        return decoded.withUnsafeBytes { compareBytes($0, name) }
+    }
+
+    // MARK: Scanning
+
+    private var byte: UInt8 { index < bytes.count ? bytes[index] : 0 }
+
+    private mutating func take(_ expected: UInt8) -> Bool {
+        guard byte == expected else { return false }
+        index += 1
+        return true
+    }
+
+    private mutating func scanField() -> Slice? {
+        if !isFirst, !take(UInt8(ascii: ",")) { return nil }
+        isFirst = false
+        guard take(UInt8(ascii: "\"")) else { return nil }
+        let nameStart = index
+        guard let hasEscapes = skipString() else { return nil }
+        let name = nameStart..<(index - 1)
+        let valueStart = index + 1
+        guard take(UInt8(ascii: ":")), byte == UInt8(ascii: "{"), skipContainer() else { return nil }
+        return Slice(name: name, hasEscapes: hasEscapes, value: valueStart..<index)
+    }
+
+    /// Moves behind a string's closing quote; tells whether it had escapes, or nil when it does not end.
+    private mutating func skipString() -> Bool? {
+        var hasEscapes = false
+        while true {
+            index = JSONEscape.firstSpecial(in: bytes, from: index)
+            switch byte {
+            case UInt8(ascii: "\"") where index < bytes.count:
+                index += 1
+                return hasEscapes
+            case UInt8(ascii: "\\"):
+                hasEscapes = true
+                index += 2
+                if index > bytes.count { return nil }
+            default: return nil
+            }
+        }
+    }
+
+    /// Moves behind the brace that closes the one here.
+    private mutating func skipContainer() -> Bool {
+        var depth = 0
+        while index < bytes.count {
+            let byte = bytes[index]
+            index += 1
+            switch byte {
+            case UInt8(ascii: "\""):
+                guard skipString() != nil else { return false }
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth -= 1
+                if depth == 0 { return true }
+            default: break
+            }
+        }
+        return false
+    }
+
+    private mutating func isAscending(_ slice: Slice) -> Bool {
+        let raw = UnsafeRawBufferPointer(rebasing: bytes[slice.name])
+        var decoded: [UInt8]?
+        if slice.hasEscapes {
+            decoded = Self.unescape(raw)
+            guard decoded != nil else { return false }
+        }
+        defer {
+            previousName = raw
+            previousDecoded = decoded
+        }
+        guard slice.name.lowerBound > 2 else { return true }
+        let previous = previousDecoded ?? []
+        func compare(_ name: UnsafeRawBufferPointer) -> Int {
+            previousDecoded == nil
+                ? compareBytes(previousName, name) : previous.withUnsafeBytes { compareBytes($0, name) }
+        }
+        return (decoded.map { $0.withUnsafeBytes(compare) } ?? compare(raw)) < 0
+    }
+
+    /// Undoes the writer's own escapes; nil for others.
+    private static func unescape(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
+        var result: [UInt8] = []
+        var index = 0
+        while index < text.count {
+            guard text[index] == UInt8(ascii: "\\") else {
+                result.append(text[index])
+                index += 1
+                continue
+            }
+            guard index + 1 < text.count else { return nil }
+            switch text[index + 1] {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): result.append(text[index + 1])
+            case UInt8(ascii: "b"): result.append(0x08)
+            case UInt8(ascii: "t"): result.append(0x09)
+            case UInt8(ascii: "n"): result.append(0x0A)
+            case UInt8(ascii: "f"): result.append(0x0C)
+            case UInt8(ascii: "r"): result.append(0x0D)
+            case UInt8(ascii: "u"):
+                guard index + 6 <= text.count,
+                    let code = UInt8(String(decoding: text[(index + 2)..<(index + 6)], as: UTF8.self), radix: 16),
+                    code < 0x20
+                else { return nil }
+                result.append(code)
+                index += 4
+            default: return nil
+            }
+            index += 2
+        }
+        return result
+    }
+}

@@ -1,0 +1,147 @@
+extension FieldValue {
+    /// Writes the value; `numbersAsStrings` puts INT64, DOUBLE and TIMESTAMP in quotes.
+    func write(to writer: inout JSONWriter, numbersAsStrings: Bool = false) {
+        switch self {
+        case .string(let value): writer.string(value)
+        case .int64(let value), .timestamp(let value):
+            numbersAsStrings ? writer.string(String(value)) : writer.int64(value)
+        case .double(let value):
+            numbersAsStrings ? writer.quoted(value) : writer.double(value)
+        case .bytes(let value): writer.base64(value)
+        case .location(let value): value.write(to: &writer)
+        case .reference(let value): value.write(to: &writer)
+        case .asset(let value): value.write(to: &writer)
+        case .list(_, let elements):
+            writer.beginArray()
+            for element in elements { element.write(to: &writer, numbersAsStrings: numbersAsStrings) }
+            writer.endArray()
+        }
+    }
+}
+
+extension LocationValue {
+    init(json: JSONValue) throws(WireError) {
+        self.init(latitude: .nan, longitude: .nan)
+        var hasLatitude = false
+        var hasLongitude = false
+        for (key, value) in try json.members("a location") {
+            switch key {
+            case "latitude":
+                latitude = try value.double()
+                hasLatitude = true
+            case "longitude":
+                longitude = try value.double()
+                hasLongitude = true
+            case "horizontalAccuracy": horizontalAccuracy = try value.nonNull?.double()
+            case "verticalAccuracy": verticalAccuracy = try value.nonNull?.double()
+            case "altitude": altitude = try value.nonNull?.double()
+            case "speed": speed = try value.nonNull?.double()
+            case "course": course = try value.nonNull?.double()
+            case "timestamp": timestamp = try value.nonNull?.milliseconds()
+            default: break
+            }
+        }
+        guard hasLatitude else { throw json.missing("latitude", "a number") }
+        guard hasLongitude else { throw json.missing("longitude", "a number") }
+    }
+
+    func write(to writer: inout JSONWriter) {
+        func member(_ name: StaticString, _ value: Double?) {
+            guard let value else { return }
+            writer.key(name)
+            writer.double(value)
+        }
+        writer.beginObject()
+        member("latitude", latitude)
+        member("longitude", longitude)
+        member("horizontalAccuracy", horizontalAccuracy)
+        member("verticalAccuracy", verticalAccuracy)
+        member("altitude", altitude)
+        member("speed", speed)
+        member("course", course)
+        if let timestamp {
+            writer.key("timestamp")
+            writer.int64(timestamp)
+        }
+        writer.endObject()
+    }
+}
+
+extension ReferenceValue.Action {
+    static let names = ["NONE", "DELETE_SELF", "VALIDATE"]
+}
+
+extension ReferenceValue {
+    init(json: JSONValue) throws(WireError) {
+        var name: JSONValue?
+        var zone: JSONValue?
+        var action: JSONValue?
+        for (key, value) in try json.members("a reference") {
+            switch key {
+            case "recordName": name = value.nonNull
+            case "zoneID": zone = value.nonNull
+            case "action": action = value.nonNull
+            default: break
+            }
+        }
+        guard let name else { throw json.missing("recordName", "a string") }
+        self.init(recordName: try name.string(), zoneID: try zone.map(ZoneIDDictionary.init(json:)))
+        if let action { self.action = try action.oneOf(Action.self, names: Action.names) }
+    }
+
+    /// Writes the reference; a record's `parent` and `share` travel without the action.
+    func write(to writer: inout JSONWriter, withAction: Bool = true) {
+        writer.beginObject()
+        writer.key("recordName")
+        writer.string(recordName)
+        if let zoneID {
+            writer.key("zoneID")
+            zoneID.write(to: &writer)
+        }
+        if withAction {
+            writer.key("action")
+            switch action {
+            case .none: writer.plain("NONE")
+            case .deleteSelf: writer.plain("DELETE_SELF")
+            case .validate: writer.plain("VALIDATE")
+            }
+        }
+        writer.endObject()
+    }
+}
+
+extension AssetValue {
+    init(json: JSONValue) throws(WireError) {
+        var checksum: JSONValue?
+        var size: JSONValue?
+        self.init(fileChecksum: "", size: 0)
+        for (key, value) in try json.members("an asset") {
+            switch key {
+            case "fileChecksum": checksum = value.nonNull
+            case "size": size = value.nonNull
+            case "receipt": receipt = try value.nonNull?.string()
+            case "wrappingKey": wrappingKey = try value.nonNull?.string()
+            case "referenceChecksum": referenceChecksum = try value.nonNull?.string()
+            case "downloadURL": downloadURL = try value.nonNull?.string()
+            default: break
+            }
+        }
+        guard let checksum else { throw json.missing("fileChecksum", "a string") }
+        guard let size else { throw json.missing("size", "an integer") }
+        fileChecksum = try checksum.string()
+        self.size = try size.int64()
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("fileChecksum")
+        writer.string(fileChecksum)
+        writer.key("size")
+        writer.int64(size)
+        writer.member("receipt", receipt)
+        writer.member("wrappingKey", wrappingKey)
+        writer.member("referenceChecksum", referenceChecksum)
+        writer.member("downloadURL", downloadURL)
+        writer.endObject()
+    }
+}

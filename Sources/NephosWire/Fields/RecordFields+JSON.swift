@@ -1,0 +1,70 @@
+extension RecordFields {
+    /// Decodes a record's `fields`: an object of field dictionaries.
+    init(json: JSONValue) throws(WireError) {
+        let members = try json.members("an object of fields")
+        var entries: [Entry] = []
+        entries.reserveCapacity(json.countHint)
+        for (key, value) in members {
+            do throws(WireError) {
+                entries.append(Entry(name: key.string, field: try Field(json: value)))
+            } catch {
+                throw WireError(path: error.path, reason: "field '\(WirePath.shortened(key.string))', \(error.reason)")
+            }
+        }
+        self.init(entries)
+    }
+
+    /// The fields as they are stored and as responses carry them: in the order of their names, each with its type,
+    /// null fields left out.
+    package func encoded() -> EncodedFields {
+        var writer = JSONWriter(reserving: 64 * count + 64)
+        writeStored(to: &writer)
+        return EncodedFields(bytes: writer.finish())
+    }
+
+    func writeStored(to writer: inout JSONWriter, numbersAsStrings: Bool = false) {
+        writer.beginObject()
+        for entry in entries { entry.writeStored(to: &writer, numbersAsStrings: numbersAsStrings) }
+        writer.endObject()
+    }
+
+    /// Writes the fields as a request carries them: cleared fields as null, undeclared types left out.
+    func writeRequest(to writer: inout JSONWriter) {
+        writer.beginObject()
+        for entry in entries {
+            writer.key(entry.name)
+            entry.field.write(to: &writer, withType: entry.field.hasDeclaredType)
+        }
+        writer.endObject()
+    }
+}
+
+extension RecordFields.Entry {
+    /// Writes the name and the field with its type; nothing for a cleared field.
+    func writeStored(to writer: inout JSONWriter, numbersAsStrings: Bool = false) {
+        guard field.value != nil else { return }
+        writer.key(name)
+        field.write(to: &writer, withType: true, numbersAsStrings: numbersAsStrings)
+    }
+}
+
+extension Field {
+    fileprivate func write(to writer: inout JSONWriter, withType: Bool, numbersAsStrings: Bool = false) {
+        writer.beginObject()
+        writer.key("value")
+        if let value {
+            value.write(to: &writer, numbersAsStrings: numbersAsStrings)
+            if withType {
+                writer.key("type")
+                writer.plain(value.type.staticWireName)
+            }
+        } else {
+            writer.null()
+        }
+        if isEncrypted {
+            writer.key("isEncrypted")
+            writer.bool(true)
+        }
+        writer.endObject()
+    }
+}

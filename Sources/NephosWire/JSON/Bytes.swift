@@ -1,0 +1,51 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+@inline(__always)
+func equalBytes(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+    memcmp(left, right, count) == 0
+}
+
+/// Negative, zero or positive, as `left` sorts before, with or after `right`.
+func compareBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+    let common = min(left.count, right.count)
+    if common > 0, let leftStart = left.baseAddress, let rightStart = right.baseAddress {
+        let order = memcmp(leftStart, rightStart, common)
+        if order != 0 { return Int(order) }
+    }
+    return left.count - right.count
+}
+
+/// Whether `needle`, two bytes or more, occurs in `bytes`.
+func contains(_ needle: StaticString, in bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let start = bytes.baseAddress else { return false }
+    let length = needle.utf8CodeUnitCount
+    var position = start
+    // Looks for the second byte: the first, a quote, is everywhere in JSON.
+    while bytes.count > position + 1 - start,
+        let found = memchr(position + 1, Int32(needle.utf8Start[1]), bytes.count - (position + 1 - start))
+    {
+        let candidate = UnsafeRawPointer(found) - 1
+        guard candidate - start + length <= bytes.count else { return false }
+        if memcmp(candidate, needle.utf8Start, length) == 0 { return true }
+        position = UnsafeRawPointer(found)
+    }
+    return false
+}
+
+extension String {
+    /// Calls `body` with the string's UTF-8.
+    @inline(__always)
+    func withUTF8Bytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        var copy = self
+        return copy.withUTF8 { body(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// The order of UTF-8 bytes. `<` and `==` would take canonically equivalent names for one.
+    func utf8Order(comparedTo other: String) -> Int {
+        withUTF8Bytes { mine in other.withUTF8Bytes { compareBytes(mine, $0) } }
+    }
+}

@@ -1,0 +1,103 @@
+/// A value of a parsed document: a position on simdjson's tape. Valid only inside `JSONDocument.parse`'s closure.
+package struct JSONValue {
+    let tape: UnsafePointer<UInt64>
+    let strings: UnsafePointer<UInt8>
+    let index: Int
+
+    /// The high byte of a tape word.
+    enum Tag {
+        static var object: UInt8 { 0x7B }
+        static var array: UInt8 { 0x5B }
+        static var string: UInt8 { 0x22 }
+        static var int64: UInt8 { 0x6C }
+        /// An integer over `Int64.max`.
+        static var uint64: UInt8 { 0x75 }
+        static var double: UInt8 { 0x64 }
+        static var `true`: UInt8 { 0x74 }
+        static var `false`: UInt8 { 0x66 }
+        static var null: UInt8 { 0x6E }
+    }
+
+    var tag: UInt8 { UInt8(truncatingIfNeeded: tape[index] &>> 56) }
+
+    /// The tape index behind this value.
+    var end: Int {
+        switch tag {
+        case Tag.object, Tag.array: Int(UInt32(truncatingIfNeeded: tape[index]))
+        case Tag.int64, Tag.uint64, Tag.double: index + 2
+        default: index + 1
+        }
+    }
+
+    func at(_ index: Int) -> JSONValue { JSONValue(tape: tape, strings: strings, index: index) }
+
+    var isNull: Bool { tag == Tag.null }
+    var isObject: Bool { tag == Tag.object }
+    var isArray: Bool { tag == Tag.array }
+    /// Nil for `null`, which means the same as an absent key everywhere but in `parent` and a field's value.
+    var nonNull: JSONValue? { isNull ? nil : self }
+
+    /// Of a string: its bytes.
+    var text: JSONString {
+        let start = strings + Int(tape[index] & 0x00FF_FFFF_FFFF_FFFF)
+        let count = UnsafeRawPointer(start).loadUnaligned(as: UInt32.self)
+        return JSONString(start: start + 4, count: Int(count))
+    }
+
+    /// Of a number: the word behind it.
+    var numberBits: UInt64 { tape[index + 1] }
+
+    /// Of an array or object: about how many elements, for reserving memory; never more than a request has reason for.
+    var countHint: Int { min(Int((tape[index] &>> 32) & 0xFF_FFFF), 512) }
+}
+
+/// The bytes of a string on the tape, unescaped.
+struct JSONString {
+    let start: UnsafePointer<UInt8>
+    let count: Int
+
+    var string: String { String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self) }
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
+
+    /// Lets a `switch` over keys compare bytes.
+    @inline(__always)
+    static func ~= (pattern: StaticString, string: JSONString) -> Bool {
+        string.count == pattern.utf8CodeUnitCount
+            && equalBytes(string.start, pattern.utf8Start, pattern.utf8CodeUnitCount)
+    }
+}
+
+/// The members of an object in the document's order; a key may come twice, and then its last value counts.
+struct JSONMembers: Sequence, IteratorProtocol {
+    private var position: JSONValue
+    private let end: Int
+
+    init(of object: JSONValue) {
+        position = object.at(object.index + 1)
+        end = object.end - 1
+    }
+
+    mutating func next() -> (key: JSONString, value: JSONValue)? {
+        guard position.index < end else { return nil }
+        let value = position.at(position.index + 1)
+        defer { position = position.at(value.end) }
+        return (position.text, value)
+    }
+}
+
+/// The elements of an array.
+struct JSONElements: Sequence, IteratorProtocol {
+    private var position: JSONValue
+    private let end: Int
+
+    init(of array: JSONValue) {
+        position = array.at(array.index + 1)
+        end = array.end - 1
+    }
+
+    mutating func next() -> JSONValue? {
+        guard position.index < end else { return nil }
+        defer { position = position.at(position.end) }
+        return position
+    }
+}

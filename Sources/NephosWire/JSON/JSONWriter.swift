@@ -1,0 +1,269 @@
+import CSimdJSON
+
+/// Appends JSON to a growing buffer. Commas come by themselves; the caller keeps the structure right.
+package struct JSONWriter: ~Copyable {
+    private var start: UnsafeMutablePointer<UInt8>
+    private var count = 0
+    private var capacity: Int
+
+    package init(reserving capacity: Int = 512) {
+        self.capacity = max(capacity, 64)
+        start = .allocate(capacity: self.capacity)
+    }
+
+    deinit { start.deallocate() }
+
+    /// What was written.
+    package consuming func finish() -> [UInt8] {
+        Array(UnsafeBufferPointer(start: start, count: count))
+    }
+
+    // MARK: Structure
+
+    /// Begins an object as the next element or a member's value.
+    package mutating func beginObject() {
+        separate()
+        append(UInt8(ascii: "{"))
+    }
+
+    package mutating func endObject() { append(UInt8(ascii: "}")) }
+
+    package mutating func beginArray() {
+        separate()
+        append(UInt8(ascii: "["))
+    }
+
+    package mutating func endArray() { append(UInt8(ascii: "]")) }
+
+    /// A member's key, which needs no escapes; its value comes next.
+    package mutating func key(_ name: StaticString) {
+        separate()
+        let length = name.utf8CodeUnitCount
+        let output = reserve(length + 3)
+        output[0] = UInt8(ascii: "\"")
+        (output + 1).update(from: name.utf8Start, count: length)
+        output[length + 1] = UInt8(ascii: "\"")
+        output[length + 2] = UInt8(ascii: ":")
+        count += length + 3
+    }
+
+    /// A member's key; its value comes next.
+    package mutating func key(_ name: String) {
+        string(name)
+        append(UInt8(ascii: ":"))
+    }
+
+    // MARK: Values
+
+    package mutating func null() { literal("null") }
+
+    package mutating func bool(_ value: Bool) { value ? literal("true") : literal("false") }
+
+    /// A string without quotes or escapes in it, such as a type's name.
+    package mutating func plain(_ name: StaticString) {
+        separate()
+        append(UInt8(ascii: "\""))
+        append(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+        append(UInt8(ascii: "\""))
+    }
+
+    package mutating func int64(_ value: Int64) {
+        separate()
+        digits(of: value)
+    }
+
+    /// The shortest text that reads back as `value`. JSON has no text for a number that is not finite:
+    /// `RecordFields.validate()` refuses those, and here they become `null`.
+    package mutating func double(_ value: Double) {
+        guard value.isFinite else { return null() }
+        separate()
+        let output = UnsafeMutableRawPointer(reserve(32)).assumingMemoryBound(to: CChar.self)
+        count += csimdjson_write_double(value, output)
+    }
+
+    /// The same in quotes.
+    package mutating func quoted(_ value: Double) {
+        guard value.isFinite else { return null() }
+        separate()
+        append(UInt8(ascii: "\""))
+        let output = UnsafeMutableRawPointer(reserve(32)).assumingMemoryBound(to: CChar.self)
+        count += csimdjson_write_double(value, output)
+        append(UInt8(ascii: "\""))
+    }
+
+    package mutating func string(_ value: String) {
+        separate()
+        var value = value
+        let utf8Count = value.utf8.count
+        _ = reserve(utf8Count + 2)
+        append(UInt8(ascii: "\""))
+        value.withUTF8 { escape(UnsafeRawBufferPointer($0)) }
+        append(UInt8(ascii: "\""))
+    }
+
+    package mutating func base64(_ bytes: [UInt8]) {
+        separate()
+        let length = Base64.encodedCount(bytes.count)
+        let output = reserve(length + 2)
+        output[0] = UInt8(ascii: "\"")
+        bytes.withUnsafeBytes { Base64.encode($0, to: output + 1) }
+        output[length + 1] = UInt8(ascii: "\"")
+        count += length + 2
+    }
+
+    /// A value that is JSON already.
+    package mutating func verbatim(_ json: UnsafeRawBufferPointer) {
+        separate()
+        append(json)
+    }
+
+    /// A value that is JSON already.
+    package mutating func verbatim(_ json: [UInt8]) { json.withUnsafeBytes { verbatim($0) } }
+
+    // MARK: Bytes
+
+    mutating func append(_ byte: UInt8) {
+        reserve(1).pointee = byte
+        count += 1
+    }
+
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        guard let source = bytes.baseAddress else { return }
+        UnsafeMutableRawPointer(reserve(bytes.count)).copyMemory(from: source, byteCount: bytes.count)
+        count += bytes.count
+    }
+
+    private mutating func literal(_ text: StaticString) {
+        separate()
+        append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// Writes the comma between this value and the one before it. Strings end with their quote, so the last byte
+    /// tells the structure.
+    @inline(__always)
+    private mutating func separate() {
+        guard count > 0 else { return }
+        switch start[count - 1] {
+        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"): break
+        default: append(UInt8(ascii: ","))
+        }
+    }
+
+    @inline(__always)
+    private mutating func reserve(_ additional: Int) -> UnsafeMutablePointer<UInt8> {
+        if capacity - count < additional { grow(by: additional) }
+        return start + count
+    }
+
+    @inline(never)
+    private mutating func grow(by additional: Int) {
+        let larger = max(capacity * 2, count + additional)
+        let moved = UnsafeMutablePointer<UInt8>.allocate(capacity: larger)
+        moved.update(from: start, count: count)
+        start.deallocate()
+        start = moved
+        capacity = larger
+    }
+
+    private mutating func digits(of value: Int64) {
+        var magnitude = value.magnitude
+        var length = value < 0 ? 2 : 1
+        var bound: UInt64 = 10
+        while magnitude >= bound {
+            length += 1
+            let (next, overflow) = bound.multipliedReportingOverflow(by: 10)
+            if overflow { break }
+            bound = next
+        }
+        let output = reserve(length)
+        if value < 0 { output[0] = UInt8(ascii: "-") }
+        var position = length
+        repeat {
+            position -= 1
+            let (quotient, remainder) = magnitude.quotientAndRemainder(dividingBy: 10)
+            output[position] = 0x30 &+ UInt8(truncatingIfNeeded: remainder)
+            magnitude = quotient
+        } while magnitude > 0
+        count += length
+    }
+
+    private mutating func escape(_ bytes: UnsafeRawBufferPointer) {
+        var clean = 0
+        var index = 0
+        while true {
+            index = JSONEscape.firstSpecial(in: bytes, from: index)
+            append(UnsafeRawBufferPointer(rebasing: bytes[clean..<index]))
+            guard index < bytes.count else { return }
+            escape(bytes[index])
+            index += 1
+            clean = index
+        }
+    }
+
+    private mutating func escape(_ byte: UInt8) {
+        append(UInt8(ascii: "\\"))
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): append(byte)
+        case 0x08: append(UInt8(ascii: "b"))
+        case 0x09: append(UInt8(ascii: "t"))
+        case 0x0A: append(UInt8(ascii: "n"))
+        case 0x0C: append(UInt8(ascii: "f"))
+        case 0x0D: append(UInt8(ascii: "r"))
+        default:
+            let digits: StaticString = "0123456789abcdef"
+            for character in "u00".utf8 { append(character) }
+            append(digits.utf8Start[Int(byte >> 4)])
+            append(digits.utf8Start[Int(byte & 15)])
+        }
+    }
+}
+
+/// What must be escaped in a string: quotes, backslashes, control characters.
+enum JSONEscape {
+    /// The index of the first byte that a string cannot hold as it is, or the end.
+    @inline(__always)
+    static func firstSpecial(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+        var index = start
+        let count = bytes.count
+        while index &+ 8 <= count {
+            let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            if hasSpecial(word) { break }
+            index &+= 8
+        }
+        while index < count {
+            let byte = bytes[index]
+            if byte < 0x20 || byte == 0x22 || byte == 0x5C { return index }
+            index &+= 1
+        }
+        return count
+    }
+
+    /// Eight bytes at once: is one a control character, a quote or a backslash?
+    @inline(__always)
+    private static func hasSpecial(_ word: UInt64) -> Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let high: UInt64 = 0x8080_8080_8080_8080
+        let control = (word &- ones &* 0x20) & ~word
+        let quote = word ^ (ones &* 0x22)
+        let backslash = word ^ (ones &* 0x5C)
+        return (control | ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)) & high != 0
+    }
+}
+
+extension JSONWriter {
+    /// A member with a string, or nothing for nil.
+    package mutating func member(_ name: StaticString, _ value: String?) {
+        guard let value else { return }
+        key(name)
+        string(value)
+    }
+
+    /// A member with an array of strings, or nothing for nil.
+    package mutating func member(_ name: StaticString, _ values: [String]?) {
+        guard let values else { return }
+        key(name)
+        beginArray()
+        for value in values { string(value) }
+        endArray()
+    }
+}

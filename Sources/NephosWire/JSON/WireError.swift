@@ -1,0 +1,38 @@
+/// Says what is wrong with a message, and where: the request's sender can act on it.
+package struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Where: `operations[3].record.fields.title.value`; empty for the message as a whole.
+    package var path: String
+    /// What was expected and what was found.
+    package var reason: String
+
+    package init(path: String = "", reason: String) {
+        self.path = path
+        self.reason = reason
+    }
+
+    package var description: String { path.isEmpty ? reason : "\(path): \(reason)" }
+}
+
+/// Builds a path member by member.
+enum WirePath {
+    /// Longer names and values are cut: an error must not carry a megabyte back.
+    private static let longestShown = 64
+
+    static func appending(member name: String, to path: String) -> String {
+        let isPlain = name.utf8.allSatisfy { $0 > 0x20 && $0 != 0x2E && $0 != 0x5B && $0 != 0x5D && $0 != 0x22 }
+        guard isPlain, !name.isEmpty, name.utf8.count <= longestShown else { return "\(path)[\(quoted(name))]" }
+        return path.isEmpty ? name : "\(path).\(name)"
+    }
+
+    static func appending(index: Int, to path: String) -> String { "\(path)[\(index)]" }
+
+    /// `text` in quotes, cut to a readable length and without control characters.
+    static func quoted(_ text: String) -> String { "\"\(shortened(text))\"" }
+
+    /// `text` cut to a readable length and without control characters.
+    static func shortened(_ text: String) -> String {
+        let scalars = text.unicodeScalars
+        let shown = String(String.UnicodeScalarView(scalars.prefix(longestShown).filter { $0.value >= 0x20 }))
+        return scalars.dropFirst(longestShown).isEmpty ? shown : shown + "…"
+    }
+}

@@ -1,0 +1,22 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+extension LocationValue {
+    /// Metres.
+    package static let meanEarthRadius = 6_371_008.8
+
+    /// The great-circle distance to `other` in metres, on a sphere of the Earth's mean radius; altitude does not count.
+    package func distance(to other: LocationValue) -> Double {
+        let radians = Double.pi / 180
+        let halfLatitude = sin((other.latitude - latitude) * radians / 2)
+        let halfLongitude = sin((other.longitude - longitude) * radians / 2)
+        let chord =
+            halfLatitude * halfLatitude
+            + cos(latitude * radians) * cos(other.latitude * radians) * halfLongitude * halfLongitude
+        // Rounding can take the chord of opposite points over 1.
+        return 2 * Self.meanEarthRadius * asin(min(1, chord.squareRoot()))
+    }
+}

@@ -1,0 +1,161 @@
+/// One condition of a query (CloudKit Web Services, Filter).
+package struct Filter: Hashable, Sendable {
+    package var comparator: FilterComparator
+    package var key: QueryKey
+    package var fieldValue: Field
+    /// Metres; of `NEAR` only.
+    package var distance: Double?
+
+    package init(_ key: QueryKey, _ comparator: FilterComparator, _ fieldValue: Field, distance: Double? = nil) {
+        self.comparator = comparator
+        self.key = key
+        self.fieldValue = fieldValue
+        self.distance = distance
+    }
+
+    package init(_ key: QueryKey, _ comparator: FilterComparator, _ value: FieldValue, distance: Double? = nil) {
+        self.init(key, comparator, Field(value), distance: distance)
+    }
+
+    /// Matches no record: how `filterBy` says "none".
+    package static let matchesNothing = Filter(.system(.recordName), .in, .list(of: .reference, []))
+
+    /// The filter that matches exactly the records this one does not, where one comparator says it.
+    package var complement: Filter? {
+        comparator.complement.map { Filter(key, $0, fieldValue, distance: distance) }
+    }
+}
+
+/// One criterion of the order of a query's results (CloudKit Web Services, Sort Descriptor).
+package struct QuerySortDescriptor: Hashable, Sendable {
+    package var key: QueryKey
+    package var ascending: Bool
+    /// Orders by the distance of the field's location from this one, the nearest first.
+    package var relativeLocation: LocationValue?
+
+    package init(_ key: QueryKey, ascending: Bool = true, relativeLocation: LocationValue? = nil) {
+        self.key = key
+        self.ascending = ascending
+        self.relativeLocation = relativeLocation
+    }
+}
+
+/// What records a query looks for, and in what order (CloudKit Web Services, Query Dictionary).
+package struct Query: Hashable, Sendable {
+    package var recordType: String
+    /// All of them have to match; none matches every record.
+    package var filterBy: [Filter]
+    package var sortBy: [QuerySortDescriptor]
+    /// Our addition, `nephosFilter` on the wire: a condition beyond `filterBy`, which has to match as well. Only
+    /// `CloudKitExtras` sends it.
+    package var extendedFilter: QueryExpression?
+
+    package init(
+        recordType: String, filterBy: [Filter] = [], sortBy: [QuerySortDescriptor] = [],
+        extendedFilter: QueryExpression? = nil
+    ) {
+        self.recordType = recordType
+        self.filterBy = filterBy
+        self.sortBy = sortBy
+        self.extendedFilter = extendedFilter
+    }
+
+    /// The query's whole condition in normal form.
+    package var condition: QueryExpression {
+        QueryExpression.and(filterBy.map(QueryExpression.filter) + [extendedFilter].compactMap(\.self)).normalized
+    }
+}
+
+/// `records/query`.
+package struct QueryRecordsRequest: Hashable, Sendable {
+    package var query: Query
+    /// Nil: the default zone, unless the query is `zoneWide`.
+    package var zoneID: ZoneIDDictionary?
+    /// Searches every zone of the database; `zoneID` is ignored then.
+    package var zoneWide: Bool
+    /// How many records at most the answer has; nil leaves it to the service.
+    package var resultsLimit: Int?
+    /// Where the page before this one ended: the query is the same as for that.
+    package var continuationMarker: String?
+    package var desiredKeys: [String]?
+    package var numbersAsStrings: Bool
+    /// Our addition, `nephosCount` on the wire: answer how many records match, and none of them.
+    package var wantsCount: Bool
+    /// Our addition, `nephosExplain` on the wire: tell with the answer how it was found.
+    package var wantsExplanation: Bool
+
+    package init(
+        query: Query, zoneID: ZoneIDDictionary? = nil, zoneWide: Bool = false, resultsLimit: Int? = nil,
+        continuationMarker: String? = nil, desiredKeys: [String]? = nil, numbersAsStrings: Bool = false,
+        wantsCount: Bool = false, wantsExplanation: Bool = false
+    ) {
+        self.query = query
+        self.zoneID = zoneID
+        self.zoneWide = zoneWide
+        self.resultsLimit = resultsLimit
+        self.continuationMarker = continuationMarker
+        self.desiredKeys = desiredKeys
+        self.numbersAsStrings = numbersAsStrings
+        self.wantsCount = wantsCount
+        self.wantsExplanation = wantsExplanation
+    }
+}
+
+/// The answer of `records/query`: one page.
+package struct QueryRecordsResponse: Hashable, Sendable {
+    /// In the query's order; each names its zone where the query was `zoneWide`.
+    package var records: [RecordResult]
+    /// Given back in the next request; nil once there is nothing more. A page may be short or empty and have one.
+    package var continuationMarker: String?
+    /// How many records match, where the request asked for it.
+    package var count: Int?
+    package var explanation: QueryExplanation?
+
+    package init(
+        records: [RecordResult], continuationMarker: String? = nil, count: Int? = nil,
+        explanation: QueryExplanation? = nil
+    ) {
+        self.records = records
+        self.continuationMarker = continuationMarker
+        self.count = count
+        self.explanation = explanation
+    }
+}
+
+/// How the service found a query's answer: our addition.
+package struct QueryExplanation: Hashable, Sendable {
+    /// A range of index entries that was read.
+    package struct Scan: Hashable, Sendable {
+        /// The field whose entries they are, by its schema name; empty for the records themselves.
+        package var field: String
+        /// The kind of entry: `QUERYABLE`, `SORTABLE`, `SEARCHABLE`, ….
+        package var index: String
+        /// What was looked for, in words: `= "red"`, `from 3 to 9`, ….
+        package var range: String
+        package var entriesRead: Int
+
+        package init(field: String, index: String, range: String, entriesRead: Int) {
+            self.field = field
+            self.index = index
+            self.range = range
+            self.entriesRead = entriesRead
+        }
+    }
+
+    package var scans: [Scan]
+    /// The conditions that were checked on records already read, in words.
+    package var checkedOnRecords: [String]
+    package var entriesRead: Int
+    package var recordsRead: Int
+    package var recordsReturned: Int
+
+    package init(
+        scans: [Scan], checkedOnRecords: [String] = [], entriesRead: Int, recordsRead: Int, recordsReturned: Int
+    ) {
+        self.scans = scans
+        self.checkedOnRecords = checkedOnRecords
+        self.entriesRead = entriesRead
+        self.recordsRead = recordsRead
+        self.recordsReturned = recordsReturned
+    }
+}

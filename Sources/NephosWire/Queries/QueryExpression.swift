@@ -1,0 +1,113 @@
+/// A query's condition as a tree. CloudKit's own queries are its conjunctive subset; the rest is `CloudKitExtras`'.
+package indirect enum QueryExpression: Hashable, Sendable {
+    /// Matches every record.
+    case all
+    /// Matches no record.
+    case none
+    case filter(Filter)
+    case and([QueryExpression])
+    case or([QueryExpression])
+    /// Matches exactly the records that the inner expression does not.
+    case not(QueryExpression)
+
+    /// How deeply an expression may nest on the wire: a level takes two of the 64 that a JSON document may have.
+    package static let depthLimit = 24
+
+    /// How many levels the expression has.
+    package var depth: Int {
+        switch self {
+        case .all, .none, .filter: 1
+        case .not(let inner): 1 + inner.depth
+        case .and(let parts), .or(let parts): 1 + (parts.map(\.depth).max() ?? 0)
+        }
+    }
+
+    /// The one form of this condition that everything else works with. It matches the same records: negations stand
+    /// at single filters and only where no comparator says them, conjunctions and disjunctions are flat, have two or
+    /// more parts and no part twice, and `all` and `none` stand only at the top.
+    package var normalized: QueryExpression { normalized(negated: false) }
+
+    private func normalized(negated: Bool) -> QueryExpression {
+        switch self {
+        case .all: return negated ? .none : .all
+        case .none: return negated ? .all : .none
+        case .filter(let filter):
+            guard negated else { return self }
+            return filter.complement.map(QueryExpression.filter) ?? .not(self)
+        case .not(let inner): return inner.normalized(negated: !negated)
+        case .and(let parts):
+            return negated ? Self.disjunction(of: parts, negated: true) : Self.conjunction(of: parts, negated: false)
+        case .or(let parts):
+            return negated ? Self.conjunction(of: parts, negated: true) : Self.disjunction(of: parts, negated: false)
+        }
+    }
+
+    private static func conjunction(of parts: [QueryExpression], negated: Bool) -> QueryExpression {
+        var flat = UniqueParts()
+        for part in parts {
+            switch part.normalized(negated: negated) {
+            case .all: continue
+            case .none: return .none
+            case .and(let inner): for part in inner { flat.add(part) }
+            case let part: flat.add(part)
+            }
+        }
+        return flat.parts.count < 2 ? flat.parts.first ?? .all : .and(flat.parts)
+    }
+
+    private static func disjunction(of parts: [QueryExpression], negated: Bool) -> QueryExpression {
+        var flat = UniqueParts()
+        for part in parts {
+            switch part.normalized(negated: negated) {
+            case .none: continue
+            case .all: return .all
+            case .or(let inner): for part in inner { flat.add(part) }
+            case let part: flat.add(part)
+            }
+        }
+        return flat.parts.count < 2 ? flat.parts.first ?? .none : .or(flat.parts)
+    }
+
+    private struct UniqueParts {
+        var parts: [QueryExpression] = []
+        private var seen: Set<QueryExpression> = []
+
+        mutating func add(_ part: QueryExpression) {
+            if seen.insert(part).inserted { parts.append(part) }
+        }
+    }
+
+    /// The filters of `filterBy` that say this condition; nil where they cannot.
+    package var conjunctiveFilters: [Filter]? {
+        switch normalized {
+        case .all: return []
+        case .none: return [.matchesNothing]
+        case .filter(let filter): return [filter]
+        case .and(let parts):
+            var filters: [Filter] = []
+            for part in parts {
+                guard case .filter(let filter) = part else { return nil }
+                filters.append(filter)
+            }
+            return filters
+        case .or, .not: return nil
+        }
+    }
+
+    /// The condition with every filter replaced by what `transform` makes of it.
+    package func mapFilters<E: Error>(_ transform: (Filter) throws(E) -> Filter) throws(E) -> QueryExpression {
+        switch self {
+        case .all, .none: return self
+        case .filter(let filter): return .filter(try transform(filter))
+        case .not(let inner): return .not(try inner.mapFilters(transform))
+        case .and(let parts):
+            var mapped: [QueryExpression] = []
+            for part in parts { mapped.append(try part.mapFilters(transform)) }
+            return .and(mapped)
+        case .or(let parts):
+            var mapped: [QueryExpression] = []
+            for part in parts { mapped.append(try part.mapFilters(transform)) }
+            return .or(mapped)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+/// A record as a condition or an order sees it.
+package protocol QueryableRecord {
+    var recordName: String { get }
+    /// Where references without a zone point.
+    var zoneID: ZoneIDDictionary { get }
+    /// Nil where the record has no such field.
+    func value(ofField name: String) -> FieldValue?
+    /// Nil where the record has none. `recordName`, which every record has, is not asked for.
+    func value(of field: SystemField) -> FieldValue?
+    /// The values of the fields that full text searches, for a search that names no field.
+    var searchableValues: [FieldValue] { get }
+}
+
+extension QueryableRecord {
+    func value(of key: QueryKey) -> FieldValue? {
+        switch key {
+        case .field(let name): value(ofField: name)
+        case .system(.recordName): .reference(ReferenceValue(recordName: recordName, zoneID: zoneID))
+        case .system(let field): value(of: field)
+        case .allSearchableFields: .list(of: .string, searchableValues)
+        }
+    }
+}
+
+extension ZoneIDDictionary {
+    /// Whether both name one zone. An owner that is not given says nothing: whoever cares fills it in before.
+    func isSame(as other: ZoneIDDictionary) -> Bool {
+        guard zoneName == other.zoneName else { return false }
+        guard let mine = ownerRecordName, let theirs = other.ownerRecordName else { return true }
+        return mine == theirs
+    }
+}
+
+/// A record that was given as values: what a program has in memory.
+package struct RecordValues: QueryableRecord {
+    package var recordName: String
+    package var zoneID: ZoneIDDictionary
+    package var fields: RecordFields
+    package var system: [SystemField: FieldValue]
+
+    package init(
+        recordName: String, zoneID: ZoneIDDictionary = .defaultZone, fields: RecordFields = RecordFields(),
+        system: [SystemField: FieldValue] = [:]
+    ) {
+        self.recordName = recordName
+        self.zoneID = zoneID
+        self.fields = fields
+        self.system = system
+    }
+
+    package func value(ofField name: String) -> FieldValue? { fields[name]?.value }
+    package func value(of field: SystemField) -> FieldValue? { system[field] }
+
+    /// Every string and list of strings: what development indexes.
+    package var searchableValues: [FieldValue] {
+        fields.entries.compactMap { entry in
+            guard !entry.field.isEncrypted, let value = entry.field.value, value.type.scalar == .string else {
+                return nil
+            }
+            return value
+        }
+    }
+}

@@ -1,0 +1,84 @@
+@_spi(_Unicode) import Swift
+
+/// Splits text into the tokens that full-text search compares: runs of letters and digits, without case and
+/// diacritics. Stop words are no tokens.
+package enum Tokenizer {
+    /// Words that full-text search ignores (CKQuery, Apple's documentation).
+    package static let stopWords: Set<String> = [
+        "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not",
+        "of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was",
+        "will", "with",
+    ]
+
+    /// The text's tokens in their order, each once. A token is at most `longestToken` UTF-8 bytes: what is longer is
+    /// cut there, in texts and in searches alike.
+    package static func tokens(of text: String) -> [String] {
+        var collector = Collector()
+        if text.utf8.allSatisfy({ $0 < 0x80 }) {
+            var bytes: [UInt8] = []
+            for byte in text.utf8 {
+                if isWordASCII(byte) {
+                    bytes.append(byte &- 0x41 < 26 ? byte | 0x20 : byte)
+                } else if !bytes.isEmpty {
+                    collector.add(bytes)
+                    bytes.removeAll(keepingCapacity: true)
+                }
+            }
+            collector.add(bytes)
+            return collector.tokens
+        }
+        var word = String.UnicodeScalarView()
+        for scalar in text._nfd {
+            if scalar.isASCII ? isWordASCII(UInt8(scalar.value)) : isWord(scalar) {
+                QuerySemantics.appendCaseFolded(scalar, to: &word)
+            } else if isMark(scalar) {
+                // The diacritics that decomposition split off.
+                continue
+            } else if !word.isEmpty {
+                collector.add(Array(String(word).utf8))
+                word = String.UnicodeScalarView()
+            }
+        }
+        collector.add(Array(String(word).utf8))
+        return collector.tokens
+    }
+
+    package static let longestToken = 128
+
+    private struct Collector {
+        var tokens: [String] = []
+        private var seen: Set<String> = []
+
+        mutating func add(_ bytes: [UInt8]) {
+            guard !bytes.isEmpty else { return }
+            var end = min(bytes.count, longestToken)
+            // Not in the middle of a character.
+            while end < bytes.count, end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }
+            let token = String(decoding: bytes[..<end], as: UTF8.self)
+            guard !stopWords.contains(token), seen.insert(token).inserted else { return }
+            tokens.append(token)
+        }
+    }
+
+    private static func isWordASCII(_ byte: UInt8) -> Bool {
+        (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10
+    }
+
+    private static func isWord(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
+            .letterNumber, .otherNumber:
+            true
+        // Vowel signs of Indic scripts: part of the word, and no diacritics.
+        case .spacingMark: true
+        default: false
+        }
+    }
+
+    private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,53 @@
+/// Comparing field values as conditions and orders do.
+enum ValueComparison {
+    /// Negative, zero or positive, as `left` sorts before, with or after `right`; nil where the two have no order.
+    ///
+    /// Strings sort by their UTF-8, so upper case before lower; INT64 and DOUBLE compare as numbers, exactly.
+    static func order(_ left: FieldValue, _ right: FieldValue) -> Int? {
+        switch (left, right) {
+        case (.string(let left), .string(let right)): left.utf8Order(of: right)
+        case (.int64(let left), .int64(let right)): order(left, right)
+        case (.timestamp(let left), .timestamp(let right)): order(left, right)
+        case (.double(let left), .double(let right)): order(left, right)
+        case (.int64(let left), .double(let right)): order(left, right)
+        case (.double(let left), .int64(let right)): -order(right, left)
+        default: nil
+        }
+    }
+
+    private static func order<Value: Comparable>(_ left: Value, _ right: Value) -> Int {
+        left < right ? -1 : left == right ? 0 : 1
+    }
+
+    /// Without rounding the integer: 2^53 + 1 is not equal to any double.
+    private static func order(_ left: Int64, _ right: Double) -> Int {
+        if right >= 0x1p63 { return -1 }
+        if right < -0x1p63 { return 1 }
+        let whole = right.rounded(.down)
+        let floor = Int64(whole)
+        return left == floor ? (right > whole ? -1 : 0) : left < floor ? -1 : 1
+    }
+
+    /// Whether the record name and the zone are the same; the action does not count. A reference without a zone points
+    /// into `zone`.
+    static func areEqual(_ left: ReferenceValue, _ right: ReferenceValue, in zone: ZoneIDDictionary) -> Bool {
+        guard left.recordName == right.recordName else { return false }
+        return (left.zoneID ?? zone).isSame(as: right.zoneID ?? zone)
+    }
+}
+
+extension String {
+    /// The order of UTF-8 bytes: `<` and `==` would take canonically equivalent strings for one.
+    fileprivate func utf8Order(of other: String) -> Int {
+        var left = self
+        var right = other
+        return left.withUTF8 { left in
+            right.withUTF8 { right in
+                for index in 0..<Swift.min(left.count, right.count) where left[index] != right[index] {
+                    return left[index] < right[index] ? -1 : 1
+                }
+                return left.count - right.count
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+extension RecordResult {
+    init(json: JSONValue) throws(WireError) {
+        if ErrorDictionary.describes(json) {
+            self = .failure(try ErrorDictionary(json: json))
+        } else if Self.isDeleted(json) {
+            self = .deleted(try DeletedRecord(json: json))
+        } else {
+            self = .record(try RecordDictionary(json: json))
+        }
+    }
+
+    private static func isDeleted(_ json: JSONValue) -> Bool {
+        guard json.isObject else { return false }
+        return JSONMembers(of: json).contains { key, value in "deleted" ~= key && value.tag == JSONValue.Tag.true }
+    }
+
+    func write(to writer: inout JSONWriter) {
+        switch self {
+        case .record(let record): record.write(to: &writer)
+        case .deleted(let record): record.write(to: &writer)
+        case .failure(let error): error.write(to: &writer)
+        }
+    }
+
+    /// About how many bytes the result takes.
+    var estimatedSize: Int {
+        if case .record(let record) = self { return record.fields.bytes.count + 512 }
+        return 512
+    }
+}
+
+extension RecordsResponse: WireMessage {
+    package init(json: JSONValue) throws(WireError) {
+        self.init(
+            records: try json.required("records", "an array") { (records) throws(WireError) in
+                try records.elements("an array of records", RecordResult.init(json:))
+            })
+    }
+
+    package var estimatedSize: Int { records.reduce(64) { $0 + $1.estimatedSize } }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("records")
+        writer.beginArray()
+        for record in records { record.write(to: &writer) }
+        writer.endArray()
+        writer.endObject()
+    }
+}

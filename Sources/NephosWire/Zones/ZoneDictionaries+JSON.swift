@@ -1,0 +1,91 @@
+extension ZoneIDDictionary {
+    /// Clients' own spellings of "the caller's zone".
+    private static let callerNames: Set<String> = ["__defaultOwner__", "_defaultOwner"]
+
+    /// Decodes a Zone ID; an owner that is only a placeholder for the caller becomes nil.
+    init(json: JSONValue) throws(WireError) {
+        var name: JSONValue?
+        var owner: JSONValue?
+        for (key, value) in try json.members("a zone ID") {
+            switch key {
+            case "zoneName": name = value.nonNull
+            case "ownerRecordName": owner = value.nonNull
+            default: break
+            }
+        }
+        guard let name else { throw json.missing("zoneName", "a string") }
+        self.init(zoneName: try name.string(), ownerRecordName: try owner?.string())
+        if let ownerRecordName, Self.callerNames.contains(ownerRecordName) { self.ownerRecordName = nil }
+    }
+
+    /// Writes the Zone ID; responses tell the zone's type with it.
+    func write(to writer: inout JSONWriter, withType: Bool = false) {
+        writer.beginObject()
+        writer.key("zoneName")
+        writer.string(zoneName)
+        writer.member("ownerRecordName", ownerRecordName)
+        if withType {
+            writer.key("zoneType")
+            writer.plain(zoneName == Self.defaultZoneName ? "DEFAULT_ZONE" : "REGULAR_CUSTOM_ZONE")
+        }
+        writer.endObject()
+    }
+}
+
+extension ZoneDictionary {
+    init(json: JSONValue) throws(WireError) {
+        var zoneID: JSONValue?
+        var syncToken: JSONValue?
+        self.init(zoneID: .defaultZone, atomic: false)
+        for (key, value) in try json.members("a zone") {
+            switch key {
+            case "zoneID": zoneID = value.nonNull
+            case "syncToken": syncToken = value.nonNull
+            case "atomic": atomic = try value.nonNull?.bool() ?? false
+            case "deleted": deleted = try value.nonNull?.bool() ?? false
+            default: break
+            }
+        }
+        guard let zoneID else { throw json.missing("zoneID", "a zone ID") }
+        self.zoneID = try ZoneIDDictionary(json: zoneID)
+        self.syncToken = try syncToken?.string()
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("zoneID")
+        zoneID.write(to: &writer, withType: true)
+        writer.member("syncToken", syncToken)
+        writer.key("atomic")
+        writer.bool(atomic)
+        writer.key("deleted")
+        writer.bool(deleted)
+        writer.endObject()
+    }
+}
+
+extension ZonesResponse: WireMessage {
+    package init(json: JSONValue) throws(WireError) {
+        self.init(
+            zones: try json.required("zones", "an array") { (zones) throws(WireError) in
+                try zones.elements("an array of zones") { (zone) throws(WireError) in
+                    ErrorDictionary.describes(zone)
+                        ? .failure(try ErrorDictionary(json: zone)) : .zone(try ZoneDictionary(json: zone))
+                }
+            })
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("zones")
+        writer.beginArray()
+        for zone in zones {
+            switch zone {
+            case .zone(let zone): zone.write(to: &writer)
+            case .failure(let error): error.write(to: &writer)
+            }
+        }
+        writer.endArray()
+        writer.endObject()
+    }
+}

@@ -1,0 +1,74 @@
+/// The command line cannot be understood.
+struct UsageError: Error, Hashable {
+    static let exitStatus: Int32 = 2
+    var message: String
+
+    init(_ message: String) {
+        self.message = message
+    }
+}
+
+/// An option that a command knows.
+struct CommandOption {
+    /// With its dashes.
+    var name: String
+    /// What its value is called in the help; nil for an option without one.
+    var value: String?
+    var help: String
+
+    init(_ name: String, _ value: String? = nil, _ help: String) {
+        self.name = name
+        self.value = value
+        self.help = help
+    }
+
+    /// The option as the help shows it: `--port N`.
+    private var usage: String { value.map { "\(name) \($0)" } ?? name }
+
+    /// Two columns, the second one aligned.
+    static func help(_ options: [CommandOption]) -> String {
+        let width = (options.map(\.usage.count).max() ?? 0) + 2
+        return options.map { option in
+            let lines = option.help.split(separator: "\n")
+            let indent = "\n" + String(repeating: " ", count: width + 2)
+            let padding = String(repeating: " ", count: width - option.usage.count)
+            return "  " + option.usage + padding + lines.joined(separator: indent)
+        }.joined(separator: "\n")
+    }
+}
+
+/// A command's arguments, taken apart: `--name value`, `--name=value` or `--name`.
+struct Arguments {
+    private var values: [String: String] = [:]
+
+    /// - Throws: `UsageError` for an option that is not in `options`, is given twice, or has no value where it needs one
+    ///   or one where it takes none; and for a stray word.
+    init(_ arguments: [String], options: [CommandOption], command: String) throws(UsageError) {
+        let seeHelp = "See 'nephos \(command) --help'."
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard argument.hasPrefix("-") else { throw UsageError("unexpected argument '\(argument)'. \(seeHelp)") }
+            guard let option = options.first(where: { $0.name == parts[0] }) else {
+                throw UsageError("unknown option '\(parts[0])'. \(seeHelp)")
+            }
+            guard values[option.name] == nil else { throw UsageError("option '\(option.name)' is given twice.") }
+            let given = parts.count > 1 ? parts[1] : nil
+            guard let placeholder = option.value else {
+                guard given == nil else { throw UsageError("option '\(option.name)' takes no value. \(seeHelp)") }
+                values[option.name] = ""
+                continue
+            }
+            guard let value = given ?? rest.popFirst(), !value.isEmpty else {
+                throw UsageError("option '\(option.name)' needs a value: \(option.name) \(placeholder). \(seeHelp)")
+            }
+            values[option.name] = value
+        }
+    }
+
+    /// The option's value; nil if it was not given.
+    subscript(_ name: String) -> String? { values[name] }
+
+    /// Whether the option was given.
+    func has(_ name: String) -> Bool { values[name] != nil }
+}

@@ -1,0 +1,151 @@
+import Glibc
+import NephosSQLite
+import NephosServer
+import NephosService
+import NephosStorage
+
+/// `nephos dev`: the local CloudKit.
+struct DevCommand {
+    static let options = [
+        CommandOption("--data", "DIR", "Keep the data in DIR. Default: ./.nephos"),
+        CommandOption("--in-memory", nil, "Keep the data in memory and lose it at the end."),
+        CommandOption("--port", "N", "Listen on port N; 0 for any free one. Default: 8484"),
+        CommandOption(
+            "--synchronous", "MODE",
+            """
+            full: an answered save survives a loss of power. normal: it survives
+            everything else, and saves are faster. Default: full
+            """),
+        CommandOption("--strict", nil, "Refuse also what only Apple's own Web Services refuse."),
+        CommandOption(
+            "--listen", "ADDRESS",
+            """
+            127.0.0.1, ::1 or localhost, which all mean the loopback: nephos dev
+            accepts everyone who can reach it.
+            """),
+        CommandOption("--help", nil, "Show this help."),
+    ]
+
+    static let help = """
+        Run the local CloudKit on this machine, for development and tests.
+
+        Usage: nephos dev [OPTIONS]
+
+        Containers and accounts are made on first use. Any ckAPIToken will do, and
+        ckWebAuthToken=dev:NAME signs in as NAME. Stop it with control-C or SIGTERM.
+
+        Options:
+        \(CommandOption.help(options))
+
+        """
+
+    private static let loopbackAddresses = ["127.0.0.1", "::1", "[::1]", "localhost"]
+
+    var data: String? = "./.nephos"
+    var port: UInt16 = 8484
+    var durability = SQLiteOptions.Durability.full
+    var isStrict = false
+
+    /// Runs until a signal ends the process.
+    static func main(_ arguments: [String]) throws(UsageError) {
+        if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
+        try DevCommand(arguments).run()
+    }
+
+    init(_ arguments: [String]) throws(UsageError) {
+        let arguments = try Arguments(arguments, options: Self.options, command: "dev")
+        if let directory = arguments["--data"] { data = directory }
+        if arguments.has("--in-memory") {
+            guard !arguments.has("--data") else {
+                throw UsageError("'--data' and '--in-memory' exclude each other.")
+            }
+            data = nil
+        }
+        if let text = arguments["--port"] {
+            guard let port = UInt16(text) else {
+                throw UsageError("'\(text)' is not a port: '--port' takes a number from 0 to 65535.")
+            }
+            self.port = port
+        }
+        switch arguments["--synchronous"] {
+        case nil, "full": durability = .full
+        case "normal": durability = .normal
+        case let mode?: throw UsageError("'\(mode)' is unknown: '--synchronous' takes full or normal.")
+        }
+        isStrict = arguments.has("--strict")
+        if let address = arguments["--listen"], !Self.loopbackAddresses.contains(address) {
+            throw UsageError(
+                "nephos dev listens on this machine's loopback only, not on '\(address)': it accepts everyone who can "
+                    + "reach it.")
+        }
+    }
+
+    private func run() -> Never {
+        // Before there are threads: each inherits the mask, so that only this one gets these signals.
+        let signals = StopSignals()
+        let (stops, stop) = AsyncStream.makeStream(of: Void.self)
+        Task {
+            do {
+                try await serve(until: stops)
+                exit(0)
+            } catch let error as ListeningError {
+                Console.fail("\(error). Stop what uses it, or choose another port with --port N.")
+            } catch let error as StorageError {
+                Console.fail(error.message)
+            } catch {
+                Console.fail("\(error)")
+            }
+        }
+        signals.wait()
+        stop.yield()
+        // Asked again, it does not wait for what it accepted.
+        exit(128 + signals.wait())
+    }
+
+    private func serve(until stops: AsyncStream<Void>) async throws {
+        // The port first: a refusal of it leaves nothing behind.
+        let sockets = try ListeningSocket.loopback(port: port)
+        let stores = try stores()
+        try await Self.check(stores)
+        let service = NephosService(stores: stores, configuration: ServiceConfiguration(isStrict: isStrict))
+        let responder = Responder(service)
+        let log = ServiceEnvironment.system.log
+        let server = try HTTPServer(sockets, log: { log("http: \($0)") }) { await responder.respond(to: $0) }
+        Console.print("nephos: serving http://127.0.0.1:\(server.port) (development)\n")
+        for await _ in stops { break }
+        await server.stop()
+        await service.close()
+    }
+
+    /// Opens every store once, so that a damaged or newer one is refused before anything is served.
+    private static func check(_ stores: any StoreProvider) async throws {
+        for id in try stores.existingStores() { try await stores.open(id).close() }
+    }
+
+    private func stores() throws -> any StoreProvider {
+        let options = SQLiteOptions(durability: durability)
+        guard let data else { return MemoryStores(options: options) }
+        return try DataDirectory(path: data, options: options)
+    }
+}
+
+/// The signals that end the process in good order. They are kept from every thread, and waited for on one.
+private struct StopSignals {
+    private let set: sigset_t
+
+    init() {
+        var set = sigset_t()
+        sigemptyset(&set)
+        for signal in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&set, signal) }
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+        self.set = set
+    }
+
+    @discardableResult
+    func wait() -> Int32 {
+        var set = set
+        var signal: Int32 = 0
+        sigwait(&set, &signal)
+        return signal
+    }
+}

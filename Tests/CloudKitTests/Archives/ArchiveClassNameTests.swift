@@ -1,0 +1,38 @@
+import CloudKit
+import Testing
+
+@Suite struct ArchiveClassNameTests {
+    private func classes(in data: Data) throws -> [[String]] {
+        let plist = try PropertyListSerialization.propertyList(from: data, format: nil)
+        let objects = try #require((plist as? [String: Any])?["$objects"] as? [Any])
+        return objects.compactMap { ($0 as? [String: Any])?["$classes"] as? [String] }
+    }
+
+    @Test func `archives carry Apple's class names`() throws {
+        let id = CKRecord.ID(recordName: "a", zoneID: CKRecordZone.ID(zoneName: "z"))
+        let reference = CKRecord.Reference(recordID: id, action: .deleteSelf)
+        let data = try NSKeyedArchiver.archivedData(withRootObject: reference, requiringSecureCoding: true)
+        #expect(
+            try Set(classes(in: data))
+                == [["CKReference", "NSObject"], ["CKRecordID", "NSObject"], ["CKRecordZoneID", "NSObject"]])
+        #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.Reference.self, from: data) == reference)
+    }
+
+    @Test func `a record's archive has the class names of every part`() throws {
+        let zoneID = CKRecordZone.ID(zoneName: "z")
+        let share = CKShare(rootRecord: CKRecord(recordType: "List", recordID: CKRecord.ID(zoneID: zoneID)))
+        share["place"] = CLLocation(latitude: 1, longitude: 2)
+        share["file"] = CKAsset(fileURL: URL(fileURLWithPath: "/tmp/file"))
+        let objects = NSArray(array: [share, CKRecord(recordType: "Item"), CKRecordZone(zoneID: zoneID)])
+        let data = try NSKeyedArchiver.archivedData(withRootObject: objects, requiringSecureCoding: true)
+        let names = try Set(classes(in: data))
+        for chain in [
+            ["CKShare", "CKRecord", "NSObject"], ["CKRecord", "NSObject"], ["CKRecordZone", "NSObject"],
+            ["CLLocation", "NSObject"], ["CKAsset", "NSObject"], ["CKRecordValueStore", "NSObject"],
+            ["CKEncryptedRecordValueStore", "CKRecordValueStore", "NSObject"],
+        ] {
+            #expect(names.contains(chain), "\(chain)")
+        }
+        #expect(!names.contains { $0[0].contains("CloudKit.") })
+    }
+}

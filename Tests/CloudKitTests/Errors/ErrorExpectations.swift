@@ -1,0 +1,18 @@
+import CloudKit
+import Testing
+
+/// Expects that `body` throws a `CKError` of that code, and hands it back.
+@discardableResult
+func expectFailure(
+    _ code: CKError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async -> CKError? {
+    do {
+        try await body()
+        Issue.record("Nothing was thrown where \(code) was expected.", sourceLocation: sourceLocation)
+        return nil
+    } catch {
+        let failure = error as? CKError
+        #expect(failure?.code == code, "\(error)", sourceLocation: sourceLocation)
+        return failure
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `nephos` as its users start it.
+@Suite struct CommandLineTests {
+    private static func run(_ arguments: String...) async throws -> Finished {
+        try await StartedNephos(arguments).finish()
+    }
+
+    @Test(arguments: [["--help"], ["-h"], ["help"], ["dev", "--help"], ["dev", "--port", "x", "-h"]])
+    func helpGoesToStandardOutput(_ arguments: [String]) async throws {
+        let finished = try await StartedNephos(arguments).finish()
+        #expect(finished.status == 0)
+        #expect(finished.output.contains("Usage: nephos"))
+        #expect(finished.errors.isEmpty)
+    }
+
+    @Test func theVersionIsOneLine() async throws {
+        let finished = try await Self.run("--version")
+        #expect(finished.status == 0)
+        #expect(finished.output.wholeMatch(of: /nephos \d+\.\d+\.\d+\n/) != nil)
+    }
+
+    @Test(arguments: [
+        ([], "no command"), (["serve"], "unknown command 'serve'"), (["--port", "1"], "unknown command '--port'"),
+        (["dev", "--prot", "1"], "unknown option '--prot'"), (["dev", "extra"], "unexpected argument 'extra'"),
+        (["dev", "--port"], "'--port' needs a value"), (["dev", "--port="], "'--port' needs a value"),
+        (["dev", "--port", "65536"], "'65536' is not a port"), (["dev", "--port=-1"], "'-1' is not a port"),
+        (["dev", "--port", "1", "--port", "2"], "'--port' is given twice"),
+        (["dev", "--in-memory=yes"], "'--in-memory' takes no value"),
+        (["dev", "--in-memory", "--data", "x"], "exclude each other"),
+        (["dev", "--synchronous", "off"], "'off' is unknown"), (["dev", "--listen", "0.0.0.0"], "not on '0.0.0.0'"),
+        (["dev", "--listen=192.168.1.5"], "not on '192.168.1.5'"),
+    ])
+    func whatCannotBeUnderstoodExitsWithTwo(_ arguments: [String], _ message: String) async throws {
+        let finished = try await StartedNephos(arguments).finish()
+        #expect(finished.status == 2)
+        #expect(finished.exited)
+        #expect(finished.output.isEmpty)
+        #expect(finished.errors.hasPrefix("nephos: "))
+        #expect(finished.errors.contains(message), "\(finished.errors)")
+        #expect(finished.errors.split(separator: "\n").count == 1)
+    }
+
+    // MARK: - Running
+
+    @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
+    func aSignalEndsItInGoodOrder(_ signal: Int32) async throws {
+        let command = try StartedNephos(["dev", "--in-memory", "--port", "0"])
+        let port = try readyPort(try await command.readyLine())
+        let connection = try TestConnection(port: port)
+        #expect(try await connection.request("GET", "/health").status == 200)
+        let finished = try await command.stop(signal)
+        #expect(finished.exited)
+        #expect(finished.status == 0)
+        #expect(finished.output.isEmpty)
+        #expect(finished.errors.isEmpty, "\(finished.errors)")
+    }
+
+    @Test func keepsItsDataInTheDirectoryItIsStartedIn() async throws {
+        try await withTemporaryDirectory { directory in
+            let path = "/database/1/iCloud.org.example.App/development/private/users/caller?ckWebAuthToken=dev:alice"
+            var answers: Set<String> = []
+            for _ in 1...2 {
+                let command = try StartedNephos(["dev", "--port=0", "--synchronous=normal"], in: directory)
+                let connection = try TestConnection(port: try readyPort(try await command.readyLine()))
+                answers.insert(try await connection.request("GET", path).text)
+                #expect(try await command.stop().status == 0)
+            }
+            #expect(answers.count == 1)
+            #expect(answers.first?.contains("userRecordName") == true)
+            let kept = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+            #expect(kept == [".nephos"])
+        }
+    }
+
+    @Test func refusesADataDirectoryThatIsInUse() async throws {
+        try await withTemporaryDirectory { directory in
+            let first = try StartedNephos(["dev", "--port", "0", "--data", directory.path])
+            _ = try readyPort(try await first.readyLine())
+            let second = try await Self.run("dev", "--port", "0", "--data", directory.path)
+            #expect(second.status == 1)
+            #expect(second.output.isEmpty)
+            #expect(second.errors.contains("in use by process \(first.process.processIdentifier)"))
+            #expect(try await first.stop().status == 0)
+        }
+    }
+
+    @Test func refusesADataDirectoryWithADamagedFile() async throws {
+        try await withTemporaryDirectory { directory in
+            let container = directory.appendingPathComponent("iCloud.org.example.App")
+            try FileManager.default.createDirectory(at: container, withIntermediateDirectories: true)
+            let damaged = container.appendingPathComponent("development.sqlite")
+            try Data(repeating: 0x5A, count: 8192).write(to: damaged)
+            let finished = try await Self.run("dev", "--port", "0", "--data", directory.path)
+            #expect(finished.status == 1)
+            #expect(finished.output.isEmpty)
+            #expect(finished.errors.contains(damaged.path), "\(finished.errors)")
+            #expect(try Data(contentsOf: damaged) == Data(repeating: 0x5A, count: 8192))
+        }
+    }
+
+    @Test func refusesAPortThatIsInUseAndLeavesNoData() async throws {
+        try await withTemporaryDirectory { directory in
+            let first = try StartedNephos(["dev", "--port", "0", "--in-memory"])
+            let port = try readyPort(try await first.readyLine())
+            let second = try await StartedNephos(["dev", "--port", "\(port)"], in: directory).finish()
+            #expect(second.status == 1)
+            #expect(second.errors.contains("port \(port) is in use"))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
+            #expect(try await first.stop().status == 0)
+        }
+    }
+
+    @Test func strictModeIsHandedToTheService() async throws {
+        let body = (0..<201).map { #"{"operationType":"create","record":{"recordType":"T","recordName":"r\#($0)"}}"# }
+        for (options, status) in [([], 200), (["--strict"], 400)] {
+            let command = try StartedNephos(["dev", "--in-memory", "--port", "0"] + options)
+            let connection = try TestConnection(port: try readyPort(try await command.readyLine()))
+            let response = try await connection.request(
+                "POST", "/database/1/iCloud.a/development/public/records/modify?ckWebAuthToken=dev:a",
+                body: "{\"operations\":[\(body.joined(separator: ","))]}")
+            #expect(response.status == status)
+            #expect(try await command.stop().status == 0)
+        }
+    }
+}

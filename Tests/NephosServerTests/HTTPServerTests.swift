@@ -1,0 +1,326 @@
+import Synchronization
+import Testing
+
+@testable import NephosServer
+
+/// The bridge to libmicrohttpd, over sockets, with handlers that know nothing of CloudKit.
+@Suite struct HTTPServerTests {
+    /// Runs `body` against a server, then stops it.
+    private func withServer(
+        _ options: HTTPServer.Options = .init(), handler: @escaping HTTPServer.Handler,
+        _ body: (HTTPServer) async throws -> Void
+    ) async throws {
+        let server = try HTTPServer(ListeningSocket.loopback(port: 0), options: options, handler: handler)
+        do {
+            try await body(server)
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+
+    /// Answers with what arrived.
+    private static let echo: HTTPServer.Handler = { request in
+        let summary = "\(request.method) \(request.target) \(request.bodyIsTooLarge ? "too large" : "")"
+        return HTTPResponse(
+            status: 200, headers: [HTTPHeader("X-Summary", summary)], body: request.body)
+    }
+
+    private static func small(_ bodyLimit: Int, dropped: Int = 1 << 20) -> HTTPServer.Options {
+        var options = HTTPServer.Options()
+        options.bodyLimit = bodyLimit
+        options.droppedBodyLimit = dropped
+        return options
+    }
+
+    @Test func handsOverMethodTargetHostOriginAndBody() async throws {
+        let handler: HTTPServer.Handler = { request in
+            let parts = [
+                request.method.rawValue, request.target, request.host ?? "-", request.origin ?? "-",
+                String(decoding: request.body, as: UTF8.self),
+            ]
+            return HTTPResponse(status: 202, body: Array(parts.joined(separator: "|").utf8))
+        }
+        try await withServer(handler: handler) { server in
+            let connection = try TestConnection(port: server.port)
+            let response = try await connection.request(
+                "POST", "/a%2Fb/c?d=%41+e", headers: ["Host": "localhost:1", "Origin": "http://localhost:3000"],
+                body: "{}")
+            #expect(response.status == 202)
+            #expect(response.text == "POST|/a%2Fb/c?d=%41+e|localhost:1|http://localhost:3000|{}")
+        }
+    }
+
+    @Test func keepsTheConnectionForTheNextRequest() async throws {
+        try await withServer(handler: Self.echo) { server in
+            let connection = try TestConnection(port: server.port)
+            for number in 1...5 {
+                let response = try await connection.request("POST", "/\(number)", body: "body \(number)")
+                #expect(response.text == "body \(number)")
+                #expect(response.headers["connection"]?.lowercased() != "close")
+            }
+        }
+    }
+
+    @Test func keepsTheConnectionAfterAnAnswerThatHadToWait() async throws {
+        let handler: HTTPServer.Handler = { request in
+            await Task.yield()
+            return await Self.echo(request)
+        }
+        try await withServer(handler: handler) { server in
+            let connection = try TestConnection(port: server.port)
+            for number in 1...50 {
+                #expect(try await connection.request("POST", "/", body: "\(number)").text == "\(number)")
+            }
+        }
+    }
+
+    @Test func answersRequestsThatWereSentAheadInTheirOrder() async throws {
+        try await withServer(handler: Self.echo) { server in
+            let connection = try TestConnection(port: server.port)
+            let requests = (1...3).map { "POST /\($0) HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n\($0)" }
+            try await connection.send(requests.joined())
+            for number in 1...3 { #expect(try await connection.response().text == "\(number)") }
+        }
+    }
+
+    @Test func joinsAChunkedBody() async throws {
+        try await withServer(handler: Self.echo) { server in
+            let connection = try TestConnection(port: server.port)
+            try await connection.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+            try await connection.send("5\r\nhello\r\n")
+            try await connection.send("7;name=value\r\n, world\r\n0\r\n\r\n")
+            #expect(try await connection.response().text == "hello, world")
+        }
+    }
+
+    @Test func joinsABodyOfManyPieces() async throws {
+        let body = (0..<40_000).map { "\($0)," }.joined()
+        try await withServer(handler: Self.echo) { server in
+            let connection = try TestConnection(port: server.port)
+            #expect(try await connection.request("POST", "/", body: body).text == body)
+        }
+    }
+
+    @Test func sendsALargeAnswerWhole() async throws {
+        let body = (0..<5_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        try await withServer(handler: { _ in HTTPResponse(status: 200, body: body) }) { server in
+            let connection = try TestConnection(port: server.port)
+            #expect(try await connection.request("GET", "/").body == body)
+        }
+    }
+
+    @Test func sendsNoBodyForHead() async throws {
+        try await withServer(handler: { _ in HTTPResponse(status: 200, body: [1, 2, 3]) }) { server in
+            let connection = try TestConnection(port: server.port)
+            let response = try await connection.request("HEAD", "/")
+            #expect(response.headers["content-length"] == "3")
+            #expect(try await connection.request("GET", "/").body == [1, 2, 3])
+        }
+    }
+
+    @Test func tellsAClientThatAsksFirstToGoOn() async throws {
+        try await withServer(handler: Self.echo) { server in
+            let connection = try TestConnection(port: server.port)
+            try await connection.send(
+                "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
+            #expect(try await connection.response(hasBody: false).status == 100)
+            try await connection.send("ok")
+            #expect(try await connection.response().text == "ok")
+        }
+    }
+
+    // MARK: - Bodies over the limit
+
+    @Test func acceptsABodyOfExactlyTheLimit() async throws {
+        try await withServer(Self.small(10), handler: Self.echo) { server in
+            let connection = try TestConnection(port: server.port)
+            #expect(try await connection.request("POST", "/", body: "0123456789").text == "0123456789")
+        }
+    }
+
+    @Test func dropsABodyOverTheLimitAndKeepsTheConnection() async throws {
+        try await withServer(Self.small(10), handler: Self.echo) { server in
+            let connection = try TestConnection(port: server.port)
+            let body = String(repeating: "x", count: 100_000)
+            let refused = try await connection.request("POST", "/", body: body)
+            #expect(refused.headers["x-summary"] == "post / too large")
+            #expect(refused.body.isEmpty)
+            #expect(try await connection.request("POST", "/", body: "next").text == "next")
+        }
+    }
+
+    @Test func dropsAChunkedBodyOverTheLimit() async throws {
+        try await withServer(Self.small(10), handler: Self.echo) { server in
+            let connection = try TestConnection(port: server.port)
+            try await connection.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+            try await connection.send("8\r\n01234567\r\n8\r\n01234567\r\n0\r\n\r\n")
+            let refused = try await connection.response()
+            #expect(refused.headers["x-summary"] == "post / too large")
+            #expect(refused.body.isEmpty)
+        }
+    }
+
+    @Test func answersAtOnceABodyThatIsTooLongToDrop() async throws {
+        try await withServer(Self.small(10, dropped: 1000), handler: Self.echo) { server in
+            let connection = try TestConnection(port: server.port)
+            try await connection.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
+            #expect(try await connection.response().headers["x-summary"] == "post / too large")
+            #expect(try await connection.isClosedByServer())
+        }
+    }
+
+    @Test func closesTheConnectionOfAnEndlessBody() async throws {
+        try await withServer(Self.small(10, dropped: 1000), handler: Self.echo) { server in
+            let connection = try TestConnection(port: server.port)
+            try await connection.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+            let piece = String(repeating: "x", count: 4096)
+            try await connection.send("1000\r\n\(piece)\r\n")
+            #expect(try await connection.isClosedByServer())
+        }
+    }
+
+    // MARK: - Many clients, and clients that leave
+
+    @Test func runsTheHandlersOfManyConnectionsSideBySide() async throws {
+        let gate = Gate()
+        let handler: HTTPServer.Handler = { request in
+            await gate.pass()
+            return await Self.echo(request)
+        }
+        try await withServer(handler: handler) { server in
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for number in 0..<40 {
+                    group.addTask {
+                        let connection = try TestConnection(port: server.port)
+                        return try await connection.request("POST", "/", body: "\(number)").text
+                    }
+                }
+                await gate.arrived(40)
+                await gate.open()
+                var answers: Set<String> = []
+                for try await answer in group { answers.insert(answer) }
+                #expect(answers == Set((0..<40).map(String.init)))
+            }
+        }
+    }
+
+    @Test func survivesClientsThatLeaveBeforeTheirAnswer() async throws {
+        let gate = Gate()
+        let handler: HTTPServer.Handler = { request in
+            if request.target == "/slow" { await gate.pass() }
+            return await Self.echo(request)
+        }
+        try await withServer(handler: handler) { server in
+            for number in 1...10 {
+                let leaver = try TestConnection(port: server.port)
+                try await leaver.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+                await gate.arrived(number)
+                leaver.abandon()
+            }
+            await gate.open()
+            let connection = try TestConnection(port: server.port)
+            #expect(try await connection.request("POST", "/", body: "alive").text == "alive")
+        }
+    }
+
+    @Test(arguments: [
+        "", "GE", "GET / HTTP/1.1\r\nHos", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf",
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe",
+    ])
+    func survivesAClientThatLeavesInTheMiddle(_ beginning: String) async throws {
+        let handled = Mutex(0)
+        let handler: HTTPServer.Handler = { request in
+            handled.withLock { $0 += 1 }
+            return await Self.echo(request)
+        }
+        try await withServer(handler: handler) { server in
+            let leaver = try TestConnection(port: server.port)
+            try await leaver.send(beginning)
+            leaver.abandon()
+            let connection = try TestConnection(port: server.port)
+            #expect(try await connection.request("POST", "/", body: "alive").text == "alive")
+        }
+        #expect(handled.withLock(\.self) == 1)
+    }
+
+    @Test(arguments: [
+        "nonsense\r\n\r\n", "GET\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n", "GET / HTTP/9.9\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    ])
+    func survivesARequestThatIsNotHTTP(_ text: String) async throws {
+        try await withServer(handler: Self.echo) { server in
+            let stranger = try TestConnection(port: server.port)
+            try await stranger.send(text)
+            stranger.abandon()
+            let connection = try TestConnection(port: server.port)
+            #expect(try await connection.request("POST", "/", body: "alive").text == "alive")
+        }
+    }
+
+    // MARK: - Stopping
+
+    @Test func finishesWhatItAcceptedBeforeItStops() async throws {
+        let gate = Gate()
+        let server = try HTTPServer(ListeningSocket.loopback(port: 0)) { request in
+            await gate.pass()
+            return await Self.echo(request)
+        }
+        let connection = try TestConnection(port: server.port)
+        try await connection.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 8\r\n\r\naccepted")
+        await gate.arrived(1)
+        async let stopped: Void = server.stop()
+        await gate.open()
+        #expect(try await connection.response().text == "accepted")
+        await stopped
+        #expect(try await connection.isClosedByServer())
+        #expect(throws: TestFailure.self) { try TestConnection(port: server.port) }
+    }
+
+    @Test func stopsWhileConnectionsAreIdleAndRequestsAreHalfSent() async throws {
+        var options = HTTPServer.Options()
+        options.stopTimeout = 0.05
+        let server = try HTTPServer(ListeningSocket.loopback(port: 0), options: options, handler: Self.echo)
+        let idle = try TestConnection(port: server.port)
+        _ = try await idle.request("GET", "/")
+        let half = try TestConnection(port: server.port)
+        try await half.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 8\r\n\r\nhal")
+        await server.stop()
+        #expect(try await idle.isClosedByServer())
+        #expect(try await half.isClosedByServer())
+    }
+
+    @Test func stopsOnce() async throws {
+        let server = try HTTPServer(ListeningSocket.loopback(port: 0), handler: Self.echo)
+        await server.stop()
+        await server.stop()
+        let next = try HTTPServer(ListeningSocket.loopback(port: server.port), handler: Self.echo)
+        await next.stop()
+    }
+
+    @Test func refusesAPortThatIsInUse() throws {
+        let sockets = try ListeningSocket.loopback(port: 0)
+        defer { for socket in sockets { socket.close() } }
+        let port = sockets[0].port
+        #expect(throws: ListeningError.portInUse(port)) { try ListeningSocket.loopback(port: port) }
+    }
+
+    @Test func listensOnBothLoopbacksWhereThereAreTwo() async throws {
+        let sockets = try ListeningSocket.loopback(port: 0)
+        #expect(sockets.map(\.family) == [.ipv4] || sockets.map(\.family) == [.ipv4, .ipv6])
+        #expect(Set(sockets.map(\.port)).count == 1)
+        let families = sockets.map(\.family)
+        let server = try HTTPServer(sockets, handler: Self.echo)
+        for family in families {
+            let connection = try TestConnection(port: server.port, family: family)
+            #expect(try await connection.request("POST", "/", body: "\(family)").text == "\(family)")
+        }
+        await server.stop()
+        for family in families {
+            #expect(throws: TestFailure.self) { try TestConnection(port: server.port, family: family) }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+import NephosSQLite
+import NephosService
+import NephosWire
+import Testing
+
+@testable import NephosServer
+
+/// Routing, guards and headers, without a socket.
+@Suite struct ResponderTests {
+    private static let database = "/database/1/iCloud.org.example.App/development"
+    private let responder = Responder(NephosService(stores: MemoryStores()))
+
+    private func send(
+        _ method: HTTPMethod, _ target: String, host: String? = "127.0.0.1:8484", origin: String? = nil,
+        body: String = "", bodyIsTooLarge: Bool = false
+    ) async -> HTTPResponse {
+        await responder.respond(
+            to: HTTPRequest(
+                method: method, target: target, host: host, origin: origin, body: Array(body.utf8),
+                bodyIsTooLarge: bodyIsTooLarge))
+    }
+
+    private func error(_ response: HTTPResponse) throws -> ErrorDictionary {
+        try ErrorDictionary(decoding: response.body)
+    }
+
+    // MARK: - Routes
+
+    @Test(arguments: [
+        "records/modify", "records/lookup", "zones/list", "zones/lookup", "zones/modify", "users/current",
+        "users/caller",
+    ])
+    func everyActionAnswersPOST(_ action: String) async throws {
+        let response = await send(.post, "\(Self.database)/private/\(action)?ckWebAuthToken=dev:a", body: "{}")
+        // Some actions want more than `{}`: then they say what, which is their answer too.
+        if response.status != 200 { #expect(try error(response).reason.hasPrefix("BadRequestException")) }
+        #expect([200, 400].contains(response.status))
+    }
+
+    @Test(arguments: ["zones/list", "users/current", "users/caller"])
+    func whatOnlyReadsAnswersGETAndEmptyBodies(_ action: String) async {
+        let target = "\(Self.database)/private/\(action)?ckWebAuthToken=dev:a"
+        for method in [HTTPMethod.get, .head, .post] { #expect(await send(method, target).status == 200) }
+        #expect(await send(.post, target, body: "{}").status == 200)
+    }
+
+    @Test(arguments: [
+        "/", "/nothing", "/healthy", "/health/x", "/database", "\(database)/public/records/dance",
+        "\(database)/public/records", "\(database)/public", "\(database)/public/records/modify/more",
+    ])
+    func whatIsNotThereIsNotFound(_ path: String) async throws {
+        let response = await send(.post, path)
+        #expect(response.status == 404)
+        #expect(try error(response).serverErrorCode == .notFound)
+        #expect(try error(response).reason == "could not find handler for endpoint")
+    }
+
+    @Test(arguments: [
+        ("/database/2/iCloud.a/development/public/zones/list", 404, "version '2'"),
+        ("/database/1/iCloud.a/staging/public/zones/list", 400, "environment 'staging'"),
+        ("/database/1/iCloud.a/development/secret/zones/list", 400, "database 'secret'"),
+        ("/database/1/..%2F..%2Fetc/development/public/zones/list", 400, "container identifier '../../etc'"),
+        ("/database/1/.hidden/development/public/zones/list", 400, "container identifier"),
+        ("/database/1/a%00b/development/public/zones/list", 400, "container identifier"),
+        ("/database/2/iCloud.a/development/public/no/such", 404, "version '2'"),
+        ("/database/1/iCloud.a/development/public/zones/%ZZ", 400, "percent-encoding"),
+    ])
+    func aPathThatNamesNothingSaysWhichPartOfIt(_ path: String, _ status: Int, _ reason: String) async throws {
+        let response = await send(.get, path)
+        #expect(response.status == status)
+        #expect(try error(response).reason.contains(reason))
+    }
+
+    @Test func decodesThePath() async {
+        let response = await send(.get, "/%64atabase/1/iCloud%2Ea/development/public/zones/%6Cist")
+        #expect(response.status == 200)
+    }
+
+    @Test(arguments: [
+        (HTTPMethod.get, "records/modify", "POST, OPTIONS"), (.other, "zones/list", "GET, HEAD, POST, OPTIONS"),
+        (.head, "zones/modify", "POST, OPTIONS"),
+    ])
+    func aWrongMethodIsToldTheRightOnes(_ method: HTTPMethod, _ action: String, _ allowed: String) async throws {
+        let response = await send(method, "\(Self.database)/public/\(action)")
+        #expect(response.status == 405)
+        #expect(response["Allow"] == allowed)
+        #expect(try error(response).serverErrorCode == .badRequest)
+    }
+
+    @Test func aBodyThatIsTooLargeIsRefused() async throws {
+        let response = await send(.post, "\(Self.database)/public/records/modify", bodyIsTooLarge: true)
+        #expect(response.status == 413)
+        #expect(try error(response).clientErrorCode == 27)
+    }
+
+    @Test(arguments: ["", "[]", "{", "nonsense", "{\"operations\":5}", "\u{0}"])
+    func aBodyOfTheWrongShapeIsRefused(_ body: String) async throws {
+        let response = await send(
+            .post, "\(Self.database)/public/records/modify?ckWebAuthToken=dev:a", body: body)
+        #expect(response.status == 400)
+        #expect(try error(response).serverErrorCode == .badRequest)
+        #expect(try error(response).reason.hasPrefix("BadRequestException: Unexpected input: "))
+    }
+
+    // MARK: - Who asks
+
+    @Test func whoIsNotSignedInIsToldWhereToSignIn() async throws {
+        let response = await send(.get, "\(Self.database)/public/users/caller?ckAPIToken=x", host: "localhost:99")
+        #expect(response.status == 421)
+        #expect(try error(response).serverErrorCode == .authenticationRequired)
+        let address = try #require(try error(response).redirectURL)
+        #expect(address == "http://localhost:99/sign-in")
+        #expect(await send(.get, "/sign-in").status == 200)
+    }
+
+    @Test func aTokenThatNamesNobodyIsRefused() async throws {
+        let response = await send(.get, "\(Self.database)/public/users/caller?ckWebAuthToken=alice")
+        #expect(response.status == 401)
+        #expect(try error(response).serverErrorCode == .authenticationFailed)
+    }
+
+    @Test func oneNameIsOneUserAndTwoNamesAreTwo() async {
+        func user(_ token: String) async -> [UInt8] {
+            await send(.get, "\(Self.database)/public/users/caller?ckWebAuthToken=\(token)").body
+        }
+        let alice = await user("dev:alice")
+        #expect(await user("dev%3Aalice") == alice)
+        #expect(await user("dev:bob") != alice)
+    }
+
+    // MARK: - The loopback guard and cross-origin requests
+
+    @Test func anotherHostNameGetsNothing() async throws {
+        for path in ["/health", "/metrics", "\(Self.database)/public/zones/list", "/nothing"] {
+            let response = await send(.get, path, host: "rebound.example.org:8484")
+            #expect(response.status == 403)
+            #expect(try error(response).serverErrorCode == .accessDenied)
+        }
+    }
+
+    @Test(arguments: [HTTPMethod.get, .post, .options])
+    func aPageFromElsewhereGetsNothing(_ method: HTTPMethod) async throws {
+        let response = await send(method, "\(Self.database)/public/zones/list", origin: "https://example.org")
+        #expect(response.status == 403)
+        #expect(try error(response).serverErrorCode == .accessDenied)
+        #expect(response["Access-Control-Allow-Origin"] == nil)
+    }
+
+    @Test(arguments: [
+        ("/health", 200), ("/nothing", 404), ("\(database)/public/users/caller", 421),
+        ("\(database)/public/users/caller?ckWebAuthToken=x", 401), ("\(database)/public/records/modify", 405),
+    ])
+    func aPageOfThisMachineMayReadEveryAnswer(_ target: String, _ status: Int) async {
+        let response = await send(.get, target, origin: "http://localhost:3000")
+        #expect(response.status == status)
+        #expect(response["Access-Control-Allow-Origin"] == "http://localhost:3000")
+        #expect(response["Vary"] == "Origin")
+        #expect(response["Access-Control-Expose-Headers"]?.contains("X-Apple-Request-UUID") == true)
+    }
+
+    @Test func whoIsNoPageGetsNoCrossOriginHeaders() async {
+        #expect(await send(.get, "/health")["Access-Control-Allow-Origin"] == nil)
+    }
+
+    @Test(arguments: [
+        ("\(database)/public/records/modify", "POST, OPTIONS"),
+        ("\(database)/public/zones/list", "GET, HEAD, POST, OPTIONS"), ("/nothing", "GET, HEAD, POST, OPTIONS"),
+    ])
+    func aPreflightIsAnswered(_ path: String, _ methods: String) async {
+        let response = await send(.options, path, origin: "http://localhost:3000")
+        #expect(response.status == 200)
+        #expect(response.body.isEmpty)
+        #expect(response["Access-Control-Allow-Origin"] == "http://localhost:3000")
+        #expect(response["Access-Control-Allow-Methods"] == methods)
+        #expect(response["Allow"] == methods)
+        #expect(response["Access-Control-Allow-Headers"]?.lowercased().contains("content-type") == true)
+    }
+
+    // MARK: - What every answer carries
+
+    @Test func everyAnswerHasItsOwnRequestID() async throws {
+        var seen: Set<String> = []
+        for target in ["/health", "/nothing", "\(Self.database)/public/zones/list"] {
+            let response = await send(.get, target)
+            let id = try #require(response["X-Apple-Request-UUID"])
+            #expect(id.wholeMatch(of: /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/) != nil)
+            #expect(seen.insert(id).inserted)
+            if response.status != 200 { #expect(try error(response).uuid == id) }
+        }
+    }
+
+    @Test func answersAreJSON() async {
+        for target in ["/health", "/nothing", "\(Self.database)/public/zones/list"] {
+            #expect(await send(.get, target)["Content-Type"] == "application/json; charset=UTF-8")
+        }
+    }
+
+    // MARK: - Metrics
+
+    @Test func countsAnswersErrorsAndDurations() async throws {
+        _ = await send(.get, "\(Self.database)/public/zones/list")
+        _ = await send(.get, "\(Self.database)/public/zones/list")
+        _ = await send(.get, "\(Self.database)/private/zones/list")
+        _ = await send(.get, "/nothing/at/all")
+        let response = await send(.get, "/metrics")
+        let lines = String(decoding: response.body, as: UTF8.self).split(separator: "\n").map(String.init)
+        for expected in [
+            #"nephos_http_requests_total{route="zones/list",status="200"} 2"#,
+            #"nephos_http_requests_total{route="zones/list",status="421"} 1"#,
+            #"nephos_http_requests_total{route="none",status="404"} 1"#,
+            #"nephos_http_errors_total{code="AUTHENTICATION_REQUIRED"} 1"#,
+            #"nephos_http_errors_total{code="NOT_FOUND"} 1"#, #"nephos_http_errors_total{code="CONFLICT"} 0"#,
+            "nephos_http_requests_in_flight 1",
+            #"nephos_http_request_duration_seconds_count{route="zones/list"} 3"#,
+            #"nephos_http_request_duration_seconds_bucket{route="zones/list",le="+Inf"} 3"#,
+            "# TYPE nephos_http_request_duration_seconds histogram",
+        ] {
+            #expect(lines.contains(expected), "\(expected)")
+        }
+        for metric in Metric.allCases {
+            #expect(lines.contains("# TYPE \(metric.rawValue) \(metric.type)"))
+            #expect(lines.contains { $0.hasPrefix(metric.rawValue) })
+        }
+        #expect(!lines.contains { $0.contains("nothing/at/all") })
+    }
+
+    @Test func theBucketsOfADurationAddUp() {
+        let metrics = Metrics()
+        for milliseconds in [0, 1, 3, 30, 30_000] {
+            metrics.began()
+            metrics.answered(route: "r", status: 200, error: nil, after: .milliseconds(milliseconds))
+        }
+        let text = metrics.text()
+        for (bound, count) in [("0.0005", 1), ("0.001", 2), ("0.005", 3), ("0.05", 4), ("10.0", 4), ("+Inf", 5)] {
+            #expect(text.contains("_bucket{route=\"r\",le=\"\(bound)\"} \(count)\n"))
+        }
+    }
+}
+
+extension HTTPResponse {
+    /// A header's value; a header that is there twice fails the test that asks for it.
+    fileprivate subscript(_ name: String) -> String? {
+        let values = headers.filter { $0.name == name }.map(\.value)
+        if values.count > 1 { Issue.record("\(name) is there \(values.count) times") }
+        return values.first
+    }
+}

@@ -1,0 +1,174 @@
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+@Suite struct ModifyRecordsTests {
+    @Test func `a saved record is found with its fields, dates, users and a tag that every save changes`() async throws
+    {
+        let database = TestDatabase(TestCloud())
+        let saved = try #require(
+            try await database.modify([.create("a", ["title": .string("Dusk"), "year": .int64(1931)])])[0].record)
+        database.cloud.advance(milliseconds: 5)
+        let user = try await database.cloud.service.currentUser(database.context).userRecordName
+        #expect(saved.created?.timestamp == saved.modified?.timestamp)
+        #expect(saved.created?.userRecordName == user)
+        let changed = try #require(try await database.modify([.update(saved, ["year": .int64(1932)])])[0].record)
+        #expect(changed.recordChangeTag != saved.recordChangeTag)
+        #expect(changed.created == saved.created)
+        #expect((changed.modified?.timestamp ?? 0) - (saved.modified?.timestamp ?? 0) == 5)
+        let found = try #require(try await database.lookup("a")[0].record)
+        #expect(found == changed)
+        let fields = try found.fields.decoded()
+        #expect(fields["title"]?.value == .string("Dusk") && fields["year"]?.value == .int64(1932))
+    }
+
+    @Test func `an update writes only the fields it mentions and clears those it sets to nothing`() async throws {
+        let database = TestDatabase(TestCloud())
+        _ = try await database.modify([.create("a", ["x": .int64(1), "y": .int64(2), "z": .int64(3)])])
+        _ = try await database.modify([.force("a", ["x": .int64(10), "y": nil])])
+        let fields = try #require(try await database.lookup("a")[0].record).fields.decoded()
+        #expect(fields["x"]?.value == .int64(10) && fields["y"] == nil && fields["z"]?.value == .int64(3))
+    }
+
+    @Test func `a replacement drops the fields and the parent it does not mention`() async throws {
+        let database = try await TestDatabase(TestCloud()).making(zone: "Z")
+        _ = try await database.modify([
+            .create("root"), .create("a", ["x": .int64(1), "y": .int64(2)], parent: "root"),
+        ])
+        let replaced = try await database.modify([.make(.forceReplace, "a", ["x": .int64(5)], type: "Note")])
+        let record = try #require(replaced[0].record)
+        let fields = try record.fields.decoded()
+        #expect(fields.count == 1 && fields["x"]?.value == .int64(5))
+        #expect(record.parent == nil)
+    }
+
+    @Test func `a conflict carries the server's record for those who ask, and changes nothing`() async throws {
+        let database = TestDatabase(TestCloud())
+        let first = try #require(try await database.modify([.create("a", ["x": .int64(1)])])[0].record)
+        let second = try #require(try await database.modify([.update(first, ["x": .int64(2)])])[0].record)
+        let conflict = try #require(try await database.modify([.update(first, ["x": .int64(3)])])[0].error)
+        #expect(conflict.serverErrorCode == .conflict && conflict.clientErrorCode == 14)
+        #expect(conflict.reason == "client oplock error updating record")
+        #expect(conflict.serverRecord == [second])
+        #expect(try await database.lookup("a")[0].record == second)
+        let again = try #require(try await database.modify([.create("a")])[0].error)
+        #expect(again.serverErrorCode == .exists && again.serverRecord == [second])
+        let plain = ModifyRecordsRequest(operations: [.update(first, ["x": .int64(3)])])
+        let web = try await database.cloud.service.modifyRecords(plain, database.context)
+        #expect(web.records[0].error?.serverRecord == [])
+    }
+
+    @Test func `in a custom zone a batch is all or nothing`() async throws {
+        let database = try await TestDatabase(TestCloud()).making(zone: "Z")
+        _ = try await database.modify([.create("old")])
+        let results = try await database.modify([.create("new"), .create("old"), .delete("gone")])
+        #expect(results.map(\.summary) == ["error 22", "error 14", "error 22"])
+        #expect(results[0].error?.serverErrorCode == .atomicError)
+        #expect(try await database.existing("new", "old") == ["old"])
+        let independent = try await database.modify([.create("new"), .create("old")], atomic: false)
+        #expect(independent.map(\.summary) == ["saved", "error 14"])
+    }
+
+    @Test func `in the default zone each item stands alone, even if asked to be atomic`() async throws {
+        let database = TestDatabase(TestCloud())
+        _ = try await database.modify([.create("old")])
+        let results = try await database.modify([.create("new"), .create("old")], atomic: true)
+        #expect(results.map(\.summary) == ["saved", "error 14"])
+    }
+
+    @Test func `one request may span zones, and a failure in one leaves the others alone`() async throws {
+        let cloud = TestCloud()
+        let first = try await TestDatabase(cloud).making(zone: "A")
+        _ = try await TestDatabase(cloud).making(zone: "B")
+        func create(_ name: String, _ zone: String) -> RecordOperation {
+            var operation = RecordOperation.create(name)
+            operation.record.zoneID = ZoneIDDictionary(zoneName: zone)
+            return operation
+        }
+        _ = try await first.modify([create("x", "A")])
+        let results = try await first.modify([
+            create("x", "A"), create("y", "A"), create("x", "B"), create("z", "C"),
+        ])
+        #expect(results.map(\.summary) == ["error 14", "error 22", "saved", "error 26"])
+        #expect(results[2].record?.zoneID?.zoneName == "B")
+    }
+
+    @Test func `a zone that does not exist is the request's error on the web, and each item's for our own library`()
+        async throws
+    {
+        var database = TestDatabase(TestCloud())
+        database.zone = "Nowhere"
+        let request = ModifyRecordsRequest(operations: [.create("a")], zoneID: database.zoneID)
+        await #expect(throws: ServiceError.zoneNotFound("Nowhere")) {
+            try await database.cloud.service.modifyRecords(request, database.context)
+        }
+        await #expect(throws: ServiceError.zoneNotFound("Nowhere")) { try await database.lookup("a") }
+        let results = try await database.modify([.create("a"), .delete("b")])
+        #expect(results.map(\.summary) == ["error 26", "error 26"])
+    }
+
+    @Test func `a malformed operation is the request's error on the web, and its item's for our own library`()
+        async throws
+    {
+        let database = TestDatabase(TestCloud())
+        let operations: [RecordOperation] = [.create("fine"), .create("_hidden")]
+        #expect(try await database.modify(operations).map(\.summary) == ["saved", "error 12"])
+        _ = try await database.modify([.delete("fine")])
+        let error = await #expect(throws: ServiceError.self) {
+            try await database.cloud.service.modifyRecords(
+                ModifyRecordsRequest(operations: operations), database.context)
+        }
+        #expect(error?.reason.hasPrefix("operations[1]: recordName '_hidden'") == true)
+        #expect(try await database.existing("fine") == [])
+        _ = try await database.modify([.create("a", ["x": .string("text")])])
+        let mismatch = await #expect(throws: ServiceError.self) {
+            try await database.cloud.service.modifyRecords(
+                ModifyRecordsRequest(operations: [.create("b"), .force("a", ["x": .int64(1)])]), database.context)
+        }
+        #expect(mismatch?.reason.hasPrefix("operations[1]: invalid attempt to set value type INT64") == true)
+        #expect(try await database.existing("b") == [])
+    }
+
+    @Test func `a record named twice is refused`() async {
+        let database = TestDatabase(TestCloud())
+        await #expect(throws: ServiceError.invalid("record 'a' appears in more than one operation")) {
+            try await database.modify([.create("a"), .delete("a")])
+        }
+    }
+
+    @Test func `a record created without a name gets one`() async throws {
+        let database = TestDatabase(TestCloud())
+        let name = try #require(try await database.modify([.create(nil)])[0].record?.recordName)
+        #expect(name.count == 36)
+        #expect(try await database.existing(name) == [name])
+    }
+
+    @Test func `names are unique in a zone, and each zone, scope and account has its own`() async throws {
+        let cloud = TestCloud()
+        let zone = try await TestDatabase(cloud).making(zone: "Z")
+        let databases = [
+            TestDatabase(cloud), zone, TestDatabase(cloud, "other"), TestDatabase(cloud, "me", .public),
+        ]
+        for database in databases { #expect(try await database.modify([.create("a")])[0].summary == "saved") }
+        _ = try await zone.modify([.delete("a")])
+        #expect(try await TestDatabase(cloud).existing("a") == ["a"])
+        #expect(try await TestDatabase(cloud, "other", .public).existing("a") == ["a"])
+    }
+
+    @Test func `desired keys limit the fields of what comes back`() async throws {
+        let database = TestDatabase(TestCloud())
+        _ = try await database.modify([.create("a", ["x": .int64(1), "y": .int64(2)])])
+        let request = LookupRecordsRequest(records: [.init(recordName: "a")], desiredKeys: ["y", "nothing"])
+        let record = try await database.cloud.service.lookupRecords(request, database.context).records[0].record
+        #expect(try record?.fields.decoded().entries.map(\.name) == ["y"])
+    }
+
+    @Test func `a missing record is an item's error, in its place`() async throws {
+        let database = TestDatabase(TestCloud())
+        _ = try await database.modify([.create("a")])
+        let results = try await database.lookup("missing", "a", "missing")
+        #expect(results.map(\.summary) == ["error 11", "saved", "error 11"])
+        #expect(results[0].error?.reason == "Record not found" && results[0].error?.recordName == "missing")
+    }
+}

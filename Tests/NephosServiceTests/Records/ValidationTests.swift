@@ -1,0 +1,92 @@
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+@Suite struct ValidationTests {
+    private func error(_ operation: RecordOperation, _ scope: DatabaseScope = .private) async throws -> ErrorDictionary?
+    {
+        try await TestDatabase(TestCloud(), "me", scope).modify([operation])[0].error
+    }
+
+    @Test(arguments: ["", "_a", "caf\u{e9}", "a\nb", "a\u{0}", String(repeating: "n", count: 256)])
+    func `a record name is 1 to 255 printable ASCII characters without a leading underscore`(name: String) async throws
+    {
+        let error = try #require(try await error(.create(name)))
+        #expect(error.clientErrorCode == 12 && error.reason.hasPrefix("recordName"))
+    }
+
+    @Test func `a record name of 255 characters is saved`() async throws {
+        #expect(try await error(.create(String(repeating: "n", count: 255))) == nil)
+    }
+
+    @Test(arguments: ["", "1Note", "My Note", "Nöte", "_Note", "a-b", "Users", "cloudkit.share"])
+    func `a record type is a letter, then letters, digits and underscores, and none of the system's`(type: String)
+        async throws
+    {
+        #expect(try await error(.create("a", type: type))?.clientErrorCode == 12)
+    }
+
+    @Test(arguments: ["", "1x", "a b", "_x", "___recordID", "x.y", String(repeating: "k", count: 256)])
+    func `a field's name is a letter, then letters, digits and underscores`(name: String) async throws {
+        #expect(try await error(.create("a", [name: .int64(1)]))?.clientErrorCode == 12)
+    }
+
+    @Test func `encrypted fields are refused in the public database`() async throws {
+        var operation = RecordOperation.create("a")
+        operation.record.fields["secret"] = Field(.string("x"), isEncrypted: true)
+        #expect(
+            try await error(operation, .public)?.reason == "encrypted fields are not supported in the public database")
+        #expect(try await error(operation) == nil)
+    }
+
+    @Test(arguments: [Double.nan, .infinity, -.infinity])
+    func `a number that JSON does not have is refused`(value: Double) async throws {
+        #expect(try await error(.create("a", ["x": .double(value)]))?.clientErrorCode == 12)
+    }
+
+    @Test func `a record over 1 MB is refused, also when it grows there by merging`() async throws {
+        let database = TestDatabase(TestCloud())
+        let half = FieldValue.string(String(repeating: "x", count: 600_000))
+        #expect(try await database.modify([.create("a", ["x": half])])[0].summary == "saved")
+        #expect(try await database.modify([.force("a", ["y": half])])[0].summary == "error 27")
+        #expect(try await database.modify([.force("a", ["x": nil, "y": half])])[0].summary == "saved")
+        let whole = FieldValue.string(String(repeating: "x", count: Limits.recordSize + 1))
+        #expect(try await database.modify([.create("b", ["x": whole])])[0].summary == "error 27")
+    }
+
+    @Test func `data counts as its bytes, not as its encoding`() async throws {
+        let data = FieldValue.bytes([UInt8](repeating: 7, count: 1_000_000))
+        #expect(try await error(.create("a", ["x": data])) == nil)
+    }
+
+    @Test func `400 operations are a request, 401 are too many, and in strict mode 201`() async throws {
+        func creates(_ count: Int) -> [RecordOperation] { (0..<count).map { .create("n\($0)") } }
+        let database = TestDatabase(TestCloud())
+        let error = await #expect(throws: ServiceError.self) { try await database.modify(creates(401)) }
+        #expect(error?.clientCode == .limitExceeded)
+        #expect(try await database.existing("n0") == [])
+        #expect(try await database.modify(creates(400)).allSatisfy { $0.record != nil })
+        let strict = TestDatabase(TestCloud(isStrict: true))
+        await #expect(throws: ServiceError.self) { try await strict.modify(creates(201)) }
+    }
+
+    @Test func `a request holds at most 2 MB of records`() async throws {
+        let part = FieldValue.string(String(repeating: "x", count: 700_000))
+        let database = TestDatabase(TestCloud())
+        let error = await #expect(throws: ServiceError.self) {
+            try await database.modify((0..<3).map { .create("n\($0)", ["x": part]) })
+        }
+        #expect(error?.clientCode == .limitExceeded)
+        #expect(try await database.existing("n0") == [])
+    }
+
+    @Test(arguments: ["", "..", "../x", "a/b", ".hidden", "a b", String(repeating: "c", count: 201)])
+    func `a container's identifier cannot lead anywhere else`(container: String) async {
+        let cloud = TestCloud()
+        let error = await #expect(throws: ServiceError.self) {
+            try await cloud.service.listZones(cloud.context(container: container))
+        }
+        #expect(error?.clientCode == .badContainer)
+    }
+}

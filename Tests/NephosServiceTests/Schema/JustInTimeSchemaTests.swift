@@ -1,0 +1,100 @@
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+@Suite struct JustInTimeSchemaTests {
+    @Test func `a field keeps the type of its first value, for all records of its record type`() async throws {
+        let database = TestDatabase(TestCloud())
+        _ = try await database.modify([.create("a", ["x": .string("text")])])
+        let error = try #require(try await database.modify([.create("b", ["x": .int64(1)])])[0].error)
+        #expect(error.clientErrorCode == 12)
+        #expect(
+            error.reason
+                == "invalid attempt to set value type INT64 for field 'x' for type 'Note', defined to be: STRING")
+        #expect(try await database.modify([.create("c", ["x": .int64(1)], type: "Other")])[0].summary == "saved")
+        _ = try await database.modify([.force("a", ["x": nil])])
+        #expect(try await database.modify([.create("d", ["x": .int64(1)])])[0].summary == "error 12")
+    }
+
+    @Test func `a field of numbers takes integers and fractions`() async throws {
+        let database = TestDatabase(TestCloud())
+        let results = try await database.modify([.create("a", ["n": .int64(1)]), .create("b", ["n": .double(1.5)])])
+        #expect(results.map(\.summary) == ["saved", "saved"])
+        let fields = try #require(try await database.lookup("b")[0].record).fields.decoded()
+        #expect(fields["n"]?.value == .double(1.5))
+    }
+
+    @Test func `within one batch the first value counts`() async throws {
+        let database = TestDatabase(TestCloud())
+        let results = try await database.modify([.create("a", ["x": .int64(1)]), .create("b", ["x": .string("1")])])
+        #expect(results.map(\.summary) == ["saved", "error 12"])
+    }
+
+    @Test func `what a failed batch would have added is not added`() async throws {
+        let database = try await TestDatabase(TestCloud()).making(zone: "Z")
+        _ = try await database.modify([.create("old")])
+        _ = try await database.modify([.create("a", ["x": .int64(1)]), .create("old")])
+        #expect(try await database.modify([.create("b", ["x": .string("1")])])[0].summary == "saved")
+    }
+
+    @Test func `saves that arrive together agree on a new field's type`() async throws {
+        let database = TestDatabase(TestCloud())
+        let summaries = try await withThrowingTaskGroup(of: String.self) { group in
+            for number in 0..<40 {
+                let value: FieldValue = number.isMultiple(of: 2) ? .string("text") : .bytes([1])
+                group.addTask { try await database.modify([.create("n\(number)", ["x": value])])[0].summary }
+            }
+            return try await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        }
+        #expect(summaries == ["saved": 20, "error 12": 20])
+    }
+
+    @Test func `an empty list decides nothing, and takes the field's type once there is one`() async throws {
+        let database = TestDatabase(TestCloud())
+        let empty = FieldValue.list(of: .unknown, [])
+        #expect(try await database.modify([.create("a", ["tags": empty])])[0].summary == "saved")
+        #expect(
+            try await database.modify([.create("b", ["tags": .list(of: .string, [.string("x")])])])[0].summary
+                == "saved")
+        let record = try #require(try await database.modify([.create("c", ["tags": empty])])[0].record)
+        #expect(try record.fields.decoded()["tags"]?.value == .list(of: .string, []))
+        #expect(try await database.modify([.create("d", ["tags": .string("x")])])[0].summary == "error 12")
+    }
+
+    @Test func `values that came without a type are read as the field's`() async throws {
+        let database = TestDatabase(TestCloud())
+        let day = FieldValue.timestamp(1_767_225_600_000)
+        _ = try await database.modify([.create("a", ["day": day, "raw": .bytes([1, 2]), "sum": .double(0.5)])])
+        var operation = RecordOperation.create("b")
+        operation.record.fields["day"] = Field(.int64(1_767_225_600_000), hasDeclaredType: false)
+        operation.record.fields["raw"] = Field(.string("AQI="), hasDeclaredType: false)
+        operation.record.fields["sum"] = Field(.int64(2), hasDeclaredType: false)
+        let record = try #require(try await database.modify([operation])[0].record)
+        let fields = try record.fields.decoded()
+        #expect(fields["day"]?.value == day && fields["raw"]?.value == .bytes([1, 2]))
+        operation.record.fields["day"] = Field(.int64(1), hasDeclaredType: true)
+        operation.record.recordName = "c"
+        #expect(try await database.modify([operation])[0].summary == "error 12")
+    }
+
+    @Test func `production takes no type and no field that it does not know`() async throws {
+        let cloud = TestCloud()
+        let context = cloud.context(environment: .production)
+        let request = ModifyRecordsRequest(operations: [.create("a", ["x": .int64(1)])], wantsServerRecord: true)
+        let error = try await cloud.service.modifyRecords(request, context).records[0].error
+        #expect(error?.reason == "Cannot create new type Note in production schema")
+    }
+
+    @Test func `a field is either encrypted or not`() async throws {
+        let database = TestDatabase(TestCloud())
+        func create(_ name: String, encrypted: Bool) -> RecordOperation {
+            var operation = RecordOperation.create(name)
+            operation.record.fields["secret"] = Field(.string("x"), isEncrypted: encrypted)
+            return operation
+        }
+        _ = try await database.modify([create("a", encrypted: true)])
+        #expect(try await database.modify([create("b", encrypted: false)])[0].summary == "error 12")
+        #expect(try await database.modify([create("c", encrypted: true)])[0].summary == "saved")
+    }
+}

@@ -1,0 +1,153 @@
+import NephosSQLite
+import NephosWire
+import Synchronization
+import Testing
+
+@testable import NephosService
+
+/// A service in memory with a clock and identifiers of its own, so that every run gives the same.
+final class TestCloud: Sendable {
+    let service: NephosService
+    private let clock: Clock
+    let log: Log
+
+    init(isStrict: Bool = false) {
+        let clock = Clock()
+        let log = Log()
+        self.clock = clock
+        self.log = log
+        service = NephosService(
+            stores: MemoryStores(),
+            environment: ServiceEnvironment(
+                now: { clock.now }, makeUUID: { clock.makeUUID() }, log: { log.add($0) }),
+            configuration: ServiceConfiguration(isStrict: isStrict))
+    }
+
+    final class Clock: Sendable {
+        private let state = Mutex((now: Int64(1_700_000_000_000), identifiers: 0))
+        var now: Int64 { state.withLock { $0.now } }
+        func advance(milliseconds: Int64) { state.withLock { $0.now += milliseconds } }
+        func makeUUID() -> String {
+            let number = state.withLock { state in
+                state.identifiers += 1
+                return String(state.identifiers)
+            }
+            return "00000000-0000-0000-0000-" + String(repeating: "0", count: 12 - number.count) + number
+        }
+    }
+
+    final class Log: Sendable {
+        private let lines = Mutex<[String]>([])
+        func add(_ line: String) { lines.withLock { $0.append(line) } }
+        var all: [String] { lines.withLock { $0 } }
+    }
+
+    func advance(milliseconds: Int64) { clock.advance(milliseconds: milliseconds) }
+
+    func context(
+        _ account: String? = "me", _ scope: DatabaseScope = .private,
+        environment: ContainerEnvironment = .development, container: String = "iCloud.test"
+    ) -> RequestContext {
+        RequestContext(
+            container: container, environment: environment, scope: scope, account: account, requestID: "R")
+    }
+}
+
+/// A database of a test cloud as one account, with short names for what tests do all the time.
+struct TestDatabase {
+    let cloud: TestCloud
+    let context: RequestContext
+    /// The zone of operations that name none.
+    var zone: String?
+
+    init(_ cloud: TestCloud, _ account: String? = "me", _ scope: DatabaseScope = .private, zone: String? = nil) {
+        self.cloud = cloud
+        context = cloud.context(account, scope)
+        self.zone = zone
+    }
+
+    var zoneID: ZoneIDDictionary? { zone.map { ZoneIDDictionary(zoneName: $0) } }
+
+    /// Makes the zone and gives a database whose operations go there.
+    func making(zone: String) async throws -> TestDatabase {
+        let request = ModifyZonesRequest(operations: [
+            ZoneOperation(operationType: .create, zoneID: ZoneIDDictionary(zoneName: zone))
+        ])
+        _ = try await cloud.service.modifyZones(request, context)
+        var database = self
+        database.zone = zone
+        return database
+    }
+
+    /// Sends the operations as our own library does: refusals come at their items.
+    func modify(_ operations: [RecordOperation], atomic: Bool? = nil) async throws(ServiceError) -> [RecordResult] {
+        let request = ModifyRecordsRequest(
+            operations: operations, zoneID: zoneID, atomic: atomic, wantsServerRecord: true)
+        return try await cloud.service.modifyRecords(request, context).records
+    }
+
+    func lookup(_ names: String...) async throws(ServiceError) -> [RecordResult] {
+        let request = LookupRecordsRequest(records: names.map { .init(recordName: $0) }, zoneID: zoneID)
+        return try await cloud.service.lookupRecords(request, context).records
+    }
+
+    /// The names of those that exist.
+    func existing(_ names: String...) async throws(ServiceError) -> [String] {
+        let request = LookupRecordsRequest(records: names.map { .init(recordName: $0) }, zoneID: zoneID)
+        return try await cloud.service.lookupRecords(request, context).records.compactMap { $0.record?.recordName }
+    }
+}
+
+extension RecordResult {
+    var record: RecordDictionary? { if case .record(let record) = self { record } else { nil } }
+    var error: ErrorDictionary? { if case .failure(let error) = self { error } else { nil } }
+    var isDeleted: Bool { if case .deleted = self { true } else { false } }
+    /// `saved`, `deleted`, or the raw value of the client's error code.
+    var summary: String {
+        switch self {
+        case .record: "saved"
+        case .deleted: "deleted"
+        case .failure(let error): "error \(error.clientErrorCode ?? 0)"
+        }
+    }
+}
+
+extension RecordOperation {
+    static func create(
+        _ name: String?, _ fields: [String: FieldValue] = [:], type: String = "Note", parent: String? = nil
+    ) -> RecordOperation {
+        make(.create, name, fields, type: type, parent: parent)
+    }
+
+    static func force(
+        _ name: String, _ fields: [String: FieldValue?] = [:], type: String = "Note", parent: String? = nil
+    ) -> RecordOperation {
+        make(.forceUpdate, name, fields, type: type, parent: parent)
+    }
+
+    static func update(_ record: RecordDictionary, _ fields: [String: FieldValue?] = [:]) -> RecordOperation {
+        make(.update, record.recordName, fields, type: record.recordType, tag: record.recordChangeTag)
+    }
+
+    static func delete(_ name: String) -> RecordOperation { make(.forceDelete, name, [:], type: nil) }
+
+    static func make(
+        _ operationType: OperationType, _ name: String?, _ fields: [String: FieldValue?], type: String?,
+        tag: String? = nil, parent: String? = nil
+    ) -> RecordOperation {
+        RecordOperation(
+            operationType: operationType,
+            record: RecordToModify(
+                recordName: name, recordType: type, recordChangeTag: tag,
+                fields: RecordFields(fields.map { .init(name: $0.key, field: Field($0.value)) }),
+                parent: parent.map { .set(ReferenceValue(recordName: $0)) } ?? .keep))
+    }
+}
+
+extension FieldValue {
+    static func owner(_ name: String) -> FieldValue {
+        .reference(ReferenceValue(recordName: name, action: .deleteSelf))
+    }
+
+    static func link(_ name: String) -> FieldValue { .reference(ReferenceValue(recordName: name, action: .none)) }
+}

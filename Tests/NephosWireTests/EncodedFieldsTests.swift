@@ -1,0 +1,195 @@
+import NephosWire
+import Testing
+
+/// The stored form of fields, and editing it without decoding.
+struct EncodedFieldsTests {
+    private static let sample =
+        #"{"a":{"value":1,"type":"INT64"},"b\"c":{"value":["x\"}",{"y":1}],"type":"STRING_LIST"},"#
+        + #""d":{"value":"{\"","type":"STRING","isEncrypted":true},"é":{"value":0.5,"type":"DOUBLE"}}"#
+
+    @Test("Stored fields are sorted by UTF-8, typed, without nulls, empty lists kept")
+    func encoded() {
+        let fields = RecordFields([
+            .init(name: "é", field: Field(.double(3))),
+            .init(name: "z", field: Field(nil)),
+            .init(name: "title", field: Field(.string("Dusk"), hasDeclaredType: false)),
+            .init(name: "secret", field: Field(.bytes([1, 2]), isEncrypted: true)),
+            .init(name: "tags", field: Field(.list(of: .string, []))),
+            .init(name: "what", field: Field(.list(of: .unknown, []))),
+            .init(name: "B", field: Field(.timestamp(5))),
+            .init(name: "link", field: Field(.reference(ReferenceValue(recordName: "A", zoneID: .defaultZone)))),
+            .init(name: "file", field: Field(.asset(AssetValue(fileChecksum: "c", size: 9)))),
+            .init(name: "place", field: Field(.location(LocationValue(latitude: 1, longitude: -0.5, timestamp: 7)))),
+        ])
+        #expect(
+            fields.encoded().text
+                == #"{"B":{"value":5,"type":"TIMESTAMP"},"#
+                + #""file":{"value":{"fileChecksum":"c","size":9},"type":"ASSETID"},"#
+                + #""link":{"value":{"recordName":"A","zoneID":{"zoneName":"_defaultZone"},"action":"NONE"},"type":"REFERENCE"},"#
+                + #""place":{"value":{"latitude":1.0,"longitude":-0.5,"timestamp":7},"type":"LOCATION"},"#
+                + #""secret":{"value":"AQI=","type":"BYTES","isEncrypted":true},"#
+                + #""tags":{"value":[],"type":"STRING_LIST"},"title":{"value":"Dusk","type":"STRING"},"#
+                + #""what":{"value":[],"type":"UNKNOWN_LIST"},"é":{"value":3.0,"type":"DOUBLE"}}"#)
+        #expect(RecordFields().encoded() == .empty)
+    }
+
+    @Test(
+        "Doubles are written in their shortest form",
+        arguments: [
+            (0.1, "0.1"), (1, "1.0"), (-0.0, "-0.0"), (.leastNonzeroMagnitude, "5e-324"), (1e20, "1e+20"),
+            (1e21, "1e+21"),
+            (1.2345678901234568e20, "123456789012345683968.0"), (1.7976931348623157e308, "1.7976931348623157e+308"),
+            (0.30000000000000004, "0.30000000000000004"), (1e-7, "1e-07"),
+        ])
+    func doubles(value: Double, expected: String) throws {
+        let fields = RecordFields([.init(name: "f", field: Field(.double(value)))])
+        #expect(fields.encoded().text == #"{"f":{"value":\#(expected),"type":"DOUBLE"}}"#)
+        guard case .double(let back)? = try fields.encoded().decoded()["f"]?.value else {
+            Issue.record("expected a double")
+            return
+        }
+        #expect(back.bitPattern == value.bitPattern)
+    }
+
+    @Test("Strings are escaped where JSON demands it and nowhere else")
+    func strings() {
+        let fields = RecordFields([
+            .init(name: "f", field: Field(.string("a/\"\\\u{0}\u{8}\t\n\u{C}\r\u{1F}\u{7F}é\u{2028}😀")))
+        ])
+        #expect(
+            fields.encoded().text
+                == "{\"f\":{\"value\":\"a/\\\"\\\\\\u0000\\b\\t\\n\\f\\r\\u001f\u{7F}é\u{2028}😀\",\"type\":\"STRING\"}}"
+        )
+    }
+
+    @Test("A merge replaces, adds and removes fields and keeps the bytes of all others")
+    func merging() {
+        let changes = RecordFields([
+            .init(name: "A", field: Field(.int64(0))),
+            .init(name: "a", field: Field(nil)),
+            .init(name: "b\"c", field: Field(.string("new"))),
+            .init(name: "nothing", field: Field(nil)),
+            .init(name: "zz", field: Field(.int64(9))),
+        ])
+        #expect(
+            EncodedFields(Self.sample).merging(changes).text
+                == #"{"A":{"value":0,"type":"INT64"},"b\"c":{"value":"new","type":"STRING"},"#
+                + #""d":{"value":"{\"","type":"STRING","isEncrypted":true},"zz":{"value":9,"type":"INT64"},"#
+                + #""é":{"value":0.5,"type":"DOUBLE"}}"#)
+        #expect(EncodedFields(Self.sample).merging(RecordFields()).text == Self.sample)
+        #expect(EncodedFields.empty.merging(changes) == changes.encoded())
+    }
+
+    @Test("A selection keeps the bytes of the desired fields")
+    func selecting() {
+        let fields = EncodedFields(Self.sample)
+        #expect(
+            fields.selecting(["é", "b\"c", "absent"]).text
+                == #"{"b\"c":{"value":["x\"}",{"y":1}],"type":"STRING_LIST"},"é":{"value":0.5,"type":"DOUBLE"}}"#)
+        #expect(fields.selecting([]) == .empty)
+        #expect(fields.selecting(["a", "b\"c", "d", "é"]) == fields)
+    }
+
+    @Test(
+        "Foreign JSON is edited through decoding",
+        arguments: [
+            #"{ "b":{"value":2,"type":"INT64"}, "a":{"value":1} }"#,
+            #"{"b":{"value":2},"a":{"value":1}}"#,
+            #"{"\u0061":{"value":1},"b":{"value":2}}"#,
+            #"{"a":{"value":7},"a":{"value":1},"b":{"value":2}}"#,
+        ])
+    func foreign(json: String) {
+        let fields = EncodedFields(json)
+        #expect(
+            fields.merging(RecordFields([.init(name: "c", field: Field(.int64(3)))])).text
+                == #"{"a":{"value":1,"type":"INT64"},"b":{"value":2,"type":"INT64"},"c":{"value":3,"type":"INT64"}}"#)
+        #expect(fields.selecting(["b"]).text == #"{"b":{"value":2,"type":"INT64"}}"#)
+    }
+
+    @Test("numbersAsStrings puts numbers and dates in quotes, also in lists, and nothing else")
+    func numbersAsStrings() throws {
+        let fields = RecordFields([
+            .init(name: "a", field: Field(.int64(.max))),
+            .init(name: "b", field: Field(.double(0.5))),
+            .init(name: "c", field: Field(.timestamp(7))),
+            .init(name: "d", field: Field(.list(of: .int64, [.int64(1), .int64(-2)]))),
+            .init(name: "e", field: Field(.string("1"))),
+            .init(name: "f", field: Field(.location(LocationValue(latitude: 1, longitude: 2)))),
+            .init(name: "g", field: Field(.list(of: .double, []))),
+            .init(name: "h", field: Field(.int64(3), isEncrypted: true)),
+        ]).encoded()
+        #expect(
+            fields.withNumbersAsStrings().text
+                == #"{"a":{"value":"9223372036854775807","type":"INT64"},"b":{"value":"0.5","type":"DOUBLE"},"#
+                + #""c":{"value":"7","type":"TIMESTAMP"},"d":{"value":["1","-2"],"type":"INT64_LIST"},"#
+                + #""e":{"value":"1","type":"STRING"},"f":{"value":{"latitude":1.0,"longitude":2.0},"type":"LOCATION"},"#
+                + #""g":{"value":[],"type":"DOUBLE_LIST"},"h":{"value":"3","type":"INT64","isEncrypted":true}}"#)
+        #expect(try fields.withNumbersAsStrings().decoded() == fields.decoded())
+    }
+
+    @Test("References are found in fields and in lists")
+    func references() {
+        let a = ReferenceValue(recordName: "A", action: .deleteSelf)
+        let b = ReferenceValue(recordName: "B", zoneID: ZoneIDDictionary(zoneName: "Z"))
+        let fields = RecordFields([
+            .init(name: "note", field: Field(.string("\"REFERENCE\""))),
+            .init(name: "owner", field: Field(.reference(a))),
+            .init(name: "seen", field: Field(.list(of: .reference, [.reference(b), .reference(a)]))),
+        ])
+        for found in [fields.references(), fields.encoded().references()] {
+            #expect(found.map(\.name) == ["owner", "seen", "seen"])
+            #expect(found.map(\.reference) == [a, b, a])
+        }
+        #expect(EncodedFields(#"{"n":{"value":"\"REFERENCE","type":"STRING"}}"#).references().isEmpty)
+        #expect(EncodedFields.empty.references().isEmpty)
+    }
+
+    @Test(
+        "The stored size counts names and data, not assets",
+        arguments: [
+            (FieldValue.string("é日"), 5), (.int64(1), 8), (.double(1), 8), (.timestamp(1), 8), (.bytes([1, 2, 3]), 3),
+            (.location(LocationValue(latitude: 1, longitude: 2)), 16),
+            (.location(LocationValue(latitude: 1, longitude: 2, altitude: 3, timestamp: 4)), 32),
+            (.reference(ReferenceValue(recordName: "abc")), 3),
+            (
+                .reference(
+                    ReferenceValue(
+                        recordName: "abc", zoneID: ZoneIDDictionary(zoneName: "zz", ownerRecordName: "o"))), 6
+            ),
+            (.asset(AssetValue(fileChecksum: "c", size: 1_000_000)), 0),
+            (.list(of: .string, [.string("ab"), .string("c")]), 3),
+        ])
+    func storedSize(value: FieldValue, size: Int) {
+        let fields = RecordFields([
+            .init(name: "name", field: Field(value)), .init(name: "cleared", field: Field(nil)),
+        ])
+        #expect(fields.storedSize == size + 4)
+    }
+
+    @Test(
+        "Values that JSON cannot carry are refused by name",
+        arguments: [
+            (FieldValue.double(.nan), "f.value: field 'f', expected a finite number, found nan"),
+            (.double(-.infinity), "f.value: field 'f', expected a finite number, found -inf"),
+            (
+                .list(of: .double, [.double(1), .double(.infinity)]),
+                "f.value: field 'f', expected a finite number, found inf"
+            ),
+            (.list(of: .string, [.int64(1)]), "f.value: field 'f', expected STRING in the list, found INT64"),
+        ])
+    func validation(value: FieldValue, message: String) throws {
+        let fields = RecordFields([.init(name: "f", field: Field(value))])
+        let error = try #require(throws: WireError.self) { try fields.validate() }
+        #expect(error.description == message)
+    }
+
+    @Test("A location that is not finite is refused, a good record is not")
+    func validationOfLocations() throws {
+        let bad = RecordFields([
+            .init(name: "f", field: Field(.location(LocationValue(latitude: 1, longitude: 2, speed: .nan))))
+        ])
+        #expect(throws: WireError.self) { try bad.validate() }
+        var random = SeededGenerator(seed: 1)
+        for _ in 0..<100 { try random.fields(clearing: true).validate() }
+    }
+}

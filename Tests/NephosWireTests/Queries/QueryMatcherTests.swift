@@ -1,0 +1,252 @@
+import NephosWire
+import Testing
+
+@Suite("What a condition matches")
+struct QueryMatcherTests {
+    private let record = RecordValues(
+        recordName: "A-17", zoneID: ZoneIDDictionary(zoneName: "Gallery", ownerRecordName: "_me"),
+        fields: RecordFields([
+            .init(name: "title", field: Field(.string("Dusk over Málaga"))),
+            .init(name: "year", field: Field(.int64(1931))),
+            .init(name: "price", field: Field(.double(12.5))),
+            .init(name: "sold", field: Field(.timestamp(1_700_000_000_123))),
+            .init(name: "bytes", field: Field(.bytes([1, 2]))),
+            .init(name: "place", field: Field(.location(LocationValue(latitude: 36.7213, longitude: -4.4214)))),
+            .init(name: "artist", field: Field(.reference(ReferenceValue(recordName: "P-1", action: .deleteSelf)))),
+            .init(name: "tags", field: Field(.list(of: .string, [.string("Red"), .string("blue")]))),
+            .init(name: "none", field: Field(.list(of: .string, []))),
+            .init(name: "marks", field: Field(.list(of: .int64, [.int64(1), .int64(2)]))),
+        ]),
+        system: [
+            .createdTimestamp: .timestamp(1000),
+            .createdUserRecordName: .reference(ReferenceValue(recordName: "_anna")),
+            .parent: .reference(ReferenceValue(recordName: "Hall")),
+        ])
+
+    private func matches(
+        _ name: String, _ comparator: FilterComparator, _ value: FieldValue, distance: Double? = nil
+    ) -> Bool {
+        QueryMatcher([Filter(QueryKey(name: name), comparator, value, distance: distance)]).matches(record)
+    }
+
+    private func strings(_ values: String...) -> FieldValue { .list(of: .string, values.map(FieldValue.string)) }
+
+    @Test("String equality ignores case, as CKQuery documents it")
+    func stringEquality() {
+        #expect(matches("title", .equals, .string("dusk over MÁLAGA")))
+        #expect(!matches("title", .equals, .string("Dusk over Malaga")))
+        #expect(!matches("title", .notEquals, .string("dusk over málaga")))
+        #expect(matches("title", .in, strings("dawn", "DUSK OVER MÁLAGA")))
+        #expect(matches("tags", .listContains, .string("RED")))
+    }
+
+    @Test("Composed and decomposed characters are equal")
+    func canonicalEquivalence() {
+        #expect(matches("title", .equals, .string("Dusk over Ma\u{301}laga")))
+        #expect(QuerySemantics.equalityForm("\u{C5}") == QuerySemantics.equalityForm("a\u{30A}"))
+        #expect(QuerySemantics.equalityForm("Straße") == QuerySemantics.equalityForm("STRASSE"))
+    }
+
+    @Test("BEGINSWITH is case-sensitive, and an empty prefix matches every string")
+    func prefixes() {
+        #expect(matches("title", .beginsWith, .string("Dusk")))
+        #expect(!matches("title", .beginsWith, .string("dusk")))
+        #expect(matches("title", .beginsWith, .string("")))
+        #expect(!matches("year", .beginsWith, .string("")))
+        #expect(!matches("missing", .beginsWith, .string("")))
+        #expect(matches("title", .notBeginsWith, .string("dusk")))
+        #expect(matches("tags", .listMemberBeginsWith, .string("bl")))
+        #expect(!matches("tags", .listMemberBeginsWith, .string("r")))
+        #expect(!matches("none", .listMemberBeginsWith, .string("")))
+    }
+
+    @Test("INT64 and DOUBLE compare as numbers, exactly")
+    func numbers() {
+        #expect(matches("year", .equals, .double(1931)))
+        #expect(matches("year", .lessThan, .double(1931.5)))
+        #expect(matches("price", .greaterThan, .int64(12)))
+        #expect(!matches("price", .equals, .int64(12)))
+        let large = RecordValues(
+            recordName: "x", fields: RecordFields([.init(name: "n", field: Field(.int64((1 << 53) + 1)))]))
+        #expect(!QueryMatcher([Filter(.field("n"), .equals, .double(0x1p53))]).matches(large))
+        #expect(QueryMatcher([Filter(.field("n"), .greaterThan, .double(0x1p53))]).matches(large))
+        #expect(QueryMatcher([Filter(.field("n"), .lessThan, .double(1e300))]).matches(large))
+        #expect(QueryMatcher([Filter(.field("n"), .greaterThan, .double(-1e300))]).matches(large))
+    }
+
+    @Test("A value of another type never matches, and every NOT_ comparator does")
+    func wrongTypes() {
+        for comparator in FilterComparator.allCases {
+            let value: FieldValue = comparator.takesList ? .list(of: .bytes, [.bytes([9])]) : .bytes([9])
+            #expect(matches("year", comparator, value, distance: 1) == comparator.isNegative, "\(comparator)")
+        }
+    }
+
+    @Test("A record without the field matches the comparators that begin with NOT_, and no others")
+    func missingField() {
+        for comparator in FilterComparator.allCases {
+            let value: FieldValue = comparator.takesList ? strings("x") : .string("x")
+            #expect(matches("missing", comparator, value, distance: 1) == comparator.isNegative, "\(comparator)")
+        }
+    }
+
+    @Test("Every comparator's complement matches exactly the other records")
+    func complements() {
+        let values: [FieldValue] = [
+            .string("Red"), .int64(1), strings("Red", "green"), .list(of: .int64, []), .bytes([1]),
+        ]
+        for comparator in FilterComparator.allCases {
+            guard let complement = comparator.complement else { continue }
+            #expect(complement.complement == comparator)
+            #expect(complement.isNegative != comparator.isNegative)
+            for name in ["title", "year", "tags", "none", "marks", "missing"] {
+                for value in values {
+                    #expect(matches(name, comparator, value) != matches(name, complement, value))
+                }
+            }
+        }
+    }
+
+    @Test("References compare by name and zone; the action does not count")
+    func references() {
+        let gallery = ZoneIDDictionary(zoneName: "Gallery")
+        #expect(matches("artist", .equals, .reference(ReferenceValue(recordName: "P-1"))))
+        #expect(matches("artist", .equals, .reference(ReferenceValue(recordName: "P-1", zoneID: gallery))))
+        #expect(!matches("artist", .equals, .reference(ReferenceValue(recordName: "P-1", zoneID: .defaultZone))))
+        #expect(!matches("artist", .equals, .reference(ReferenceValue(recordName: "P-2"))))
+        #expect(!matches("artist", .equals, .string("P-1")))
+        #expect(matches("artist", .in, .list(of: .reference, [.reference(ReferenceValue(recordName: "P-1"))])))
+        #expect(matches("___parent", .equals, .reference(ReferenceValue(recordName: "Hall", zoneID: gallery))))
+    }
+
+    @Test("System fields: the record's name, dates, and users by name alone")
+    func systemFields() {
+        #expect(matches("___recordID", .equals, .reference(ReferenceValue(recordName: "A-17"))))
+        #expect(matches("___recordID", .equals, .string("A-17")))
+        #expect(!matches("___recordID", .equals, .reference(ReferenceValue(recordName: "A-17", zoneID: .defaultZone))))
+        #expect(matches("___createTime", .lessThanOrEquals, .timestamp(1000)))
+        #expect(!matches("___modTime", .lessThanOrEquals, .timestamp(1000)))
+        let anna = ReferenceValue(recordName: "_anna", zoneID: .defaultZone)
+        #expect(matches("___createdBy", .equals, .reference(anna)))
+        #expect(matches("___modifiedBy", .notEquals, .reference(anna)))
+    }
+
+    @Test("NEAR takes metres, on the great circle")
+    func near() {
+        let granada = FieldValue.location(LocationValue(latitude: 37.1773, longitude: -3.5986))
+        #expect(!matches("place", .near, granada, distance: 88_000))
+        #expect(matches("place", .near, granada, distance: 90_000))
+        let poles = LocationValue(latitude: 90, longitude: 0).distance(to: LocationValue(latitude: -90, longitude: 0))
+        #expect((poles - .pi * LocationValue.meanEarthRadius).magnitude < 1)
+        let dateLine = LocationValue(latitude: 0, longitude: 179.5).distance(
+            to: LocationValue(latitude: 0, longitude: -179.5))
+        #expect((dateLine - 111_195).magnitude < 10)
+    }
+
+    @Test("Full text ignores case, diacritics and stop words")
+    func fullText() {
+        #expect(matches("title", .containsAllTokens, .string("MALAGA, dusk")))
+        #expect(!matches("title", .containsAllTokens, .string("malaga dawn")))
+        #expect(matches("title", .containsAnyTokens, .string("malaga dawn")))
+        #expect(!matches("title", .containsAnyTokens, .string("mala")))
+        #expect(!matches("title", .containsAnyTokens, .string("the and of")))
+        #expect(!matches("title", .containsAllTokens, .string("")))
+        let everywhere = Filter(.allSearchableFields, .containsAllTokens, .string("dusk blue"))
+        #expect(QueryMatcher([everywhere]).matches(record))
+    }
+
+    @Test("Lists: any, all, and what an empty list means")
+    func lists() {
+        #expect(matches("tags", .listContainsAny, strings("green", "BLUE")))
+        #expect(!matches("tags", .listContainsAll, strings("green", "blue")))
+        #expect(matches("tags", .listContainsAll, strings("red", "blue")))
+        #expect(!matches("tags", .listContainsAny, strings()))
+        #expect(matches("tags", .listContainsAll, strings()))
+        #expect(!matches("missing", .listContainsAll, strings()))
+        #expect(!matches("title", .listContains, .string("Dusk over Málaga")))
+        #expect(!matches("year", .in, .list(of: .unknown, [])))
+        #expect(matches("year", .notIn, .list(of: .unknown, [])))
+        #expect(matches("marks", .listContains, .double(2)))
+    }
+}
+
+@Suite("Tokens")
+struct TokenizerTests {
+    @Test(arguments: [
+        ("", []), ("   ", []), ("Bob Smith", ["bob", "smith"]), ("bob-smith's", ["bob", "smith", "s"]),
+        ("the THE The", []), ("x2 2x", ["x2", "2x"]), ("Ünïcode ÇA", ["unicode", "ca"]),
+        ("u\u{308}ber", ["uber"]), ("Straße STRASSE", ["strasse"]), ("日本 東京", ["日本", "東京"]),
+        ("a b\u{0}c", ["b", "c"]), ("Ελλάς ΕΛΛΑΣ", ["ελλασ"]), ("red,red;RED", ["red"]),
+    ])
+    func tokens(_ text: String, _ expected: [String]) {
+        #expect(Tokenizer.tokens(of: text) == expected)
+    }
+
+    @Test("A long token is cut, on a character's boundary, in texts and in searches alike")
+    func longToken() {
+        let tokens = Tokenizer.tokens(
+            of: String(repeating: "x", count: 1000) + " " + "y" + String(repeating: "я", count: 100))
+        #expect(tokens.map(\.utf8.count) == [Tokenizer.longestToken, Tokenizer.longestToken - 1])
+    }
+}
+
+@Suite("The order of results")
+struct SortOrderTests {
+    private func record(_ name: String, _ field: FieldValue?) -> RecordValues {
+        var fields = RecordFields()
+        if let field { fields["f"] = Field(field) }
+        return RecordValues(recordName: name, fields: fields)
+    }
+
+    private func names(_ records: [RecordValues], _ descriptor: QuerySortDescriptor) -> [String] {
+        let order = SortOrder([descriptor])
+        return records.sorted { order.precedes($0, $1) }.map(\.recordName)
+    }
+
+    @Test("Missing values come first where the order ascends and last where it descends")
+    func missingValues() {
+        let records = [
+            record("c", .int64(2)), record("b", nil), record("d", .double(1.5)), record("a", .list(of: .int64, [])),
+        ]
+        #expect(names(records, QuerySortDescriptor(.field("f"))) == ["a", "b", "d", "c"])
+        #expect(names(records, QuerySortDescriptor(.field("f"), ascending: false)) == ["c", "d", "a", "b"])
+    }
+
+    @Test("Ties are broken by record name, in UTF-8 order")
+    func ties() {
+        let records = ["b", "a", "B", "é", "a2"].map { record($0, .string("same")) }
+        #expect(names(records, QuerySortDescriptor(.field("f"), ascending: false)) == ["B", "a", "a2", "b", "é"])
+    }
+
+    @Test("By distance the nearest comes first, and what has no location last")
+    func distance() {
+        let here = LocationValue(latitude: 0, longitude: 0)
+        let records = [
+            record("none", nil), record("far", .location(LocationValue(latitude: 10, longitude: 0))),
+            record("near", .location(LocationValue(latitude: 0, longitude: 1))),
+        ]
+        #expect(names(records, QuerySortDescriptor(.field("f"), relativeLocation: here)) == ["near", "far", "none"])
+    }
+
+    @Test("It is a total order")
+    func totalOrder() {
+        let values: [FieldValue?] = [
+            nil, .string("a"), .string("B"), .int64(1), .double(1), .double(-2.5), .timestamp(5), .bytes([1]),
+            .reference(ReferenceValue(recordName: "a")), .list(of: .string, []),
+            .location(LocationValue(latitude: 1, longitude: 1)),
+        ]
+        let records = values.enumerated().map { record("r\($0.offset)", $0.element) }
+        for ascending in [true, false] {
+            let order = SortOrder([QuerySortDescriptor(.field("f"), ascending: ascending)])
+            for a in records {
+                for b in records {
+                    #expect(order.order(a, b).signum() == -order.order(b, a).signum())
+                    #expect((order.order(a, b) == 0) == (a.recordName == b.recordName))
+                    for c in records where order.precedes(a, b) && order.precedes(b, c) {
+                        #expect(order.precedes(a, c))
+                    }
+                }
+            }
+        }
+    }
+}
