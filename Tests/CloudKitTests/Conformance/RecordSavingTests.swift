@@ -4,7 +4,7 @@ import Testing
 
 /// What Apple's pages on CKRecord and CKRecord.ID say of the server, sentence by sentence.
 @Suite struct RecordSavingTests {
-    @Test func `the creation date, the users and the change tag are nil for new instances and update when the record is saved`()
+    @Test func `dates, users and the change tag are nil for new instances and update on the save`()
         async throws
     {
         let setup = try Conformance()
@@ -17,7 +17,7 @@ import Testing
         #expect(saved.lastModifiedUserRecordID == saved.creatorUserRecordID)
     }
 
-    @Test func `the creation date reflects when CloudKit created the record, the modification date its most recent save`()
+    @Test func `the creation date is that of the first save, the modification date that of the most recent`()
         async throws
     {
         let setup = try Conformance()
@@ -29,7 +29,7 @@ import Testing
         #expect(try #require(second.modificationDate) >= created)
     }
 
-    @Test func `creator and last modifier name the users who created and most recently modified the record`() async throws {
+    @Test func `creator and modifier are the users who created and most recently modified the record`() async throws {
         let setup = try Conformance()
         let mine = setup.container.publicCloudDatabase
         let others = setup.cloud.container(account: "other")
@@ -78,7 +78,7 @@ import Testing
         #expect(merged["x"] as? Int == 1 && merged["y"] as? Int == 2)
     }
 
-    @Test func `saving a new record over an existing one is an error with ifServerRecordUnchanged, the default, alone`()
+    @Test func `saving a new record over an existing one fails with ifServerRecordUnchanged, the default, alone`()
         async throws
     {
         let setup = try Conformance()
@@ -105,7 +105,7 @@ import Testing
         #expect(record["x"] as? Int == 3 && record["kept"] as? Bool == true)
     }
 
-    @Test func `the error of a conflict carries the server's, the client's and the ancestor's record, and merging resolves it`()
+    @Test func `a conflict carries the server's, the client's and the ancestor's record, and merging resolves it`()
         async throws
     {
         let setup = try Conformance()
@@ -159,7 +159,7 @@ import Testing
         #expect(try await setup.database.save(record).recordID.zoneID == zone.zoneID)
     }
 
-    @Test func `the first value of a key associates its type with the key for all records of the type, when they are saved`()
+    @Test func `the first save of a key associates its type with it for all records of the record type`()
         async throws
     {
         let setup = try Conformance()
@@ -213,7 +213,7 @@ import Testing
         #expect(Set(fetched.allKeys()) == Set(record.allKeys()) && fetched.changedKeys().isEmpty)
     }
 
-    @Test func `encrypted values come back decrypted from the private database, and the public one does not take them`()
+    @Test func `encrypted values come back from the private database, and the public one refuses them`()
         async throws
     {
         let setup = try Conformance()
@@ -237,7 +237,8 @@ import Testing
         #expect(await code { try await setup.database.save(encrypted) } == .invalidArguments)
     }
 
-    @Test func `a record rebuilt from its system fields alone syncs with the server's by its change tag`() async throws {
+    @Test func `a record rebuilt from its system fields alone syncs with the server's by its change tag`() async throws
+    {
         let setup = try Conformance()
         let record = CKRecord("a")
         record["x"] = 1

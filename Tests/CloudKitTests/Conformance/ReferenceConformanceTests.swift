@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `the parent record must exist on the server or be part of the same save operation, otherwise the operation fails`()
+    @Test func `the parent must exist on the server or be part of the same save, otherwise the operation fails`()
         async throws
     {
         let setup = try Conformance()
