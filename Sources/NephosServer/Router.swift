@@ -5,9 +5,6 @@ enum Routes {
     static let table: [Route] = [
         .database([.post], "records/modify", NephosService.modifyRecords),
         .database([.post], "records/lookup", NephosService.lookupRecords),
-        .database([.post], "records/changes", NephosService.recordChanges),
-        .database([.post], "changes/zone", NephosService.recordZoneChanges),
-        .database([.post], "changes/database", NephosService.databaseChanges),
         .database([.get, .post], "zones/list", NephosService.listZones),
         .database([.post], "zones/lookup", NephosService.lookupZones),
         .database([.post], "zones/modify", NephosService.modifyZones),
