@@ -127,17 +127,19 @@ import Testing
 
     // MARK: Versions
 
-    private let second = Migration(number: 2, script: "CREATE TABLE later (a {integer} NOT NULL, b {text})")
+    private let last = Migration.all.count
+    private let later = Migration(
+        number: Migration.all.count + 1, script: "CREATE TABLE later (a {integer} NOT NULL, b {text})")
 
     @Test("An older store is migrated, keeps its rows, and cannot be opened by the older version any more")
     func migration() async throws {
         try await makeStore(records: 10)
-        let newer = SQLiteOptions(migrations: Migration.all + [second])
+        let newer = SQLiteOptions(migrations: Migration.all + [later])
         #expect(try await open(newer) == nil)
         #expect(try await open(newer) == nil)
 
         let connection = try Connection(path: path, access: .reading)
-        #expect(try connection.schemaVersion() == 2)
+        #expect(try connection.schemaVersion() == last + 1)
         #expect(try connection.number("SELECT count(*) FROM record") == 10)
         #expect(try connection.number("SELECT count(*) FROM later") == 0)
         connection.close()
@@ -145,20 +147,21 @@ import Testing
         let before = try Data(contentsOf: URL(fileURLWithPath: path))
         let error = try #require(try await open())
         #expect(error.code == .newerVersion)
-        #expect(error.message.contains("version 2") && error.message.contains(path))
+        #expect(error.message.contains("version \(last + 1)") && error.message.contains(path))
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
     }
 
     @Test("A migration that fails leaves the store at the version before it")
     func failingMigration() async throws {
         try await makeStore(records: 10)
-        let broken = Migration(number: 3, script: "CREATE TABLE third (a {integer}); INSERT INTO nowhere VALUES (1)")
-        #expect(try await open(SQLiteOptions(migrations: Migration.all + [second, broken])) != nil)
+        let broken = Migration(
+            number: last + 2, script: "CREATE TABLE third (a {integer}); INSERT INTO nowhere VALUES (1)")
+        #expect(try await open(SQLiteOptions(migrations: Migration.all + [later, broken])) != nil)
         let connection = try Connection(path: path, access: .reading)
-        #expect(try connection.schemaVersion() == 2)
+        #expect(try connection.schemaVersion() == last + 1)
         #expect(try connection.number("SELECT count(*) FROM sqlite_schema WHERE name = 'third'") == 0)
         connection.close()
-        #expect(try await open(SQLiteOptions(migrations: Migration.all + [second])) == nil)
+        #expect(try await open(SQLiteOptions(migrations: Migration.all + [later])) == nil)
     }
 
     @Test("Migrations are numbered from 1 without gaps")

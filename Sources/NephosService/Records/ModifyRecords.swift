@@ -112,7 +112,7 @@ struct ModifyRecords {
     }
 
     func run(
-        schema knownSchema: Schema, accounts: Accounts, in transaction: any StorageTransaction
+        schema knownSchema: Schema, accounts: Accounts, indexes: IndexDefinitions, in transaction: any StorageTransaction
     ) throws -> Applied {
         var applied = Applied(
             outcomes: Array(repeating: .refused(.internalError, server: nil), count: items.count), leftJobs: false,
@@ -127,7 +127,8 @@ struct ModifyRecords {
             let batch = ZoneBatch(
                 zone: row, merge: FieldMerge(zone: row.key, now: now, account: account.id),
                 isAtomic: ZoneRules.isAtomic(row.name) && request.atomic ?? true,
-                containerEnvironment: containerEnvironment, reader: transaction)
+                containerEnvironment: containerEnvironment,
+                indexes: IndexWriter(definitions: indexes, accounts: accounts), reader: transaction)
             let operations = zone.items.map { items[$0].operation }
             var plan = try batch.plan(operations, schema: schema)
             if plan.needsSchemaRead, applied.schema == nil {
@@ -143,10 +144,21 @@ struct ModifyRecords {
                 applied.schema = schema
             }
             applied.leftJobs = applied.leftJobs || plan.leavesJobs
+            try keepClientChangeToken(row, outcomes, in: transaction)
         }
         try refuseMalformed(applied.outcomes)
         applied.userRecordNames = try userRecordNames(applied.outcomes, accounts, transaction)
         return applied
+    }
+
+    /// The data of the newest request that modified the zone is the zone's (`clientChangeTokenData`, Apple's
+    /// documentation).
+    private func keepClientChangeToken(
+        _ zone: ZoneRow, _ outcomes: [Outcome], in transaction: any StorageTransaction
+    ) throws {
+        guard zone.clientChangeToken != request.clientChangeToken, ZoneRules.hasChangeFeed(zone.name) else { return }
+        let modifies = outcomes.contains { if case .refused = $0 { false } else { true } }
+        if modifies { try transaction.setClientChangeToken(request.clientChangeToken, zone: zone.key) }
     }
 
     /// The zone that the request itself names is missing: that is the request's error, but for our own library, which wants

@@ -55,10 +55,14 @@ package struct ModifyRecordsRequest: Hashable, Sendable {
     package var numbersAsStrings: Bool
     /// Our addition, `nephosServerRecord` on the wire: a conflict's error carries the server's record.
     package var wantsServerRecord: Bool
+    /// Our addition, `clientChangeToken` on the wire: data of the client's own, in base64, that `changes/zone` hands out
+    /// until the zones are modified again.
+    package var clientChangeToken: String?
 
     package init(
         operations: [RecordOperation], zoneID: ZoneIDDictionary? = nil, atomic: Bool? = nil,
-        desiredKeys: [String]? = nil, numbersAsStrings: Bool = false, wantsServerRecord: Bool = false
+        desiredKeys: [String]? = nil, numbersAsStrings: Bool = false, wantsServerRecord: Bool = false,
+        clientChangeToken: String? = nil
     ) {
         self.operations = operations
         self.zoneID = zoneID
@@ -66,6 +70,7 @@ package struct ModifyRecordsRequest: Hashable, Sendable {
         self.desiredKeys = desiredKeys
         self.numbersAsStrings = numbersAsStrings
         self.wantsServerRecord = wantsServerRecord
+        self.clientChangeToken = clientChangeToken
     }
 }
 

@@ -3,7 +3,7 @@ import NephosWire
 import Synchronization
 
 /// A service that records what it is asked and answers as a test says; without a script everything succeeds.
-final class ScriptedService: CloudService {
+final class ScriptedService: PartialService {
     enum Request: Sendable {
         case modifyRecords(ModifyRecordsRequest)
         case lookupRecords(LookupRecordsRequest)

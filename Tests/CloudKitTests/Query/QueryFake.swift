@@ -3,7 +3,7 @@ import NephosWire
 @testable import CloudKit
 
 /// A service that knows only records/query: it answers from records in memory, and keeps what it was asked.
-final class QueryFake: CloudService {
+final class QueryFake: PartialService {
     struct Stored: Sendable {
         var values: RecordValues
         var type: String
