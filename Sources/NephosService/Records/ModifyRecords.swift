@@ -11,6 +11,7 @@ struct ModifyRecords {
     let account: AccountRow
     let containerEnvironment: ContainerEnvironment
     let environment: ServiceEnvironment
+    let configuration: ServiceConfiguration
 
     /// One operation after validation.
     struct Item {
@@ -32,6 +33,7 @@ struct ModifyRecords {
         self.caller = caller
         self.containerEnvironment = containerEnvironment
         self.environment = environment
+        self.configuration = configuration
         account = try caller.requireAccount()
         try Self.checkSize(request, configuration)
         items = try Self.validate(request, caller, environment)
@@ -126,7 +128,7 @@ struct ModifyRecords {
             }
             let batch = ZoneBatch(
                 zone: row, merge: FieldMerge(zone: row.key, now: now, account: account.id),
-                isAtomic: ZoneRules.isAtomic(row.name) && request.atomic ?? true,
+                isAtomic: ZoneRules.isAtomic(row.name) && request.atomic ?? true, isStrict: configuration.isStrict,
                 containerEnvironment: containerEnvironment,
                 indexes: IndexWriter(definitions: indexes, accounts: accounts), reader: transaction)
             let operations = zone.items.map { items[$0].operation }
