@@ -39,7 +39,9 @@ final class LocalService: CloudService {
     func queryRecords(_ request: QueryRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> QueryRecordsResponse
     {
-        throw .transport(.serviceUnavailable, "This service does not answer queries yet.")
+        try await ask(call) { service, context throws(ServiceError) in
+            try await service.queryRecords(request, context)
+        }
     }
 
     func listZones(_ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {

@@ -5,6 +5,7 @@ enum Routes {
     static let table: [Route] = [
         .database([.post], "records/modify", NephosService.modifyRecords),
         .database([.post], "records/lookup", NephosService.lookupRecords),
+        .database([.post], "records/query", NephosService.queryRecords),
         .database([.get, .post], "zones/list", NephosService.listZones),
         .database([.post], "zones/lookup", NephosService.lookupZones),
         .database([.post], "zones/modify", NephosService.modifyZones),

@@ -54,6 +54,15 @@ package protocol StorageReader {
 
     /// The oldest jobs first.
     func jobs(limit: Int) throws -> [JobRow]
+
+    /// The live zones of every owner whose id is larger, ordered by id.
+    func zones(after id: Int64, limit: Int) throws -> [ZoneRow]
+    /// Every index, ordered by id.
+    func indexDefinitions() throws -> [IndexDefinitionRow]
+    /// The first entries of a range, behind `position` if given, ordered by value and name (both byte-wise).
+    func indexEntries(_ range: IndexRange, after position: IndexPosition?, limit: Int) throws -> [IndexPosition]
+    /// How many entries a range has; `limit` where it has as many or more. Costs no more than the result.
+    func countIndexEntries(_ range: IndexRange, limit: Int) throws -> Int
 }
 
 /// Typed reads and writes in one transaction; reads see its own writes.
@@ -73,7 +82,8 @@ package protocol StorageTransaction: StorageReader {
     func markZoneDeleted(_ zone: ZoneKey, sequence: Int64) throws
     /// Keeps what the client that modified a zone gave with it; nil for nothing.
     func setClientChangeToken(_ token: String?, zone: ZoneKey) throws
-    /// Removes up to `limit` records, with their edges, of a zone that is deleted; returns how many it removed.
+    /// Removes up to `limit` records of a zone that is deleted, with their edges and about as many records' index
+    /// entries; returns how many it removed, or `limit` where index entries may be left.
     /// - Throws: `StorageError` `.constraint` if it is not a deleted zone.
     func purgeRecords(zone: ZoneKey, limit: Int) throws -> Int
 
@@ -93,4 +103,17 @@ package protocol StorageTransaction: StorageReader {
     /// Adds a job under a new id.
     func insert(_ job: JobRow) throws
     func removeJob(id: Int64) throws
+
+    /// Adds an index that is to be built, under a new id. One of the same type and components must not exist.
+    func insertIndexDefinition(recordType: String, components: String, sequence: Int64) throws -> IndexDefinitionRow
+    /// Stores how far an index is built, and whether it is ready.
+    func updateIndexDefinition(_ definition: IndexDefinitionRow) throws
+    /// Removes an index; its entries stay until they are removed.
+    func removeIndexDefinition(id: Int64) throws
+    /// Adds an entry; adding one that exists changes nothing.
+    func insert(_ entry: IndexEntryRow) throws
+    /// Removes an entry; removing one that does not exist changes nothing.
+    func remove(_ entry: IndexEntryRow) throws
+    /// Removes the first entries of a range; returns how many it removed.
+    func removeIndexEntries(_ range: IndexRange, limit: Int) throws -> Int
 }

@@ -7,6 +7,9 @@ struct Caller: Sendable {
     var account: AccountRow?
     var requestID: String
 
+    /// The names by which a caller calls itself (CloudKit Web Services, Zone ID Dictionary; `CKCurrentUserDefaultName`).
+    static let namesForSelf: Set<String> = ["__defaultOwner__", "_defaultOwner"]
+
     var userRecordName: String? { account?.userRecordName }
 
     /// The owner of the database's rows; nil for the shared database, which has none of its own.

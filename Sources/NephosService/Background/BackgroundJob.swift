@@ -17,6 +17,7 @@ enum BackgroundJob: String {
 struct BackgroundStep {
     let job: JobRow
     let environment: ServiceEnvironment
+    let indexes: IndexWriter
 
     /// Does a step in the transaction and removes the job when nothing is left.
     func run(in transaction: any StorageTransaction) throws {
@@ -54,7 +55,7 @@ struct BackgroundStep {
 
     private func delete(_ row: RecordRow, in transaction: any StorageTransaction) throws {
         let merge = FieldMerge(zone: row.zone, now: environment.now(), account: row.modifiedBy)
-        let tombstone = try RecordWriter.delete(row, merge, in: transaction)
+        let tombstone = try RecordWriter.delete(row, merge, indexes, in: transaction)
         let owned = try transaction.references(
             zone: row.zone, to: row.name, kinds: [.deleteSelf], after: nil, limit: 1)
         if !owned.isEmpty { try transaction.insert(BackgroundJob.cascade(from: tombstone)) }

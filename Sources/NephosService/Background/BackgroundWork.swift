@@ -14,11 +14,17 @@ final class BackgroundWork: Sendable {
 
     private let engine: any StorageEngine
     private let environment: ServiceEnvironment
+    private let indexes: IndexCatalog
+    private let accounts: Accounts
     private let state = Mutex(State())
 
-    init(engine: any StorageEngine, environment: ServiceEnvironment) {
+    init(
+        engine: any StorageEngine, environment: ServiceEnvironment, indexes: IndexCatalog, accounts: Accounts
+    ) {
         self.engine = engine
         self.environment = environment
+        self.indexes = indexes
+        self.accounts = accounts
     }
 
     /// Says that there may be jobs.
@@ -81,8 +87,10 @@ final class BackgroundWork: Sendable {
         do {
             while !state.withLock({ $0.isClosed }) {
                 guard let job = try await engine.read({ try $0.jobs(limit: 1) }).first else { return true }
-                let step = BackgroundStep(job: job, environment: environment)
-                try await engine.write { try step.run(in: $0) }
+                try await engine.write { [environment, indexes, accounts] transaction in
+                    let writer = IndexWriter(definitions: try indexes.definitions(in: transaction), accounts: accounts)
+                    try BackgroundStep(job: job, environment: environment, indexes: writer).run(in: transaction)
+                }
             }
             return true
         } catch {

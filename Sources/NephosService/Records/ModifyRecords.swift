@@ -112,7 +112,7 @@ struct ModifyRecords {
     }
 
     func run(
-        schema knownSchema: Schema, accounts: Accounts, in transaction: any StorageTransaction
+        schema knownSchema: Schema, accounts: Accounts, indexes: IndexDefinitions, in transaction: any StorageTransaction
     ) throws -> Applied {
         var applied = Applied(
             outcomes: Array(repeating: .refused(.internalError, server: nil), count: items.count), leftJobs: false,
@@ -127,7 +127,8 @@ struct ModifyRecords {
             let batch = ZoneBatch(
                 zone: row, merge: FieldMerge(zone: row.key, now: now, account: account.id),
                 isAtomic: ZoneRules.isAtomic(row.name) && request.atomic ?? true,
-                containerEnvironment: containerEnvironment, reader: transaction)
+                containerEnvironment: containerEnvironment,
+                indexes: IndexWriter(definitions: indexes, accounts: accounts), reader: transaction)
             let operations = zone.items.map { items[$0].operation }
             var plan = try batch.plan(operations, schema: schema)
             if plan.needsSchemaRead, applied.schema == nil {

@@ -18,6 +18,8 @@ enum ItemDecision {
 /// A record as a save will leave it; its sequence is given when it is written.
 struct PlannedSave {
     var row: RecordRow
+    /// The record as it is stored; nil where it is new.
+    var stored: RecordRow?
     /// The fields that were sent, for the schema.
     var fields: RecordFields
     var oldEdges: Set<ReferenceEdge>
@@ -35,6 +37,7 @@ struct ZoneBatch {
     let merge: FieldMerge
     let isAtomic: Bool
     let containerEnvironment: ContainerEnvironment
+    let indexes: IndexWriter
     let reader: any StorageReader
 
     func plan(_ operations: [Result<ValidOperation, ServiceError>], schema: Schema) throws -> ModifyPlan {
@@ -92,7 +95,7 @@ struct ZoneBatch {
         }
         try FieldMerge.checkSize(row)
         return PlannedSave(
-            row: row, fields: fields, oldEdges: stored.map { ReferenceGraph.edges(of: $0) } ?? [],
+            row: row, stored: stored, fields: fields, oldEdges: stored.map { ReferenceGraph.edges(of: $0) } ?? [],
             newEdges: ReferenceGraph.edges(of: row))
     }
 

@@ -25,4 +25,8 @@ package enum Limits {
     static let recordsPerBackgroundStep = 200
     /// Edges that are read at a time.
     static let referencesPerRead = 1000
+
+    /// Records that building an index reads in one transaction, so that other writers get their turn, and at a time.
+    static let recordsPerIndexStep = 1000
+    static let recordsPerIndexRead = 100
 }

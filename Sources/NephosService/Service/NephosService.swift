@@ -28,7 +28,9 @@ package final class NephosService: Sendable {
                 request, caller: caller, containerEnvironment: context.environment, environment: self.environment,
                 configuration: self.configuration)
             let applied = try await store.engine.write { transaction in
-                try modify.run(schema: store.schema(), accounts: store.accounts, in: transaction)
+                try modify.run(
+                    schema: store.schema(), accounts: store.accounts,
+                    indexes: store.indexes.definitions(in: transaction), in: transaction)
             }
             if let schema = applied.schema { store.remember(schema) }
             if applied.leftJobs { store.background.wake() }
@@ -44,6 +46,18 @@ package final class NephosService: Sendable {
             try self.checkMayRead(caller)
             let lookup = try LookupRecords(request, caller: caller, configuration: self.configuration)
             return try await store.engine.read { try lookup.run(accounts: store.accounts, $0) }
+        }
+    }
+
+    /// Finds records by their values (CloudKit Web Services, records/query).
+    package func queryRecords(
+        _ request: QueryRecordsRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> QueryRecordsResponse {
+        try await perform(context) { store, caller in
+            try self.checkMayRead(caller)
+            let query = QueryRecords(
+                request: request, caller: caller, container: context.container, bounds: self.configuration.queries)
+            return try await query.run(on: store)
         }
     }
 

@@ -1,11 +1,13 @@
-import Dispatch
 import NephosStorage
 
-/// Runs blocking work on a thread that is not of the cooperative pool.
+/// Runs blocking work on a thread of its own. Dispatch's queues would not do: they share their threads with the
+/// cooperative pool.
 func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
     try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue.global().async {
-            continuation.resume(with: Result { try body() })
+        do {
+            try EngineThread.start { continuation.resume(with: Result { try body() }) }
+        } catch {
+            continuation.resume(throwing: error)
         }
     }
 }

@@ -4,6 +4,9 @@ package struct ServiceConfiguration: Sendable {
     /// one deletion takes along.
     package var isStrict: Bool
 
+    /// How much a query may do; a test gives less.
+    var queries = QueryBounds()
+
     package init(isStrict: Bool = false) {
         self.isStrict = isStrict
     }

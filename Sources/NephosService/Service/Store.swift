@@ -6,14 +6,17 @@ import Synchronization
 final class Store: Sendable {
     let engine: any StorageEngine
     let accounts = Accounts()
+    let indexes = IndexCatalog()
     let background: BackgroundWork
+    let indexBuilder: IndexBuilder
     private let environment: ServiceEnvironment
     private let knownSchema = Mutex(Schema())
 
     init(engine: any StorageEngine, environment: ServiceEnvironment) {
         self.engine = engine
         self.environment = environment
-        background = BackgroundWork(engine: engine, environment: environment)
+        background = BackgroundWork(engine: engine, environment: environment, indexes: indexes, accounts: accounts)
+        indexBuilder = IndexBuilder(engine: engine, catalog: indexes, accounts: accounts, environment: environment)
     }
 
     /// Who asks: an account is made when it is first seen.
@@ -43,6 +46,7 @@ final class Store: Sendable {
             }
         }
         background.wake()
+        await indexBuilder.resume()
     }
 
     /// The schema as of some commit. It may lack what was added since, so what it lacks has to be looked for in the
@@ -58,6 +62,7 @@ final class Store: Sendable {
 
     func close() async {
         await background.close()
+        await indexBuilder.close()
         await engine.close()
     }
 }

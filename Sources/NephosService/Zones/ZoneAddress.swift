@@ -12,12 +12,9 @@ struct ZoneAddress: Hashable {
         isOwn = scope != .shared && (scope == .public || Self.isSelf(zoneID.ownerRecordName, userRecordName))
     }
 
-    /// The names by which a caller calls itself (CloudKit Web Services, Zone ID Dictionary; `CKCurrentUserDefaultName`).
     private static func isSelf(_ owner: String?, _ userRecordName: String?) -> Bool {
-        switch owner {
-        case nil, "__defaultOwner__", "_defaultOwner": true
-        default: owner == userRecordName
-        }
+        guard let owner else { return true }
+        return owner == userRecordName || Caller.namesForSelf.contains(owner)
     }
 
     /// Whether a reference's zone ID names this zone.

@@ -8,6 +8,13 @@ package final class LentConnections: Sendable {
         var lent = 0
         var isClosing = false
         var closers: [CheckedContinuation<Void, Never>] = []
+
+        /// Lends nothing any more; returns what the caller has to close.
+        mutating func close() -> [any SQLConnection] {
+            isClosing = true
+            defer { idle = [] }
+            return idle
+        }
     }
 
     private let state = Mutex(State())
@@ -75,22 +82,19 @@ package final class LentConnections: Sendable {
     /// Closes the connections, once those that are lent are back. Later reads throw.
     package func close() async {
         await withCheckedContinuation { continuation in
-            let isBack = state.withLock { state in
+            // The closer is added with the mark that makes the last reader look for it: between the two it could leave.
+            let (idle, isBack) = state.withLock { state in
                 if state.lent > 0 { state.closers.append(continuation) }
-                return state.lent == 0
+                return (state.close(), state.lent == 0)
             }
-            shutDown()
+            for connection in idle { connection.close() }
             if isBack { continuation.resume() }
         }
     }
 
     /// Like `close()`, without waiting for it.
     package func shutDown() {
-        let idle = state.withLock { state in
-            state.isClosing = true
-            defer { state.idle = [] }
-            return state.idle
-        }
+        let idle = state.withLock { $0.close() }
         for connection in idle { connection.close() }
     }
 }

@@ -12,6 +12,9 @@ package enum SQL: Int, CaseIterable, Sendable {
     case insertReference, removeReference, purgeReferencesOfRecords, purgeReferences
     case recordTypes, schemaFields, insertRecordType, putSchemaField
     case jobs, insertJob, removeJob
+    case zonesAfter, indexDefinitions, insertIndexDefinition, updateIndexDefinition, removeIndexDefinition
+    case indexEntries, indexEntriesAfter, countIndexEntries
+    case insertIndexEntry, removeIndexEntry, removeIndexEntries, firstIndexOfZone, purgeIndexEntries
 
     package var text: String {
         switch self {
@@ -105,6 +108,55 @@ package enum SQL: Int, CaseIterable, Sendable {
         case .jobs: "SELECT id, kind, owner, zone, subject FROM job ORDER BY id LIMIT $1"
         case .insertJob: "INSERT INTO job (kind, owner, zone, subject) VALUES ($1, $2, $3, $4)"
         case .removeJob: "DELETE FROM job WHERE id = $1"
+
+        case .zonesAfter:
+            "SELECT id, owner, name, sequence FROM zone WHERE id > $1 AND deleted = 0 ORDER BY id LIMIT $2"
+        case .indexDefinitions:
+            """
+            SELECT id, record_type, components, ready, defined_at, built_zone, built_sequence FROM index_definition
+            ORDER BY id
+            """
+        case .insertIndexDefinition:
+            """
+            INSERT INTO index_definition (record_type, components, ready, defined_at, built_zone, built_sequence)
+            VALUES ($1, $2, 0, $3, 0, 0) RETURNING id
+            """
+        case .updateIndexDefinition:
+            "UPDATE index_definition SET ready = $1, built_zone = $2, built_sequence = $3 WHERE id = $4"
+        case .removeIndexDefinition: "DELETE FROM index_definition WHERE id = $1"
+
+        case .indexEntries:
+            "SELECT value, name \(Self.indexRange) ORDER BY value, name LIMIT $6"
+        case .indexEntriesAfter:
+            """
+            SELECT value, name FROM index_entry
+            WHERE owner = $1 AND zone = $2 AND definition = $3 AND (value, name) > ($4, $5) AND value < $6
+            ORDER BY value, name LIMIT $7
+            """
+        case .countIndexEntries:
+            "SELECT count(*) FROM (SELECT 1 \(Self.indexRange) LIMIT $6) AS found"
+        case .insertIndexEntry:
+            """
+            INSERT INTO index_entry (owner, zone, definition, value, name) VALUES ($1, $2, $3, $4, $5)
+            ON CONFLICT DO NOTHING
+            """
+        case .removeIndexEntry:
+            """
+            DELETE FROM index_entry WHERE owner = $1 AND zone = $2 AND definition = $3 AND value = $4 AND name = $5
+            """
+        case .removeIndexEntries:
+            """
+            DELETE FROM index_entry WHERE owner = $1 AND zone = $2 AND definition = $3 AND (value, name) IN (
+                SELECT value, name \(Self.indexRange) ORDER BY value, name LIMIT $6)
+            """
+        case .firstIndexOfZone:
+            "SELECT definition FROM index_entry WHERE owner = $1 AND zone = $2 ORDER BY definition LIMIT 1"
+        case .purgeIndexEntries:
+            """
+            DELETE FROM index_entry WHERE owner = $1 AND zone = $2 AND definition = $3 AND (value, name) IN (
+                SELECT value, name FROM index_entry WHERE owner = $1 AND zone = $2 AND definition = $3
+                ORDER BY value, name LIMIT $4)
+            """
         }
     }
 
@@ -114,6 +166,10 @@ package enum SQL: Int, CaseIterable, Sendable {
     /// A record's columns after owner and zone, in the order in which they are read and bound.
     private static let recordColumns = """
         name, type, sequence, deleted, created_at, created_by, modified_at, modified_by, parent, share, fields
+        """
+
+    private static let indexRange = """
+        FROM index_entry WHERE owner = $1 AND zone = $2 AND definition = $3 AND value >= $4 AND value < $5
         """
 
     /// The names of the records that one purge removes.

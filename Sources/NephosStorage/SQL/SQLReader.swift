@@ -78,8 +78,8 @@ package class SQLReader: StorageReader {
             zone.isDeleted = true
             return zone
         }
-        var names: Set<String> = []
-        return zones.reversed().filter { names.insert($0.name).inserted }.reversed()
+        var names: Set<[UInt8]> = []
+        return zones.reversed().filter { names.insert(Array($0.name.utf8)).inserted }.reversed()
     }
 
     // MARK: Records

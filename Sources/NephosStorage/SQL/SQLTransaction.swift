@@ -14,7 +14,7 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
 
     /// Runs a statement that gives no rows; returns how many rows it changed.
     @discardableResult
-    private func change(_ sql: SQL, _ bind: (any SQLStatement) throws -> Void) throws -> Int {
+    func change(_ sql: SQL, _ bind: (any SQLStatement) throws -> Void) throws -> Int {
         try run(sql) { statement in
             try bind(statement)
             _ = try statement.step()
@@ -23,7 +23,7 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
     }
 
     /// Runs an insertion that gives the new row's id.
-    private func insert(_ sql: SQL, _ bind: (any SQLStatement) throws -> Void) throws -> Int64 {
+    func insert(_ sql: SQL, _ bind: (any SQLStatement) throws -> Void) throws -> Int64 {
         try run(sql) { statement in
             try bind(statement)
             guard try statement.step() else { throw StorageError(.other, "\(sql) gave no id.") }
@@ -63,7 +63,16 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
         let purged = try change(.purgeRecords) { try $0.bind(zone).bind(limit: limit) }
         // Edges whose source has no record, if there are any.
         if purged < limit { try change(.purgeReferences) { try $0.bind(zone) } }
-        return purged
+        return try purgeIndexEntries(zone: zone, limit: limit) ? purged : limit
+    }
+
+    /// Removes entries of a zone's first index: ten times `limit`, as a record has several in all.
+    /// - Returns: whether no entry of the zone is left.
+    private func purgeIndexEntries(zone: ZoneKey, limit: Int) throws -> Bool {
+        let first = try row(.firstIndexOfZone, bind: { try $0.bind(zone) }, read: { $0.integer(0) })
+        guard let first else { return true }
+        try change(.purgeIndexEntries) { try $0.bind(zone).bind(first).bind(limit: limit > .max / 10 ? limit : 10 * limit) }
+        return try row(.firstIndexOfZone, bind: { try $0.bind(zone) }, read: { $0.integer(0) }) == nil
     }
 
     // MARK: Records and references

@@ -1,0 +1,198 @@
+import NephosStorage
+
+/// Makes indexes: defines them, then gives every record its entries, in steps that let other writers have their turn.
+///
+/// From its definition on an index is kept up by every save (`IndexWriter`), so building it comes to the records written
+/// before, which the change feed lists: zone by zone up to the sequence of the definition. How far it came is stored with
+/// each step; after a crash it goes on there. Nobody reads an index before it is ready: queries wait.
+actor IndexBuilder {
+    private let engine: any StorageEngine
+    private let catalog: IndexCatalog
+    private let accounts: Accounts
+    private let environment: ServiceEnvironment
+    private var building: Task<Void, any Error>?
+    private var isClosed = false
+
+    init(engine: any StorageEngine, catalog: IndexCatalog, accounts: Accounts, environment: ServiceEnvironment) {
+        self.engine = engine
+        self.catalog = catalog
+        self.accounts = accounts
+        self.environment = environment
+    }
+
+    /// Returns once the record type has these indexes, ready to be read.
+    func make(_ signatures: [IndexSignature], of recordType: String) async throws {
+        while !(try await define(signatures, recordType)) {
+            try await build()
+        }
+    }
+
+    /// Goes on with what a stop interrupted.
+    func resume() {
+        if building == nil { Task { try? await build() } }
+    }
+
+    /// Stops after the step that is being done.
+    func close() async {
+        isClosed = true
+        _ = try? await building?.value
+    }
+
+    /// Defines the indexes that do not exist.
+    /// - Returns: whether all of them are ready.
+    private func define(_ signatures: [IndexSignature], _ recordType: String) async throws -> Bool {
+        let rows = try await engine.read { try $0.indexDefinitions() }.filter { $0.recordType == recordType }
+        let missing = signatures.map(\.text).filter { text in !rows.contains { $0.components == text } }
+        if missing.isEmpty {
+            return signatures.allSatisfy { signature in rows.contains { $0.components == signature.text && $0.isReady } }
+        }
+        try await changing { transaction in
+            let known = try transaction.indexDefinitions()
+            let sequence = try transaction.nextSequence()
+            for text in Set(missing) where !known.contains(where: { $0.recordType == recordType && $0.components == text })
+            {
+                _ = try transaction.insertIndexDefinition(recordType: recordType, components: text, sequence: sequence)
+            }
+        }
+        return false
+    }
+
+    /// Builds what is not ready, joining those who do so already.
+    private func build() async throws {
+        if let building { return try await building.value }
+        let task = Task { try await self.buildAll() }
+        building = task
+        defer { building = nil }
+        try await task.value
+    }
+
+    private func buildAll() async throws {
+        let step = IndexBuildStep(accounts: accounts)
+        do {
+            while !isClosed {
+                if try await changing({ try step.run(in: $0) }) { return }
+            }
+        } catch {
+            environment.log("building an index stopped: \(error)")
+            throw error
+        }
+        throw StorageError(.closed, "the store is closed")
+    }
+
+    /// Writes to the definitions as `IndexCatalog` wants it.
+    private func changing<T: Sendable>(
+        _ body: @escaping @Sendable (any StorageTransaction) throws -> T
+    ) async throws -> T {
+        catalog.beginChange()
+        defer { catalog.endChange() }
+        return try await engine.write(body)
+    }
+}
+
+/// A step of building indexes.
+struct IndexBuildStep {
+    let accounts: Accounts
+
+    /// Gives the next records their entries in the oldest indexes that are not ready.
+    /// - Returns: whether all indexes are ready.
+    func run(in transaction: any StorageTransaction) throws -> Bool {
+        let rows = try transaction.indexDefinitions()
+        guard let first = rows.first(where: { !$0.isReady }) else { return true }
+        // Those that are at the same place go together, so that the records are read once.
+        let batch = rows.filter {
+            !$0.isReady && $0.recordType == first.recordType && $0.builtZone == first.builtZone
+                && $0.builtSequence == first.builtSequence
+        }
+        guard let indexes = IndexDefinitions(batch)[first.recordType] else {
+            for row in batch { try finish(row, in: transaction) }
+            return false
+        }
+        var pass = IndexPass(
+            recordType: first.recordType, indexes: indexes, lastSequence: batch.map(\.definedAt).max() ?? 0,
+            zone: first.builtZone, sequence: first.builtSequence)
+        let isDone = try pass.run(IndexWriter(definitions: IndexDefinitions(batch), accounts: accounts), transaction)
+        for var row in batch {
+            row.builtZone = pass.zone
+            row.builtSequence = pass.sequence
+            row.isReady = isDone
+            try transaction.updateIndexDefinition(row)
+        }
+        return false
+    }
+
+    /// An index that this version does not know is not for it to build.
+    private func finish(_ row: IndexDefinitionRow, in transaction: any StorageTransaction) throws {
+        var row = row
+        row.isReady = true
+        try transaction.updateIndexDefinition(row)
+    }
+}
+
+/// Reads records from where a building came to.
+private struct IndexPass {
+    let recordType: String
+    let indexes: TypeIndexes
+    /// Records written later have their entries.
+    let lastSequence: Int64
+    /// The zone it is at, or the next one's least id.
+    private(set) var zone: Int64
+    private(set) var sequence: Int64
+    private var rowsLeft = Limits.recordsPerIndexStep
+    private var entries: [IndexEntryRow] = []
+
+    init(recordType: String, indexes: TypeIndexes, lastSequence: Int64, zone: Int64, sequence: Int64) {
+        self.recordType = recordType
+        self.indexes = indexes
+        self.lastSequence = lastSequence
+        self.zone = zone
+        self.sequence = sequence
+    }
+
+    /// - Returns: whether there are no more records.
+    mutating func run(_ writer: IndexWriter, _ transaction: any StorageTransaction) throws -> Bool {
+        var isDone = false
+        while rowsLeft > 0 && !isDone {
+            guard let next = try transaction.zones(after: zone - 1, limit: 1).first else {
+                isDone = true
+                break
+            }
+            if next.key.id != zone { sequence = 0 }
+            zone = next.key.id
+            try read(next.key, writer, transaction)
+        }
+        // In the order of the index, which is how the store writes them fastest.
+        entries.sort { left, right in
+            left.definition != right.definition
+                ? left.definition < right.definition : left.value.lexicographicallyPrecedes(right.value)
+        }
+        for entry in entries { try transaction.insert(entry) }
+        return isDone
+    }
+
+    private mutating func read(
+        _ key: ZoneKey, _ writer: IndexWriter, _ transaction: any StorageTransaction
+    ) throws {
+        // A zone costs a little even if it is empty.
+        rowsLeft -= 10
+        while rowsLeft > 0 {
+            let limit = Limits.recordsPerIndexRead
+            let rows = try transaction.records(zone: key, after: sequence, limit: limit)
+            for row in rows where row.type == recordType && !row.isDeleted {
+                let record = try writer.record(row, indexes, transaction)
+                for definition in indexes.definitions {
+                    for value in definition.signature.entries(of: record) {
+                        entries.append(
+                            IndexEntryRow(zone: key, definition: definition.id, value: value, name: row.name))
+                    }
+                }
+            }
+            rowsLeft -= rows.count
+            sequence = rows.last?.sequence ?? sequence
+            if rows.count < limit || sequence > lastSequence {
+                zone += 1
+                sequence = 0
+                return
+            }
+        }
+    }
+}

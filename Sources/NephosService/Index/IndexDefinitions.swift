@@ -1,0 +1,51 @@
+import NephosStorage
+import NephosWire
+
+/// An index of a store.
+struct IndexDefinition: Hashable, Sendable {
+    var id: Int64
+    var signature: IndexSignature
+    var isReady: Bool
+}
+
+/// The indexes over the records of one type.
+struct TypeIndexes: Sendable {
+    private(set) var definitions: [IndexDefinition] = []
+    /// The developer's fields that the indexes are of.
+    private(set) var fields: [String] = []
+    /// Whether an index needs to know what users are called.
+    private(set) var needsUsers = false
+
+    func ready(_ signature: IndexSignature) -> Int64? {
+        definitions.first { $0.isReady && $0.signature == signature }?.id
+    }
+
+    func defines(_ signature: IndexSignature) -> Bool { definitions.contains { $0.signature == signature } }
+
+    fileprivate mutating func add(_ definition: IndexDefinition) {
+        definitions.append(definition)
+        for component in definition.signature.components {
+            switch component.key {
+            case .field(let name) where !fields.contains(name): fields.append(name)
+            case .system(let field) where field.isUser: needsUsers = true
+            default: break
+            }
+        }
+    }
+}
+
+/// The indexes of a store, those being built included.
+struct IndexDefinitions: Sendable {
+    private var byType: [String: TypeIndexes] = [:]
+
+    init(_ rows: [IndexDefinitionRow]) {
+        for row in rows {
+            // One that a newer version made is left alone.
+            guard let signature = IndexSignature(row.components) else { continue }
+            byType[row.recordType, default: TypeIndexes()].add(
+                IndexDefinition(id: row.id, signature: signature, isReady: row.isReady))
+        }
+    }
+
+    subscript(recordType: String) -> TypeIndexes? { byType[recordType] }
+}

@@ -1,0 +1,54 @@
+import NephosWire
+
+/// Which entries a record has in an index.
+extension IndexSignature {
+    /// The values of a record's entries, each once; none where a component has nothing of the record.
+    func entries(of record: StoredRecord) -> [[UInt8]] {
+        guard let first = components.first else { return [[]] }
+        var values = first.values(of: record)
+        for component in components.dropFirst() where !values.isEmpty {
+            let more = component.values(of: record)
+            if values.count == 1, more.count == 1 {
+                values[0] += more[0]
+            } else {
+                values = values.flatMap { value in more.map { value + $0 } }
+            }
+        }
+        return values
+    }
+}
+
+extension IndexComponent {
+    /// What an index holds of the record in this component, each once.
+    func values(of record: StoredRecord) -> [[UInt8]] {
+        let value = key.value(in: record)
+        switch kind {
+        case .ascending: return [OrderedBytes.order(value)]
+        case .descending: return [OrderedBytes.complement(OrderedBytes.order(value))]
+        case .equality:
+            guard let value else { return [] }
+            guard case .list(_, let elements) = value else { return OrderedBytes.equality(value).map { [$0] } ?? [] }
+            return Self.unique(elements.compactMap(OrderedBytes.equality))
+        case .token: return Self.tokens(of: value).map(OrderedBytes.token)
+        case .cell:
+            guard case .location(let location) = value else { return [[OrderedBytes.Tag.missing]] }
+            return [LocationCell.entry(location)]
+        }
+    }
+
+    private static func tokens(of value: FieldValue?) -> [String] {
+        switch value {
+        case .string(let text): return Tokenizer.tokens(of: text)
+        case .list(_, let elements):
+            var seen: Set<String> = []
+            return elements.flatMap { tokens(of: $0) }.filter { seen.insert($0).inserted }
+        default: return []
+        }
+    }
+
+    private static func unique(_ values: [[UInt8]]) -> [[UInt8]] {
+        if values.count < 2 { return values }
+        var seen: Set<[UInt8]> = []
+        return values.filter { seen.insert($0).inserted }
+    }
+}

@@ -1,0 +1,160 @@
+import Glibc
+import NephosWire
+
+/// A part of the globe between two meridians and two parallels: a square of a grid over longitude and latitude whose
+/// squares are halved level by level. Its place on the Z-shaped curve through the grid orders locations, so a square is a
+/// range of them.
+struct LocationCell: Hashable {
+    /// How often the globe was halved, up to `deepest`.
+    var level: Int
+    /// Counted from the west and from the south.
+    var x: UInt64
+    var y: UInt64
+
+    static let deepest = 32
+    static let globe = LocationCell(level: 0, x: 0, y: 0)
+
+    /// Where locations are that no map has (a latitude over 90 degrees): behind all cells.
+    private static let elsewhere = OrderedBytes.Tag.location + 1
+
+    // MARK: - Entries
+
+    /// A location in an index: its place on the curve, then the location itself.
+    static func entry(_ location: LocationValue) -> [UInt8] {
+        let exact = OrderedBytes.coordinate(location.latitude) + OrderedBytes.coordinate(location.longitude)
+        guard abs(location.latitude) <= 90, abs(location.longitude) <= 180 else { return [elsewhere] + exact }
+        let curve = interleave(
+            x: quantize((location.longitude + 180) / 360), y: quantize((location.latitude + 90) / 180))
+        return [OrderedBytes.Tag.location] + OrderedBytes.bigEndian(curve) + exact
+    }
+
+    /// The location of an entry; nil where the record has none.
+    static func location(of entry: ArraySlice<UInt8>) -> LocationValue? {
+        guard entry.count >= 17, entry.first != OrderedBytes.Tag.missing else { return nil }
+        let exact = entry.dropFirst(entry.first == elsewhere ? 1 : 9)
+        return LocationValue(
+            latitude: OrderedBytes.coordinate(from: exact.prefix(8)),
+            longitude: OrderedBytes.coordinate(from: exact.dropFirst(8).prefix(8)))
+    }
+
+    private static func quantize(_ fraction: Double) -> UInt64 {
+        min(UInt64(max(0, fraction) * 0x1p32), (1 << 32) - 1)
+    }
+
+    private static func interleave(x: UInt64, y: UInt64) -> UInt64 { spread(x) | spread(y) << 1 }
+
+    /// Moves bit n to bit 2n.
+    private static func spread(_ value: UInt64) -> UInt64 {
+        var value = value & 0xFFFF_FFFF
+        value = (value | value << 16) & 0x0000_FFFF_0000_FFFF
+        value = (value | value << 8) & 0x00FF_00FF_00FF_00FF
+        value = (value | value << 4) & 0x0F0F_0F0F_0F0F_0F0F
+        value = (value | value << 2) & 0x3333_3333_3333_3333
+        return (value | value << 1) & 0x5555_5555_5555_5555
+    }
+
+    /// The entries of the locations in this cell.
+    var range: ByteRange {
+        if level == 0 { return ByteRange(from: [OrderedBytes.Tag.location], to: [Self.elsewhere]) }
+        let shift = UInt64(2 * (Self.deepest - level))
+        let first = Self.interleave(x: x, y: y) << shift
+        let (next, overflows) = first.addingReportingOverflow(1 << shift)
+        let tag = [OrderedBytes.Tag.location]
+        return ByteRange(
+            from: tag + OrderedBytes.bigEndian(first),
+            to: overflows ? [Self.elsewhere] : tag + OrderedBytes.bigEndian(next))
+    }
+
+    // MARK: - Circles
+
+    /// Ranges that hold the entries of all locations whose distance from `center` is between the two, and of others
+    /// nearby: the fewer, the more ranges there may be.
+    static func covering(
+        _ center: LocationValue, from inner: Double = 0, to outer: Double, ranges limit: Int = 20
+    ) -> [ByteRange] {
+        var cells: [LocationCell] = []
+        var queue = [globe]
+        var next = 0
+        while next < queue.count {
+            let cell = queue[next]
+            next += 1
+            let waiting = queue.count - next
+            let isFine = cell.level == deepest || cell.height < outer / 16
+            if isFine || cells.count + waiting + 3 > limit || cell.isWithin(center, inner, outer) {
+                cells.append(cell)
+            } else {
+                queue += cell.quarters.filter { $0.meets(center, inner, outer) }
+            }
+        }
+        var ranges = cells.map(\.range).sorted { $0.from.lexicographicallyPrecedes($1.from) }
+        ranges.append(ByteRange(from: [elsewhere], to: [elsewhere + 1]))
+        return joined(ranges)
+    }
+
+    private static func joined(_ ranges: [ByteRange]) -> [ByteRange] {
+        var joined: [ByteRange] = []
+        for range in ranges {
+            if let last = joined.last, last.to == range.from {
+                joined[joined.count - 1].to = range.to
+            } else {
+                joined.append(range)
+            }
+        }
+        return joined
+    }
+
+    private var quarters: [LocationCell] {
+        [(0, 0), (1, 0), (0, 1), (1, 1)].map { LocationCell(level: level + 1, x: 2 * x + $0, y: 2 * y + $1) }
+    }
+
+    private var side: Double { 1 / Double(UInt64(1) << UInt64(level)) }
+    private var south: Double { Double(y) * side * 180 - 90 }
+    private var north: Double { south + side * 180 }
+    private var west: Double { Double(x) * side * 360 - 180 }
+    /// Metres from south to north.
+    private var height: Double { side * .pi * LocationValue.meanEarthRadius }
+
+    /// Metres by which computed distances may be wrong.
+    private static let tolerance = 1.0
+
+    private func meets(_ center: LocationValue, _ inner: Double, _ outer: Double) -> Bool {
+        least(from: center) <= outer + Self.tolerance && greatest(from: center) >= inner - Self.tolerance
+    }
+
+    private func isWithin(_ center: LocationValue, _ inner: Double, _ outer: Double) -> Bool {
+        least(from: center) >= inner && greatest(from: center) <= outer
+    }
+
+    /// The distance of the cell's nearest point.
+    func least(from point: LocationValue) -> Double {
+        let radians = Double.pi / 180
+        if isBetweenMeridians(point.longitude) {
+            let degrees = max(0, south - point.latitude, point.latitude - north)
+            return degrees * radians * LocationValue.meanEarthRadius
+        }
+        // On a parallel the distance grows with the difference in longitude, so the nearest point is on a meridian's edge.
+        return [west, west + side * 360].map { meridian in
+            var latitudes = [south, north]
+            // Where the great circle that is the meridian comes nearest.
+            let nearest =
+                atan2(
+                    sin(point.latitude * radians),
+                    cos(point.latitude * radians) * cos((meridian - point.longitude) * radians)) / radians
+            if nearest > south && nearest < north { latitudes.append(nearest) }
+            return latitudes.map { point.distance(to: LocationValue(latitude: $0, longitude: meridian)) }.min() ?? 0
+        }.min() ?? 0
+    }
+
+    /// The distance of the cell's farthest point: what is farthest from here is nearest to the other side of the globe.
+    func greatest(from point: LocationValue) -> Double {
+        let opposite = LocationValue(
+            latitude: -point.latitude, longitude: point.longitude > 0 ? point.longitude - 180 : point.longitude + 180)
+        return .pi * LocationValue.meanEarthRadius - least(from: opposite)
+    }
+
+    private func isBetweenMeridians(_ longitude: Double) -> Bool {
+        var eastward = (longitude - west).truncatingRemainder(dividingBy: 360)
+        if eastward < 0 { eastward += 360 }
+        return eastward <= side * 360
+    }
+}

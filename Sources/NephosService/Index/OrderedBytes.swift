@@ -1,0 +1,182 @@
+import NephosWire
+
+/// Encodes values so that their bytes, compared one by one, are in the values' order. Encodings can be joined: none is the
+/// beginning of another one of its kind, so the first that differs decides.
+///
+/// | value | bytes |
+/// | --- | --- |
+/// | none | `01` |
+/// | string | `02`, its UTF-8 with `00` as `00 FF`, cut after `stringLimit` bytes, then `00 01` |
+/// | INT64, DOUBLE | `03`, the nearest double, then what the double lacks: both kinds compare as numbers, exactly |
+/// | TIMESTAMP | `04`, eight bytes |
+/// | REFERENCE | `05`, the record name as a string's |
+/// | LOCATION | `06`, latitude and longitude |
+enum OrderedBytes {
+    /// Bytes of a string that are in an index. What is longer is found by these and then compared whole on the record;
+    /// an order does not tell strings apart that begin with the same `stringLimit` bytes.
+    static let stringLimit = 256
+
+    enum Tag {
+        static let missing: UInt8 = 0x01
+        static let string: UInt8 = 0x02
+        static let number: UInt8 = 0x03
+        static let timestamp: UInt8 = 0x04
+        static let reference: UInt8 = 0x05
+        static let location: UInt8 = 0x06
+    }
+
+    /// More than every encoding, complements included: tags are neither `00` nor `FF`.
+    static let end: [UInt8] = [0xFF]
+
+    // MARK: - Values
+
+    /// A value's place in an ascending order. What has none (a list, bytes, a location) is there with what is missing;
+    /// references are in the order of their names.
+    static func order(_ value: FieldValue?) -> [UInt8] {
+        switch value {
+        case .string(let text): string(text, tag: Tag.string)
+        case .reference(let reference): string(reference.recordName, tag: Tag.string)
+        case .int64(let number): integer(number)
+        case .double(let number): double(number)
+        case .timestamp(let time): [Tag.timestamp] + bigEndian(UInt64(bitPattern: time) ^ (1 << 63))
+        default: [Tag.missing]
+        }
+    }
+
+    /// The bytes that values have in common where conditions take them for equal; nil for what cannot be looked for.
+    /// Strings are folded as `QuerySemantics` says.
+    static func equality(_ value: FieldValue) -> [UInt8]? {
+        switch value {
+        case .string(let text): string(QuerySemantics.equalityForm(text), tag: Tag.string)
+        case .reference(let reference): string(reference.recordName, tag: Tag.reference)
+        case .int64, .double, .timestamp: order(value)
+        case .location(let location): [Tag.location] + coordinate(location.latitude) + coordinate(location.longitude)
+        case .bytes, .asset, .list: nil
+        }
+    }
+
+    /// A word of a text, as the tokenizer gives it.
+    static func token(_ token: String) -> [UInt8] { string(token, tag: Tag.string) }
+
+    /// Whether the encoding holds the whole string: only then does it decide by itself.
+    static func isWhole(_ text: String) -> Bool { text.utf8.count < stringLimit }
+
+    /// The beginning that the encodings of all strings with a prefix share.
+    static func prefix(_ text: String) -> [UInt8] {
+        var bytes = [Tag.string]
+        append(text, to: &bytes)
+        return bytes
+    }
+
+    static func string(_ text: String, tag: UInt8) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(min(text.utf8.count, stringLimit) + 3)
+        bytes.append(tag)
+        append(text, to: &bytes)
+        bytes.append(0x00)
+        bytes.append(0x01)
+        return bytes
+    }
+
+    private static func append(_ text: String, to bytes: inout [UInt8]) {
+        var text = text
+        text.withUTF8 { utf8 in
+            for byte in utf8.prefix(stringLimit) {
+                bytes.append(byte)
+                if byte == 0x00 { bytes.append(0xFF) }
+            }
+        }
+    }
+
+    // MARK: - Numbers
+
+    private static func integer(_ value: Int64) -> [UInt8] {
+        let nearest = Double(value)
+        // 2^63 is a double, but no Int64: the difference is taken modulo 2^64.
+        let whole = nearest >= 0x1p63 ? Int64.min : Int64(nearest)
+        return number(nearest, rest: Int16(truncatingIfNeeded: value &- whole))
+    }
+
+    private static func double(_ value: Double) -> [UInt8] {
+        value.isNaN ? [Tag.missing] : number(value, rest: 0)
+    }
+
+    private static func number(_ value: Double, rest: Int16) -> [UInt8] {
+        let rest = UInt16(bitPattern: rest) ^ (1 << 15)
+        return [Tag.number] + bigEndian(bits(value)) + [UInt8(rest >> 8), UInt8(truncatingIfNeeded: rest)]
+    }
+
+    /// Eight bytes in the order of the numbers; the two zeros are one.
+    static func coordinate(_ value: Double) -> [UInt8] { bigEndian(bits(value)) }
+
+    static func coordinate(from bytes: ArraySlice<UInt8>) -> Double {
+        let bits = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return Double(bitPattern: bits >> 63 == 1 ? bits ^ (1 << 63) : ~bits)
+    }
+
+    private static func bits(_ value: Double) -> UInt64 {
+        let bits = (value == 0 ? 0 : value).bitPattern
+        return bits >> 63 == 1 ? ~bits : bits | (1 << 63)
+    }
+
+    static func bigEndian(_ value: UInt64) -> [UInt8] {
+        withUnsafeBytes(of: value.bigEndian) { Array($0) }
+    }
+
+    // MARK: - Ranges
+
+    /// The least bytes that are more than all that begin with `bytes`.
+    static func successor(_ bytes: [UInt8]) -> [UInt8] {
+        var bytes = bytes
+        while let last = bytes.popLast() {
+            if last < 0xFF {
+                bytes.append(last + 1)
+                return bytes
+            }
+        }
+        return end
+    }
+
+    /// Turns the order round.
+    static func complement(_ bytes: [UInt8]) -> [UInt8] { bytes.map { ~$0 } }
+}
+
+/// Encodings that are at least `from` and less than `to`. Both bounds end where an encoding ends or can be continued.
+struct ByteRange: Hashable {
+    var from: [UInt8]
+    var to: [UInt8]
+
+    static let all = ByteRange(from: [], to: OrderedBytes.end)
+
+    init(from: [UInt8], to: [UInt8]) {
+        self.from = from
+        self.to = to
+    }
+
+    /// What begins with `bytes`.
+    init(prefix bytes: [UInt8]) {
+        self.init(from: bytes, to: bytes.isEmpty ? OrderedBytes.end : OrderedBytes.successor(bytes))
+    }
+
+    var isEmpty: Bool { !from.lexicographicallyPrecedes(to) }
+
+    func intersection(_ other: ByteRange) -> ByteRange {
+        ByteRange(
+            from: from.lexicographicallyPrecedes(other.from) ? other.from : from,
+            to: to.lexicographicallyPrecedes(other.to) ? to : other.to)
+    }
+
+    /// The same encodings among complements.
+    var complement: ByteRange {
+        ByteRange(
+            from: to == OrderedBytes.end ? [] : OrderedBytes.successor(OrderedBytes.complement(to)),
+            to: from.isEmpty ? OrderedBytes.end : OrderedBytes.successor(OrderedBytes.complement(from)))
+    }
+
+    /// The same encodings behind `bytes`.
+    func behind(_ bytes: [UInt8]) -> ByteRange {
+        if bytes.isEmpty { return self }
+        return ByteRange(
+            from: bytes + from, to: to == OrderedBytes.end ? OrderedBytes.successor(bytes) : bytes + to)
+    }
+}

@@ -1,0 +1,176 @@
+import NephosStorage
+import NephosWire
+
+/// A zone that a query searches.
+struct QueryZone: Sendable {
+    var key: ZoneKey
+    var zoneID: ZoneIDDictionary
+}
+
+/// A record that may match, at its place in the order.
+struct Candidate {
+    var position: QueryPosition
+    /// The record, where it was read already.
+    var row: RecordRow?
+}
+
+/// Candidates in the order of the results, each once.
+protocol CandidateStream {
+    mutating func next() throws -> Candidate?
+}
+
+/// Candidates that are all known.
+struct SortedCandidates: CandidateStream {
+    private let candidates: [Candidate]
+    private var index = 0
+
+    /// - Parameter position: begins behind it.
+    init(_ candidates: [Candidate], after position: QueryPosition?) {
+        var sorted = candidates.sorted { $0.position.precedes($1.position) }
+        if let position { sorted.removeAll { !position.precedes($0.position) } }
+        self.candidates = sorted
+    }
+
+    mutating func next() -> Candidate? {
+        guard index < candidates.count else { return nil }
+        index += 1
+        return candidates[index - 1]
+    }
+}
+
+/// Merges ranges of indexes, zone by zone, each of which is in order by itself.
+struct MergedRanges: CandidateStream {
+    private var sources: [Source] = []
+    /// Indexes of the sources that have a candidate, as a heap: the first in order is at the top.
+    private var heap: [Int] = []
+    private var last: QueryPosition?
+
+    init(
+        _ scan: QueryScan, in zones: [QueryZone], _ indexes: TypeIndexes, after position: QueryPosition?, expecting: Int,
+        reader: any StorageReader, trace: QueryTrace
+    ) throws {
+        for zone in zones {
+            for range in scan.ranges where range.isIn(zone) {
+                guard let id = indexes.ready(range.signature) else { continue }
+                sources.append(
+                    Source(
+                        range.inIndex(id, zone), keyOffset: range.keyOffset, after: position, reader: reader,
+                        trace: trace, place: trace.began(range)))
+            }
+        }
+        // Many sources share what is expected of all.
+        let chunk = max(8, min(expecting, 256) / max(1, sources.count / 2))
+        for index in sources.indices {
+            if try sources[index].begin(chunk: chunk, after: position) { push(index) }
+        }
+    }
+
+    mutating func next() throws -> Candidate? {
+        while let top = heap.first {
+            let position = sources[top].current
+            if try sources[top].advance() {
+                sinkTop()
+            } else {
+                heap.swapAt(0, heap.count - 1)
+                heap.removeLast()
+                if !heap.isEmpty { sinkTop() }
+            }
+            if position == last { continue }
+            last = position
+            return Candidate(position: position, row: nil)
+        }
+        return nil
+    }
+
+    private mutating func push(_ source: Int) {
+        heap.append(source)
+        var child = heap.count - 1
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard precedes(child, parent) else { return }
+            heap.swapAt(child, parent)
+            child = parent
+        }
+    }
+
+    private mutating func sinkTop() {
+        var parent = 0
+        while true {
+            var first = parent
+            for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && precedes(child, first) {
+                first = child
+            }
+            if first == parent { return }
+            heap.swapAt(first, parent)
+            parent = first
+        }
+    }
+
+    private func precedes(_ left: Int, _ right: Int) -> Bool {
+        sources[heap[left]].current.precedes(sources[heap[right]].current)
+    }
+
+    /// One range, read in chunks.
+    private struct Source {
+        let range: IndexRange
+        let keyOffset: Int
+        let reader: any StorageReader
+        let trace: QueryTrace
+        let place: Int
+        private var entries: [IndexPosition] = []
+        private var index = 0
+        private var chunk = 0
+        private var isAtEnd = false
+        private(set) var current = QueryPosition(key: [], name: "", zone: 0)
+
+        init(
+            _ range: IndexRange, keyOffset: Int, after position: QueryPosition?, reader: any StorageReader,
+            trace: QueryTrace, place: Int
+        ) {
+            self.range = range
+            self.keyOffset = keyOffset
+            self.reader = reader
+            self.trace = trace
+            self.place = place
+        }
+
+        /// - Returns: whether there is a candidate.
+        mutating func begin(chunk: Int, after position: QueryPosition?) throws -> Bool {
+            self.chunk = chunk
+            guard let position else {
+                try read(after: nil)
+                return try advance()
+            }
+            let value = range.from.prefix(keyOffset) + position.key
+            // Of a zone that comes later in the order the same name is still to come, so begin a little before it.
+            let name = range.zone.id > position.zone ? String(position.name.dropLast()) : position.name
+            try read(after: IndexPosition(value: Array(value), name: name))
+            while try advance() {
+                if position.precedes(current) { return true }
+            }
+            return false
+        }
+
+        mutating func advance() throws -> Bool {
+            if index == entries.count {
+                guard !isAtEnd, let last = entries.last else { return false }
+                chunk = min(2 * chunk, 512)
+                try read(after: last)
+                if entries.isEmpty { return false }
+            }
+            let entry = entries[index]
+            index += 1
+            current = QueryPosition(
+                key: keyOffset == entry.value.count ? [] : Array(entry.value[keyOffset...]), name: entry.name,
+                zone: range.zone.id)
+            return true
+        }
+
+        private mutating func read(after position: IndexPosition?) throws {
+            entries = try reader.indexEntries(range, after: position, limit: chunk)
+            trace.read(entries.count, at: place)
+            isAtEnd = entries.count < chunk
+            index = 0
+        }
+    }
+}

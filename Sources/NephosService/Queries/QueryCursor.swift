@@ -1,0 +1,188 @@
+import FoundationEssentials
+import NephosWire
+
+/// Where a page ended, opaque to clients as a continuation marker.
+///
+/// Paging is stable while others write: no record comes twice, and none that matches all the time is missed.
+///
+/// - Where the order is by name, a record cannot change its place, and the place alone is enough.
+/// - Otherwise the marker also has the change sequence at the first page, and which records were given. A record that was
+///   written since may have moved: it comes at its new place if it was not given before. When the order is at its end,
+///   the change feed since the first page tells which records were written meanwhile: those that match and were not given
+///   come then, at the end. They had moved from in front of a page to behind it.
+/// - At most `QueryBounds.rememberedResults` are remembered. From then on only those are added that were written since the
+///   first page; a record that is written afterwards and is not among them is taken for given: it never comes twice, and
+///   may be missed.
+struct QueryCursor: Equatable {
+    enum Phase: Equatable {
+        /// Behind this result.
+        case ordered(QueryPosition)
+        /// In the change feed of the zone with this id, or the next one, behind this sequence.
+        case changes(zone: Int64, sequence: Int64)
+    }
+
+    var phase: Phase
+    /// The change sequence at the first page; 0 where the order is stable.
+    var start: Int64
+    var given: GivenRecords
+    /// The order, where the query left it to the service.
+    var order: String?
+
+    private static let version: UInt8 = 1
+
+    /// - Parameter query: tells the query from all others.
+    func text(query: UInt64) -> String {
+        var bytes = ByteWriter()
+        bytes.append(Self.version)
+        bytes.append(query)
+        bytes.append(UInt64(bitPattern: start))
+        bytes.append(UInt64(bitPattern: given.fullSince ?? -1))
+        bytes.append(Array((order ?? "").utf8))
+        switch phase {
+        case .ordered(let position):
+            bytes.append(order == nil ? 0 : 2 as UInt8)
+            bytes.append(position.key)
+            bytes.append(Array(position.name.utf8))
+            bytes.append(UInt64(bitPattern: position.zone))
+        case .changes(let zone, let sequence):
+            bytes.append(order == nil ? 1 : 3 as UInt8)
+            bytes.append(UInt64(bitPattern: zone))
+            bytes.append(UInt64(bitPattern: sequence))
+        }
+        bytes.append(given.bytes)
+        bytes.append(FNV.hash(bytes.bytes))
+        return Data(bytes.bytes).base64EncodedString()
+    }
+
+    init(phase: Phase, start: Int64, given: GivenRecords, order: String?) {
+        self.phase = phase
+        self.start = start
+        self.given = given
+        self.order = order
+    }
+
+    /// Nil for what is no marker of the query's.
+    init?(_ text: String, query: UInt64) {
+        guard let data = Data(base64Encoded: text), data.count > 8 else { return nil }
+        var end = ByteReader([UInt8](data.suffix(8)))
+        let content = [UInt8](data.dropLast(8))
+        guard end.integer() == FNV.hash(content) else { return nil }
+        var bytes = ByteReader(content)
+        guard bytes.byte() == Self.version, bytes.integer() == query, let start = bytes.integer(),
+            let fullSince = bytes.integer(), let order = bytes.bytes(), let kind = bytes.byte(), kind < 4
+        else { return nil }
+        if kind & 1 == 0 {
+            guard let key = bytes.bytes(), let name = bytes.bytes(), let zone = bytes.integer() else { return nil }
+            phase = .ordered(
+                QueryPosition(key: key, name: String(decoding: name, as: UTF8.self), zone: Int64(bitPattern: zone)))
+        } else {
+            guard let zone = bytes.integer(), let sequence = bytes.integer() else { return nil }
+            phase = .changes(zone: Int64(bitPattern: zone), sequence: Int64(bitPattern: sequence))
+        }
+        guard let given = bytes.bytes(), given.count % GivenRecords.size == 0 else { return nil }
+        self.start = Int64(bitPattern: start)
+        self.order = kind & 2 == 0 ? nil : String(decoding: order, as: UTF8.self)
+        let since = Int64(bitPattern: fullSince)
+        self.given = GivenRecords(bytes: given, fullSince: since < 0 ? nil : since)
+    }
+}
+
+/// The results of the pages so far: six bytes of a hash of each, which takes 10^7 records for one to be mistaken.
+struct GivenRecords: Equatable {
+    static let size = 6
+
+    private(set) var bytes: [UInt8]
+    /// The change sequence at which no more were remembered.
+    private(set) var fullSince: Int64?
+    private var hashes: Set<UInt64>?
+
+    init(bytes: [UInt8] = [], fullSince: Int64? = nil) {
+        self.bytes = bytes
+        self.fullSince = fullSince
+    }
+
+    static func == (left: GivenRecords, right: GivenRecords) -> Bool {
+        left.bytes == right.bytes && left.fullSince == right.fullSince
+    }
+
+    var count: Int { bytes.count / Self.size }
+
+    mutating func insert(_ name: String, zone: Int64) {
+        let hash = Self.hash(name, zone)
+        hashes?.insert(hash)
+        for index in 0..<Self.size { bytes.append(UInt8(truncatingIfNeeded: hash >> UInt64(8 * index))) }
+    }
+
+    mutating func contains(_ name: String, zone: Int64) -> Bool {
+        if bytes.isEmpty { return false }
+        let known = hashes ?? decoded()
+        hashes = known
+        return known.contains(Self.hash(name, zone))
+    }
+
+    mutating func becameFull(at sequence: Int64) {
+        if fullSince == nil { fullSince = sequence }
+    }
+
+    private func decoded() -> Set<UInt64> {
+        var hashes: Set<UInt64> = []
+        hashes.reserveCapacity(count)
+        for start in stride(from: 0, to: bytes.count, by: Self.size) {
+            var hash: UInt64 = 0
+            for index in 0..<Self.size { hash |= UInt64(bytes[start + index]) << UInt64(8 * index) }
+            hashes.insert(hash)
+        }
+        return hashes
+    }
+
+    private static func hash(_ name: String, _ zone: Int64) -> UInt64 {
+        var bytes = ByteWriter()
+        bytes.append(UInt64(bitPattern: zone))
+        return FNV.hash(bytes.bytes, name.utf8) & 0xFFFF_FFFF_FFFF
+    }
+}
+
+/// FNV-1a: it finds mistakes, it keeps no secret. The last step mixes the high bits into the low ones.
+enum FNV {
+    static func hash(_ parts: any Sequence<UInt8>...) -> UInt64 {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for part in parts {
+            for byte in part { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        }
+        hash = (hash ^ hash >> 33) &* 0xFF51_AFD7_ED55_8CCD
+        return hash ^ hash >> 33
+    }
+}
+
+private struct ByteWriter {
+    var bytes: [UInt8] = []
+
+    mutating func append(_ byte: UInt8) { bytes.append(byte) }
+
+    mutating func append(_ integer: UInt64) { bytes += OrderedBytes.bigEndian(integer) }
+
+    mutating func append(_ content: [UInt8]) {
+        append(UInt64(content.count))
+        bytes += content
+    }
+}
+
+private struct ByteReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: [UInt8]) { rest = bytes[...] }
+
+    mutating func byte() -> UInt8? { rest.popFirst() }
+
+    mutating func integer() -> UInt64? {
+        guard rest.count >= 8 else { return nil }
+        defer { rest = rest.dropFirst(8) }
+        return rest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    mutating func bytes() -> [UInt8]? {
+        guard let count = integer(), count <= UInt64(rest.count) else { return nil }
+        defer { rest = rest.dropFirst(Int(count)) }
+        return Array(rest.prefix(Int(count)))
+    }
+}

@@ -1,0 +1,284 @@
+import NephosStorage
+import NephosWire
+
+/// One page of a query, over one snapshot. `QueryCursor` tells what pages have to do with each other.
+struct QueryPage {
+    let query: ValidQuery
+    let conjuncts: [QueryConjunct]
+    let zones: [QueryZone]
+    let indexes: TypeIndexes
+    let bounds: QueryBounds
+    let accounts: Accounts
+    let reader: any StorageReader
+    let trace: QueryTrace
+    let limit: Int
+
+    /// Where the page before this one ended.
+    let cursor: QueryCursor?
+
+    struct Result {
+        var rows: [(row: RecordRow, zone: QueryZone)] = []
+        /// Where the next page begins; nil where there is nothing more.
+        var cursor: QueryCursor?
+    }
+
+    func run(_ plan: QueryPlan) throws -> Result {
+        guard let order = plan.order else { return Result() }
+        var run = Run(page: self, plan: plan, order: order)
+        switch cursor?.phase {
+        case .changes(let zone, let sequence)?:
+            try run.readChanges(zone: zone, sequence: sequence)
+        case .ordered(let position)?:
+            try run.readInOrder(after: position)
+        case nil:
+            try run.readInOrder(after: nil)
+        }
+        return run.result
+    }
+
+    /// How many records match, where the index alone tells it; nil where records have to be looked at.
+    func count(_ plan: QueryPlan) throws -> Int? {
+        guard case .ordered(let scan, _) = plan, !scan.mayRepeat, isExact(plan) else { return nil }
+        var count = 0
+        for zone in zones {
+            for range in scan.ranges where range.isIn(zone) {
+                guard let id = indexes.ready(range.signature) else { continue }
+                let found = try reader.countIndexEntries(range.inIndex(id, zone), limit: .max)
+                trace.read(found, at: trace.began(range))
+                count += found
+            }
+        }
+        return count
+    }
+
+    /// Whether every candidate matches for sure.
+    func isExact(_ plan: QueryPlan) -> Bool {
+        conjuncts.indices.allSatisfy { plan.covers.contains($0) && conjuncts[$0].isExact }
+    }
+
+    func candidates(_ plan: QueryPlan, _ order: QueryOrder, after position: QueryPosition?) throws -> any CandidateStream {
+        switch plan {
+        case .nothing: return SortedCandidates([], after: nil)
+        case .ordered(let scan, _):
+            return try MergedRanges(
+                scan, in: zones, indexes, after: position, expecting: min(limit, 1000) + 1, reader: reader, trace: trace)
+        case .distance(let scan, _):
+            let isWholeKey = order.keys.count == 1
+            return DistanceRings(
+                scan, in: zones, indexes, after: position, reader: reader, trace: trace,
+                fullKey: isWholeKey ? nil : { row, _ in order.key(of: try self.record(row, fields: order.fields)) })
+        case .collected(let scan, _): return SortedCandidates(try collect(scan, order), after: position)
+        case .named(let names, _, _): return SortedCandidates(try find(names, order), after: position)
+        }
+    }
+
+    // MARK: - In memory
+
+    private func collect(_ scan: QueryScan, _ order: QueryOrder) throws -> [Candidate] {
+        var candidates: [Candidate] = []
+        for zone in zones {
+            var names: Set<String> = []
+            for range in scan.ranges where range.isIn(zone) {
+                guard let id = indexes.ready(range.signature) else { continue }
+                let entries = try reader.indexEntries(range.inIndex(id, zone), after: nil, limit: .max)
+                trace.read(entries.count, at: trace.began(range))
+                for entry in entries where names.insert(entry.name).inserted {
+                    if let candidate = try candidate(entry.name, zone, order) { candidates.append(candidate) }
+                }
+            }
+        }
+        return candidates
+    }
+
+    private func find(_ names: [ReferenceValue], _ order: QueryOrder) throws -> [Candidate] {
+        var candidates: [Candidate] = []
+        for zone in zones {
+            var seen: Set<String> = []
+            for name in names where name.zoneID == nil || name.zoneID == zone.zoneID {
+                guard seen.insert(name.recordName).inserted,
+                    let candidate = try candidate(name.recordName, zone, order)
+                else { continue }
+                candidates.append(candidate)
+            }
+        }
+        return candidates
+    }
+
+    private func candidate(_ name: String, _ zone: QueryZone, _ order: QueryOrder) throws -> Candidate? {
+        guard let row = try read(name, zone) else { return nil }
+        let key = order.keys.isEmpty ? [] : order.key(of: try record(row, fields: order.fields, users: order.needsUsers))
+        return Candidate(position: QueryPosition(key: key, name: name, zone: zone.key.id), row: row)
+    }
+
+    // MARK: - Records
+
+    func read(_ name: String, _ zone: QueryZone) throws -> RecordRow? {
+        trace.readRecord()
+        guard let row = try reader.record(zone: zone.key, named: name), isCandidate(row) else { return nil }
+        return row
+    }
+
+    func isCandidate(_ row: RecordRow) -> Bool { !row.isDeleted && row.type == query.recordType }
+
+    func record(_ row: RecordRow, fields: [String]?, users: Bool = true) throws -> StoredRecord {
+        guard users else { return StoredRecord(row, fields: fields) }
+        return StoredRecord(
+            row, fields: fields, creator: try accounts.userRecordName(id: row.createdBy, reader),
+            modifier: try accounts.userRecordName(id: row.modifiedBy, reader))
+    }
+
+    /// What the conditions look at.
+    var conditionKeys: (fields: [String], needsUsers: Bool) {
+        var fields: [String] = []
+        var needsUsers = false
+        _ = query.condition.mapFilters { filter in
+            switch filter.key {
+            case .field(let name): if !fields.contains(name) { fields.append(name) }
+            case .system(let field): needsUsers = needsUsers || field.isUser
+            case .allSearchableFields: fields += query.searchableFields.filter { !fields.contains($0) }
+            }
+            return filter
+        }
+        return (fields, needsUsers)
+    }
+}
+
+extension QueryPlan {
+    var order: QueryOrder? {
+        switch self {
+        case .nothing: nil
+        case .ordered(_, let order), .collected(_, let order), .named(_, let order, _), .distance(_, let order): order
+        }
+    }
+}
+
+extension QueryPage {
+    /// The page being filled.
+    fileprivate struct Run {
+        let page: QueryPage
+        let plan: QueryPlan
+        let order: QueryOrder
+        let checksRecords: Bool
+        let matcher: QueryMatcher
+        let fields: [String]
+        let needsUsers: Bool
+        let zones: [Int64: QueryZone]
+        /// The order as the marker has it: only where the query left it to the service.
+        let orderText: String?
+        var start: Int64
+        var given: GivenRecords
+        var looks = 0
+        var result = Result()
+
+        init(page: QueryPage, plan: QueryPlan, order: QueryOrder) {
+            self.page = page
+            self.plan = plan
+            self.order = order
+            checksRecords = !page.isExact(plan)
+            matcher = QueryMatcher(page.query.condition)
+            (fields, needsUsers) = page.conditionKeys
+            zones = Dictionary(page.zones.map { ($0.key.id, $0) }) { first, _ in first }
+            orderText = page.query.sort.isEmpty ? order.components.map { IndexSignature($0).text } : nil
+            start = page.cursor?.start ?? 0
+            given = page.cursor?.given ?? GivenRecords()
+        }
+
+        // MARK: In order
+
+        mutating func readInOrder(after position: QueryPosition?) throws {
+            var stream = try page.candidates(plan, order, after: position)
+            var last = position
+            while result.rows.count < page.limit {
+                if looks >= page.bounds.candidatesPerPage, let last {
+                    try stop(at: .ordered(last))
+                    return
+                }
+                guard let candidate = try stream.next() else {
+                    try endOrder()
+                    return
+                }
+                looks += 1
+                last = candidate.position
+                try look(at: candidate)
+            }
+            if let last, try stream.next() != nil {
+                try stop(at: .ordered(last))
+            } else {
+                try endOrder()
+            }
+        }
+
+        private mutating func look(at candidate: Candidate) throws {
+            guard let zone = zones[candidate.position.zone],
+                let row = try candidate.row ?? page.read(candidate.position.name, zone), !isGiven(row),
+                try !checksRecords || matches(row, zone)
+            else { return }
+            give(row, zone)
+        }
+
+        /// Goes on with what was written since the first page, where that may be missing.
+        private mutating func endOrder() throws {
+            guard page.cursor != nil, !order.isStable, let first = page.zones.first,
+                try page.zones.contains(where: { try page.reader.lastSequence(zone: $0.key) > start })
+            else { return }
+            try readChanges(zone: first.key.id, sequence: start)
+        }
+
+        // MARK: What was written since
+
+        mutating func readChanges(zone: Int64, sequence: Int64) throws {
+            for next in page.zones where next.key.id >= zone {
+                var sequence = next.key.id == zone ? sequence : start
+                while true {
+                    let rows = try page.reader.records(zone: next.key, after: sequence, limit: 100)
+                    for row in rows {
+                        if result.rows.count == page.limit || looks >= page.bounds.candidatesPerPage {
+                            try stop(at: .changes(zone: next.key.id, sequence: sequence))
+                            return
+                        }
+                        looks += 1
+                        sequence = row.sequence
+                        page.trace.readRecord()
+                        if try page.isCandidate(row) && !isGiven(row) && matches(row, next) { give(row, next) }
+                    }
+                    if rows.count < 100 { break }
+                }
+            }
+        }
+
+        // MARK: Records
+
+        private mutating func isGiven(_ row: RecordRow) -> Bool {
+            guard page.cursor != nil, !order.isStable, row.sequence > start else { return false }
+            if let since = given.fullSince, row.sequence > since { return true }
+            return given.contains(row.name, zone: row.zone.id)
+        }
+
+        private func matches(_ row: RecordRow, _ zone: QueryZone) throws -> Bool {
+            let creator = needsUsers ? try page.accounts.userRecordName(id: row.createdBy, page.reader) : nil
+            let modifier = needsUsers ? try page.accounts.userRecordName(id: row.modifiedBy, page.reader) : nil
+            return matcher.matches(
+                StoredRecord(
+                    row, zoneID: zone.zoneID, fields: fields, searchableFields: page.query.searchableFields,
+                    creator: creator, modifier: modifier))
+        }
+
+        private mutating func give(_ row: RecordRow, _ zone: QueryZone) {
+            result.rows.append((row, zone))
+            if !order.isStable, given.fullSince == nil || row.sequence > start { given.insert(row.name, zone: row.zone.id) }
+        }
+
+        private mutating func stop(at phase: QueryCursor.Phase) throws {
+            if !order.isStable {
+                if page.cursor == nil { start = try now() }
+                if given.count >= page.bounds.rememberedResults { given.becameFull(at: try now()) }
+            }
+            result.cursor = QueryCursor(phase: phase, start: start, given: given, order: orderText)
+        }
+
+        /// The change sequence of the snapshot, as far as the zones go.
+        private func now() throws -> Int64 {
+            try page.zones.map { try page.reader.lastSequence(zone: $0.key) }.max() ?? 0
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import NephosStorage
+import NephosWire
+
+/// A range of an index that a query reads.
+struct ScanRange: Hashable {
+    var signature: IndexSignature
+    var range: ByteRange
+    /// Bytes of the values before those that order the results.
+    var keyOffset: Int
+    /// The zones it is in; empty is all.
+    var zoneIDs: [ZoneIDDictionary] = []
+}
+
+/// Ranges that together hold the records of some of a query's conditions.
+struct QueryScan {
+    var ranges: [ScanRange]
+    /// The order that each range is in.
+    var order: [IndexComponent]
+    /// The conditions it answers, by their place among the query's.
+    var covers: Set<Int>
+    /// Whether a record can be in it more than once.
+    var mayRepeat = false
+    /// False where a record can be in it at several places of the order: then it can only be collected.
+    var isOrdered = true
+
+    var signatures: [IndexSignature] {
+        var unique: [IndexSignature] = []
+        for range in ranges where !unique.contains(range.signature) { unique.append(range.signature) }
+        return unique
+    }
+}
+
+/// How a query's answer is found.
+enum QueryPlan {
+    case nothing
+    /// Reads indexes in the order of the results.
+    case ordered(QueryScan, QueryOrder)
+    /// Reads a few records whole and sorts them.
+    case collected(QueryScan, QueryOrder)
+    /// Reads the records of these names and sorts them.
+    case named([ReferenceValue], QueryOrder, covers: Set<Int>)
+    /// Reads a location index in rings around a place, up to so many metres, of the values behind each prefix.
+    case distance(DistanceScan, QueryOrder)
+
+    var covers: Set<Int> {
+        switch self {
+        case .nothing: []
+        case .ordered(let scan, _), .collected(let scan, _): scan.covers
+        case .named(_, _, let covers): covers
+        case .distance(let scan, _): scan.scan.covers
+        }
+    }
+}
+
+/// Thrown by the planner: there have to be these indexes first.
+struct MissingIndexes: Error {
+    var signatures: [IndexSignature]
+}
+
+/// A location index, to be read in rings.
+struct DistanceScan {
+    /// One range for each prefix; the cells stand behind it.
+    var scan: QueryScan
+    var center: LocationValue
+    /// Metres; nil is the whole globe, and then the records without a location.
+    var radius: Double?
+}

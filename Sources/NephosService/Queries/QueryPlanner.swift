@@ -1,0 +1,337 @@
+import NephosStorage
+import NephosWire
+
+/// Decides how to find a query's answer.
+///
+/// The rule is one index for each shape of a query: the fields that are compared for equality, then the order, in one
+/// index (`=list,-date`), so that the answer is one range of it, in order, and costs what it returns. Where the query
+/// also has conditions that such an index does not answer, the planner looks whether one of them leaves only few
+/// records, by counting its entries up to a bound: those are then collected, checked and sorted in memory. If none does,
+/// they are checked on the records that the index gives, and a page that looks at too many ends early.
+struct QueryPlanner {
+    let query: ValidQuery
+    let conjuncts: [QueryConjunct]
+    let zones: [QueryZone]
+    let indexes: TypeIndexes?
+    let bounds: QueryBounds
+    let reader: any StorageReader
+    let trace: QueryTrace
+    /// The order that an earlier page chose, for a query that leaves it to the service.
+    let chosenOrder: [IndexComponent]?
+
+    /// - Throws: `MissingIndexes` where it needs some that the type does not have yet, or a `ServiceError`.
+    func plan() throws -> QueryPlan {
+        if query.condition == .none || conjuncts.contains(where: { $0.access?.isEmpty == true }) { return .nothing }
+        let explicit = query.sort.isEmpty ? nil : QueryOrder(query.sort)
+        for (index, conjunct) in conjuncts.enumerated() {
+            guard case .names(let names) = conjunct.access else { continue }
+            return .named(names, explicit ?? .name, covers: [index])
+        }
+        guard let explicit, !explicit.keys.isEmpty else { return try planAnyOrder(isByName: explicit != nil) }
+        return try plan(explicit)
+    }
+
+    // MARK: - With an order
+
+    private func plan(_ order: QueryOrder) throws -> QueryPlan {
+        let main: QueryPlan
+        if let components = order.components {
+            main = .ordered(scan(order: components), order)
+        } else if case .distance(let key, let center, true) = order.keys[0] {
+            main = .distance(distanceScan(key, center), order)
+        } else {
+            return try collect(order)
+        }
+        let others = alternatives(besides: main.covers)
+        if let few = try fewest(of: others, below: bounds.smallSet) { return .collected(few, order) }
+        return try readied(main)
+    }
+
+    /// No index has the order: what the strictest condition leaves is sorted, if it is not too much.
+    private func collect(_ order: QueryOrder) throws -> QueryPlan {
+        var scans = alternatives(besides: [])
+        if scans.isEmpty { scans = [scan(order: [])] }
+        if let scan = try fewest(of: scans, below: bounds.unindexedSort) { return .collected(scan, order) }
+        throw ServiceError.limitExceeded(
+            "the query's order has no index, and more than \(bounds.unindexedSort) records may match: sort by distance"
+                + " first and ascending, or add conditions")
+    }
+
+    // MARK: - In any order
+
+    private func planAnyOrder(isByName: Bool) throws -> QueryPlan {
+        let all = alternatives(besides: [])
+        var scans = all.filter { $0.isOrdered && (!isByName || $0.order.isEmpty) }
+        if let chosenOrder { scans = scans.filter { $0.order == chosenOrder } }
+        let best: QueryScan
+        switch scans.count {
+        case 0: best = scan(order: chosenOrder ?? [])
+        case 1: best = scans[0]
+        default: best = try fewest(of: scans, below: bounds.comparison) ?? scans[0]
+        }
+        let order = QueryOrder(best.order)
+        if let few = try fewest(of: all.filter { !$0.isOrdered }, below: bounds.smallSet) {
+            return .collected(few, order)
+        }
+        return try readied(.ordered(best, order))
+    }
+
+    // MARK: - Scans
+
+    /// The conditions of equality that one index answers together.
+    private func equalities(_ limit: Int = 3) -> [(index: Int, component: IndexComponent, points: [QueryAccess.Point])] {
+        var chosen: [(index: Int, component: IndexComponent, points: [QueryAccess.Point])] = []
+        var ranges = 1
+        var hasList = false
+        for (index, conjunct) in conjuncts.enumerated() {
+            guard case .points(let component, let points) = conjunct.access, component.kind == .equality,
+                chosen.count < limit, ranges * points.count <= bounds.rangesPerScan,
+                !chosen.contains(where: { $0.component.key == component.key })
+            else { continue }
+            if conjunct.isOfList {
+                if hasList { continue }
+                hasList = true
+            }
+            ranges *= points.count
+            chosen.append((index, component, points))
+        }
+        return chosen.sorted { $0.component.field < $1.component.field }
+    }
+
+    /// The records that pass the equalities, in an order.
+    private func scan(order: [IndexComponent]) -> QueryScan {
+        scan(order: order, limit: 3)
+    }
+
+    private func scan(order: [IndexComponent], limit: Int) -> QueryScan {
+        let equalities = equalities(limit)
+        var scan = prefixes(of: equalities, order: order)
+        if limit > 0, isTooMany(scan.ranges[0].signature, order) {
+            return self.scan(order: order, limit: order.isEmpty ? 1 : 0)
+        }
+        // A range on the field that comes first in the order narrows it.
+        guard let first = order.first, first.kind == .ascending || first.kind == .descending else { return scan }
+        var range = ByteRange.all
+        for (index, conjunct) in conjuncts.enumerated() {
+            guard case .range(first.key, let part) = conjunct.access else { continue }
+            range = range.intersection(part)
+            scan.covers.insert(index)
+        }
+        if range == .all { return scan }
+        if first.kind == .descending { range = range.complement }
+        narrow(&scan) { _ in [range] }
+        return scan
+    }
+
+    /// Whether there are enough indexes of several fields for the type already.
+    private func isTooMany(_ signature: IndexSignature, _ order: [IndexComponent]) -> Bool {
+        guard signature.components.count > max(1, order.count), let indexes, !indexes.defines(signature) else {
+            return false
+        }
+        return indexes.definitions.count { $0.signature.components.count > 1 } >= bounds.compositesPerType
+    }
+
+    private func prefixes(
+        of equalities: [(index: Int, component: IndexComponent, points: [QueryAccess.Point])], order: [IndexComponent]
+    ) -> QueryScan {
+        let signature = IndexSignature(equalities.map(\.component) + order)
+        var ranges = [ScanRange(signature: signature, range: ByteRange(prefix: []), keyOffset: 0)]
+        var bytes: [[UInt8]] = [[]]
+        for equality in equalities {
+            var next: [ScanRange] = []
+            var nextBytes: [[UInt8]] = []
+            for (range, prefix) in zip(ranges, bytes) {
+                for point in equality.points {
+                    let joined = prefix + point.bytes
+                    next.append(
+                        ScanRange(
+                            signature: signature, range: ByteRange(prefix: joined), keyOffset: joined.count,
+                            zoneIDs: range.zoneIDs + [point.zoneID].compactMap(\.self)))
+                    nextBytes.append(joined)
+                }
+            }
+            ranges = next
+            bytes = nextBytes
+        }
+        let mayRepeat = equalities.contains { conjuncts[$0.index].isOfList && $0.points.count > 1 }
+        return QueryScan(ranges: ranges, order: order, covers: Set(equalities.map(\.index)), mayRepeat: mayRepeat)
+    }
+
+    /// Keeps of every range what is in one of the given ones behind its prefix.
+    private func narrow(_ scan: inout QueryScan, to ranges: ([UInt8]) -> [ByteRange]) {
+        scan.ranges = scan.ranges.flatMap { whole in
+            let prefix = Array(whole.range.from.prefix(whole.keyOffset))
+            return ranges(prefix).filter { !$0.isEmpty }.map { range in
+                var part = whole
+                part.range = range.behind(prefix)
+                return part
+            }
+        }
+    }
+
+    /// A location index behind the equalities, with the circles around the same place narrowing it.
+    private func distanceScan(_ key: QueryKey, _ center: LocationValue) -> DistanceScan {
+        var distance = DistanceScan(scan: scan(order: [IndexComponent(.cell, key)]), center: center)
+        for (index, conjunct) in conjuncts.enumerated() {
+            guard case .circle(key, let other, let radius) = conjunct.access,
+                other.latitude == center.latitude, other.longitude == center.longitude
+            else { continue }
+            distance.radius = min(radius, distance.radius ?? radius)
+            // The last ring ends at the radius to the bit, but the condition is left to the record all the same.
+            distance.scan.covers.insert(index)
+        }
+        return distance
+    }
+
+    /// A scan for each condition that an index answers and that is not among `covered`, with the equalities in front where
+    /// an index can have both; the equalities by themselves come first.
+    private func alternatives(besides covered: Set<Int>) -> [QueryScan] {
+        var scans: [QueryScan] = []
+        var done = covered
+        func add(_ scan: QueryScan) {
+            // What only repeats the equalities is no alternative.
+            guard !scan.covers.subtracting(done).isEmpty else { return }
+            done.formUnion(scan.covers)
+            scans.append(scan)
+        }
+        // With a range the equalities and the range are one index.
+        for conjunct in conjuncts {
+            guard case .range(let key, _) = conjunct.access else { continue }
+            add(scan(order: [direction(of: key)]))
+        }
+        if !equalities().isEmpty { add(scan(order: [])) }
+        for (index, conjunct) in conjuncts.enumerated() where !done.contains(index) {
+            if let scan = scan(for: conjunct, index) { add(scan) }
+        }
+        return scans
+    }
+
+    /// The direction in which there is an index already; ascending where there is none.
+    private func direction(of key: QueryKey) -> IndexComponent {
+        let ascending = IndexComponent(.ascending, key)
+        let descending = IndexComponent(.descending, key)
+        if let chosenOrder, chosenOrder.first?.key == key { return chosenOrder[0] }
+        let signature = { (component: IndexComponent) in self.prefixes(of: self.equalities(), order: [component]).ranges[0].signature }
+        let isDefined = { (component: IndexComponent) in self.indexes?.defines(signature(component)) == true }
+        return !isDefined(ascending) && isDefined(descending) ? descending : ascending
+    }
+
+    private func scan(for conjunct: QueryConjunct, _ index: Int) -> QueryScan? {
+        switch conjunct.access {
+        case .points(let component, let points):
+            QueryScan(
+                ranges: points.map { range(component, $0) }, order: [], covers: [index], mayRepeat: points.count > 1)
+        case .circle(let key, let center, let radius):
+            circle(key, center, radius, index)
+        case .union(let parts):
+            union(parts, index)
+        case .elements: conjunct.access.flatMap { union([$0], index) }
+        case .names, .range, nil: nil
+        }
+    }
+
+    private func range(_ component: IndexComponent, _ point: QueryAccess.Point) -> ScanRange {
+        ScanRange(
+            signature: IndexSignature([component]), range: ByteRange(prefix: point.bytes), keyOffset: point.bytes.count,
+            zoneIDs: [point.zoneID].compactMap(\.self))
+    }
+
+    private func circle(_ key: QueryKey, _ center: LocationValue, _ radius: Double, _ index: Int) -> QueryScan {
+        var scan = scan(order: [IndexComponent(.cell, key)])
+        let cells = LocationCell.covering(center, to: radius)
+        narrow(&scan) { _ in cells }
+        scan.covers.insert(index)
+        return scan
+    }
+
+    /// The ranges of a union; nil where something in it has none.
+    private func union(_ parts: [QueryAccess], _ index: Int) -> QueryScan? {
+        var scan = QueryScan(ranges: [], order: [], covers: [index], mayRepeat: true)
+        for part in parts {
+            switch part {
+            case .points(let component, let points): scan.ranges += points.map { range(component, $0) }
+            case .range(let key, let range):
+                scan.ranges.append(self.range(IndexComponent(.ascending, key), range))
+                scan.isOrdered = false
+            case .elements(let component, let range):
+                scan.ranges.append(self.range(component, range))
+                scan.isOrdered = false
+            case .circle(let key, let center, let radius):
+                let cells = LocationCell.covering(center, to: radius)
+                scan.ranges += cells.map { range(IndexComponent(.cell, key), $0) }
+                scan.isOrdered = false
+            case .union(let inner):
+                guard let inner = union(inner, index) else { return nil }
+                scan.ranges += inner.ranges
+                scan.isOrdered = scan.isOrdered && inner.isOrdered
+            case .names: return nil
+            }
+        }
+        var seen: Set<ScanRange> = []
+        scan.ranges = scan.ranges.filter { seen.insert($0).inserted }
+        return scan.ranges.count > bounds.rangesPerScan ? nil : scan
+    }
+
+    private func range(_ component: IndexComponent, _ range: ByteRange) -> ScanRange {
+        ScanRange(signature: IndexSignature([component]), range: range, keyOffset: 0)
+    }
+
+    // MARK: - Indexes
+
+    private func require(_ signatures: [IndexSignature]) throws {
+        let missing = signatures.filter { indexes?.ready($0) == nil }
+        if !missing.isEmpty { throw MissingIndexes(signatures: missing) }
+    }
+
+    /// The plan, once there are its indexes.
+    private func readied(_ plan: QueryPlan) throws -> QueryPlan {
+        switch plan {
+        case .ordered(let scan, _), .collected(let scan, _): try require(scan.signatures)
+        case .distance(let distance, _): try require(distance.scan.signatures)
+        case .nothing, .named: break
+        }
+        return plan
+    }
+
+    /// The scan with the fewest entries, if those are fewer than `limit`.
+    private func fewest(of scans: [QueryScan], below limit: Int) throws -> QueryScan? {
+        try require(scans.flatMap(\.signatures))
+        var best: QueryScan?
+        var least = limit
+        for scan in scans {
+            let count = try count(scan, limit: least)
+            if count < least {
+                best = scan
+                least = count
+            }
+        }
+        return best
+    }
+
+    private func count(_ scan: QueryScan, limit: Int) throws -> Int {
+        var count = 0
+        for zone in zones {
+            for range in scan.ranges where count < limit && range.isIn(zone) {
+                guard let id = indexes?.ready(range.signature) else { continue }
+                count += try reader.countIndexEntries(range.inIndex(id, zone), limit: limit - count)
+            }
+        }
+        trace.counted(count)
+        return count
+    }
+}
+
+extension ScanRange {
+    func isIn(_ zone: QueryZone) -> Bool { zoneIDs.allSatisfy { $0 == zone.zoneID } }
+
+    func inIndex(_ id: Int64, _ zone: QueryZone) -> IndexRange {
+        IndexRange(zone: zone.key, definition: id, from: range.from, to: range.to)
+    }
+}
+
+extension QueryConjunct {
+    /// Whether it looks into lists, of which a record can be in an index several times.
+    var isOfList: Bool {
+        if case .filter(let filter) = expression { filter.comparator.needsListField } else { false }
+    }
+}

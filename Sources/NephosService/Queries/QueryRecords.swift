@@ -1,0 +1,153 @@
+import NephosStorage
+import NephosWire
+
+/// `records/query`: validate, plan, read one page. Indexes that the plan lacks are made first.
+struct QueryRecords: Sendable {
+    let request: QueryRecordsRequest
+    let caller: Caller
+    let container: String
+    let bounds: QueryBounds
+
+    func run(on store: Store) async throws -> QueryRecordsResponse {
+        if request.wantsCount { return try await count(on: store) }
+        return try await page(request.continuationMarker, on: store)
+    }
+
+    /// All pages, counted. They are pages of their own, so that counting many is no long read.
+    private func count(on store: Store) async throws -> QueryRecordsResponse {
+        var total = QueryRecordsResponse(records: [], count: 0)
+        var marker = request.continuationMarker
+        repeat {
+            let page = try await page(marker, on: store)
+            total.count = (total.count ?? 0) + (page.count ?? 0)
+            total.explanation = page.explanation
+            marker = page.continuationMarker
+        } while marker != nil
+        return total
+    }
+
+    private func page(_ marker: String?, on store: Store) async throws -> QueryRecordsResponse {
+        while true {
+            let moment = store.indexes.now
+            do {
+                return try await store.engine.read { reader in
+                    try self.run(marker, store, moment, reader)
+                }
+            } catch let missing as MissingIndexes {
+                try await store.indexBuilder.make(missing.signatures, of: request.query.recordType)
+            }
+        }
+    }
+
+    // MARK: - In a snapshot
+
+    private func run(
+        _ marker: String?, _ store: Store, _ moment: IndexCatalog.Moment, _ reader: any StorageReader
+    ) throws -> QueryRecordsResponse {
+        let query = try validated(store, reader)
+        let cursor = try cursor(marker)
+        let zones = try zones(reader)
+        let definitions = try store.indexes.definitions(asOf: moment, reader)
+        let parts: [QueryExpression] =
+            switch query.condition {
+            case .and(let parts): parts
+            case .all: []
+            case let single: [single]
+            }
+        let conjuncts = parts.map { QueryConjunct($0, searchableFields: query.searchableFields) }
+        let trace = QueryTrace()
+        let planner = QueryPlanner(
+            query: query, conjuncts: conjuncts, zones: zones, indexes: definitions[query.recordType], bounds: bounds,
+            reader: reader, trace: trace, chosenOrder: cursor?.order.flatMap(IndexSignature.init)?.components)
+        let plan = try planner.plan()
+        let page = QueryPage(
+            query: query, conjuncts: conjuncts, zones: zones, indexes: definitions[query.recordType] ?? TypeIndexes(),
+            bounds: bounds, accounts: store.accounts, reader: reader, trace: trace, limit: limit, cursor: cursor)
+        if request.wantsCount, cursor == nil, let count = try page.count(plan) {
+            return QueryRecordsResponse(records: [], count: count, explanation: explanation(trace, plan, conjuncts, 0))
+        }
+        let result = try page.run(plan)
+        var response = QueryRecordsResponse(
+            records: [], continuationMarker: result.cursor?.text(query: queryHash),
+            explanation: explanation(trace, plan, conjuncts, result.rows.count))
+        if request.wantsCount {
+            response.count = result.rows.count
+        } else {
+            response.records = try records(result.rows, store.accounts, reader)
+        }
+        return response
+    }
+
+    /// A page's records; "more than 200 are not sent" (CloudKit Web Services, Data Size Limits).
+    private var limit: Int {
+        if request.wantsCount { return .max }
+        return min(max(1, request.resultsLimit ?? bounds.resultsPerPage), bounds.resultsPerPage)
+    }
+
+    private func validated(_ store: Store, _ reader: any StorageReader) throws -> ValidQuery {
+        func validate(_ schema: Schema) throws(ServiceError) -> ValidQuery {
+            try QueryValidation(schema: schema, caller: caller, container: container, bounds: bounds)
+                .validate(request.query)
+        }
+        do throws(ServiceError) {
+            return try validate(store.schema())
+        } catch {
+            // What the known schema lacks may have been added since.
+            return try validate(try Schema(reader))
+        }
+    }
+
+    private func cursor(_ marker: String?) throws(ServiceError) -> QueryCursor? {
+        guard let marker else { return nil }
+        guard let cursor = QueryCursor(marker, query: queryHash) else {
+            throw .invalid("the continuationMarker belongs to another query: send the query of the first page with it")
+        }
+        return cursor
+    }
+
+    /// Tells the query and who asks it from all others.
+    private var queryHash: UInt64 {
+        var query = QueryRecordsRequest(query: request.query, zoneID: request.zoneID, zoneWide: request.zoneWide)
+        query.wantsCount = request.wantsCount
+        return FNV.hash(query.encoded(), caller.feedOwner.utf8)
+    }
+
+    private func zones(_ reader: any StorageReader) throws -> [QueryZone] {
+        func zone(_ row: ZoneRow) -> QueryZone { QueryZone(key: row.key, zoneID: caller.zoneID(row.name)) }
+        if request.zoneWide {
+            guard let owner = caller.owner else { return [] }
+            return try reader.zones(owner: owner).sorted { $0.key.id < $1.key.id }.map(zone)
+        }
+        let address = caller.address(request.zoneID)
+        guard let row = try ZoneRegistry.find(address, owner: caller.owner, reader) else {
+            throw ServiceError.zoneNotFound(address.zoneName)
+        }
+        return [zone(row)]
+    }
+
+    // MARK: - Answer
+
+    private func records(
+        _ rows: [(row: RecordRow, zone: QueryZone)], _ accounts: Accounts, _ reader: any StorageReader
+    ) throws -> [RecordResult] {
+        var names: [Int64: String] = [:]
+        for (row, _) in rows {
+            for id in [row.createdBy, row.modifiedBy] where names[id] == nil {
+                names[id] = try accounts.userRecordName(id: id, reader)
+            }
+        }
+        var answer = RecordAnswer(
+            desiredKeys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings, zoneID: nil,
+            userRecordNames: names)
+        return rows.map { row, zone in
+            if request.zoneWide { answer.zoneID = zone.zoneID }
+            return .record(answer.dictionary(row))
+        }
+    }
+
+    private func explanation(
+        _ trace: QueryTrace, _ plan: QueryPlan, _ conjuncts: [QueryConjunct], _ returned: Int
+    ) -> QueryExplanation? {
+        request.wantsExplanation ? trace.explanation(plan, conjuncts, returned: returned) : nil
+    }
+}

@@ -1,0 +1,84 @@
+import NephosWire
+
+/// Notes what a query did, for its explanation. Belongs to one run.
+final class QueryTrace {
+    /// Entries read of each range.
+    private(set) var scans: [(range: ScanRange, entries: Int)] = []
+    private(set) var recordsRead = 0
+    private var counted = 0
+
+    func counted(_ entries: Int) { counted += entries }
+
+    /// - Returns: the range's place, for `read`.
+    func began(_ range: ScanRange) -> Int {
+        if let place = scans.firstIndex(where: { $0.range == range }) { return place }
+        scans.append((range, 0))
+        return scans.count - 1
+    }
+
+    func read(_ entries: Int, at place: Int) { scans[place].entries += entries }
+
+    func readRecord() { recordsRead += 1 }
+
+    func explanation(_ plan: QueryPlan, _ conjuncts: [QueryConjunct], returned: Int) -> QueryExplanation {
+        var explanation = QueryExplanation(
+            scans: [], entriesRead: counted, recordsRead: recordsRead, recordsReturned: returned)
+        for scan in scans {
+            let components = scan.range.signature.components
+            explanation.scans.append(
+                QueryExplanation.Scan(
+                    field: components.map(\.field).joined(separator: ", "),
+                    index: components.map(\.option).joined(separator: ", "),
+                    range: Self.words(plan, conjuncts), entriesRead: scan.entries))
+            explanation.entriesRead += scan.entries
+        }
+        explanation.checkedOnRecords = conjuncts.indices.filter { index in
+            !plan.covers.contains(index) || !conjuncts[index].isExact
+        }.map { conjuncts[$0].expression.words }
+        return explanation
+    }
+
+    private static func words(_ plan: QueryPlan, _ conjuncts: [QueryConjunct]) -> String {
+        let words = plan.covers.sorted().map { conjuncts[$0].expression.words }
+        return words.isEmpty ? "all" : words.joined(separator: " and ")
+    }
+}
+
+extension QueryExpression {
+    /// The condition in words, for people.
+    var words: String {
+        switch self {
+        case .all: "all"
+        case .none: "none"
+        case .filter(let filter): filter.words
+        case .and(let parts): "(" + parts.map(\.words).joined(separator: " and ") + ")"
+        case .or(let parts): "(" + parts.map(\.words).joined(separator: " or ") + ")"
+        case .not(let inner): "not " + inner.words
+        }
+    }
+}
+
+extension Filter {
+    fileprivate var words: String {
+        var text = "\(key.displayName) \(comparator.rawValue)"
+        if let value = fieldValue.value { text += " " + value.words }
+        if let distance { text += " within \(distance) m" }
+        return text
+    }
+}
+
+extension FieldValue {
+    fileprivate var words: String {
+        switch self {
+        case .string(let text): "\"\(text.prefix(40))\""
+        case .int64(let number): String(number)
+        case .double(let number): String(number)
+        case .timestamp(let time): String(time)
+        case .location(let location): "(\(location.latitude), \(location.longitude))"
+        case .reference(let reference): reference.recordName
+        case .bytes, .asset: type.wireName
+        case .list(_, let elements):
+            "{" + elements.prefix(5).map(\.words).joined(separator: ", ") + (elements.count > 5 ? ", …}" : "}")
+        }
+    }
+}

@@ -1,0 +1,221 @@
+import NephosWire
+
+/// A query that may be asked, its values in the types of their fields.
+struct ValidQuery: Sendable {
+    var recordType: String
+    /// In normal form.
+    var condition: QueryExpression
+    var sort: [QuerySortDescriptor]
+    /// The fields that a search without a field's name goes through.
+    var searchableFields: [String]
+}
+
+/// Whether a query may be asked (CKQuery, Apple's documentation; CloudKit Web Services, records/query):
+///
+/// - the type exists and is not `Users`;
+/// - a query without a condition needs `___recordID` QUERYABLE;
+/// - equality and membership need a field that is QUERYABLE, orderings and prefixes one that is SORTABLE, searches one
+///   that is SEARCHABLE, `NEAR` either of the first two;
+/// - a comparator fits the field's type: lists have their own;
+/// - a value has the field's type: INT64 and DOUBLE count as one, a value that came without a type may be read as the
+///   field's;
+/// - a sort key is SORTABLE; a location is sorted by distance alone;
+/// - encrypted fields, BYTES and assets cannot be looked for. Sorting by an encrypted field has no effect.
+struct QueryValidation {
+    let schema: Schema
+    let caller: Caller
+    let container: String
+    let bounds: QueryBounds
+
+    func validate(_ query: Query) throws(ServiceError) -> ValidQuery {
+        if query.recordType == SystemRecordType.user {
+            throw .invalid("Can't query system types: records of type 'Users' are fetched by their names")
+        }
+        guard let type = schema.recordTypes[query.recordType] else {
+            throw ServiceError(.badRequest, .unknownItem, "Did not find record type: \(Identifier.excerpt(query.recordType))")
+        }
+        let check = TypeCheck(validation: self, recordType: query.recordType, type: type)
+        let condition = try query.condition.mapFilters { (filter) throws(ServiceError) in try check.filter(filter) }
+        if query.filterBy.isEmpty && query.extendedFilter == nil {
+            try check.require(.queryable, .system(.recordName))
+        }
+        return ValidQuery(
+            recordType: query.recordType, condition: condition, sort: try check.sort(query.sortBy),
+            searchableFields: check.searchableFields)
+    }
+}
+
+private struct TypeCheck {
+    let validation: QueryValidation
+    let recordType: String
+    let type: RecordTypeSchema
+
+    var searchableFields: [String] {
+        type.fields.filter { $0.value.indexes.contains(.searchable) }.map(\.key).sorted()
+    }
+
+    /// A key's type, and how it can be looked for.
+    private func definition(of key: QueryKey) -> SchemaField? {
+        switch key {
+        // The schema has no place for these two: they can always be looked for.
+        case .system(.parent), .system(.share): SchemaField(SchemaType(.reference), .queryable)
+        case .system(let field): type.fields[field.schemaName]
+        case .field(let name): type.fields[name]
+        case .allSearchableFields:
+            SchemaField(SchemaType(.string), searchableFields.isEmpty ? [] : .searchable)
+        }
+    }
+
+    // MARK: - Options
+
+    func require(_ options: IndexOptions..., of key: QueryKey) throws(ServiceError) {
+        let has = definition(of: key)?.indexes ?? []
+        if options.contains(where: { has.contains($0) }) { return }
+        let option = options[0].names.first ?? ""
+        throw .invalid("Field '\(key.displayName)' is not marked \(option.lowercased())\(remedy(key, option))")
+    }
+
+    func require(_ option: IndexOptions, _ key: QueryKey) throws(ServiceError) { try require(option, of: key) }
+
+    private func remedy(_ key: QueryKey, _ option: String) -> String {
+        switch key {
+        case .field(let name) where type.fields[name] == nil:
+            ": the type '\(recordType)' has no field of that name; save a record with it, or add it to the schema"
+        case .allSearchableFields: ": the type '\(recordType)' has no field that is \(option)"
+        case .field(let name): ": add \(option) to the field '\(Identifier.excerpt(name))' of '\(recordType)' in the schema"
+        case .system(let field): ": add \(option) to \"\(field.schemaName)\" of '\(recordType)' in the schema"
+        }
+    }
+
+    // MARK: - Filters
+
+    func filter(_ filter: Filter) throws(ServiceError) -> Filter {
+        if let definition = definition(of: filter.key) {
+            try checkType(filter, definition.type)
+        }
+        try checkOption(filter)
+        guard let definition = definition(of: filter.key), let value = filter.fieldValue.value else { return filter }
+        var filter = filter
+        filter.fieldValue.value = try fit(value, filter, definition.type)
+        return filter
+    }
+
+    private func checkOption(_ filter: Filter) throws(ServiceError) {
+        switch filter.comparator.positive {
+        case .equals, .in, .listContains, .listContainsAny, .listContainsAll, .listMemberBeginsWith, .notEquals,
+            .notIn, .notListContains, .notListContainsAny, .notListContainsAll, .notListMemberBeginsWith:
+            try require(.queryable, of: filter.key)
+        case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals, .beginsWith, .notBeginsWith:
+            try require(.sortable, of: filter.key)
+        case .containsAllTokens, .containsAnyTokens:
+            try require(.searchable, of: filter.key)
+        case .near:
+            try require(.queryable, .sortable, of: filter.key)
+        }
+    }
+
+    private func checkType(_ filter: Filter, _ type: SchemaType) throws(ServiceError) {
+        if type.isEncrypted || type.scalar == .bytes || type.scalar == .asset {
+            let name = (type.isEncrypted ? "ENCRYPTED_" : "") + type.scalar.rawValue + (type.isList ? "_LIST" : "")
+            throw .invalid(
+                "Field '\(filter.key.displayName)' has a value type of \(name) and cannot be queried using filter type"
+                    + " \(filter.comparator.rawValue)")
+        }
+        let comparator = filter.comparator.positive
+        let fits =
+            switch comparator {
+            case .near: type.scalar == .location && !type.isList
+            case .beginsWith: type.scalar == .string && !type.isList
+            case .listMemberBeginsWith: type.scalar == .string && type.isList
+            case .containsAllTokens, .containsAnyTokens: type.scalar == .string
+            case _ where comparator.isOrdering: !type.isList && type.scalar != .reference && type.scalar != .location
+            default: comparator.needsListField == type.isList
+            }
+        if fits { return }
+        throw .invalid(
+            "Field '\(filter.key.displayName)' has a value type of \(type.text) and cannot be queried using filter type"
+                + " \(filter.comparator.rawValue)")
+    }
+
+    // MARK: - Values
+
+    private func fit(
+        _ value: FieldValue, _ filter: Filter, _ type: SchemaType
+    ) throws(ServiceError) -> FieldValue {
+        guard case .list(_, let elements) = value else { return try fitElement(value, filter, type) }
+        if elements.count > validation.bounds.valuesPerFilter {
+            throw .limitExceeded(
+                "Query filter exceeds the limit of values: \(validation.bounds.valuesPerFilter) for container"
+                    + " '\(validation.container)'")
+        }
+        var fitted: [FieldValue] = []
+        for element in elements { fitted.append(try fitElement(element, filter, type)) }
+        return .list(of: fitted.first?.type.scalar ?? type.scalar.wire, fitted)
+    }
+
+    private func fitElement(
+        _ value: FieldValue, _ filter: Filter, _ type: SchemaType
+    ) throws(ServiceError) -> FieldValue {
+        let isDeclared = filter.fieldValue.hasDeclaredType
+        switch (type.scalar, value) {
+        case (.number, .int64), (.number, .double), (.int64, .int64), (.int64, .double), (.double, .int64),
+            (.double, .double), (.string, .string), (.timestamp, .timestamp), (.location, .location):
+            return value
+        case (.timestamp, .int64(let time)) where !isDeclared: return .timestamp(time)
+        case (.timestamp, .double(let time)) where !isDeclared && Int64(exactly: time) != nil:
+            return .timestamp(Int64(time))
+        case (.reference, .reference(let reference)): return .reference(fit(reference, filter.key))
+        case (.reference, .string(let name)):
+            // `recordName = "…"`: the system's fields may be named by the name alone.
+            guard case .system = filter.key else { break }
+            return .reference(fit(ReferenceValue(recordName: name), filter.key))
+        default: break
+        }
+        throw .invalid(
+            "Field '\(filter.key.displayName)' has a value type of \(type.text) and cannot be compared with a value of"
+                + " type \(value.type.wireName)")
+    }
+
+    /// Says of zones and users that are the caller's own what they are called.
+    private func fit(_ reference: ReferenceValue, _ key: QueryKey) -> ReferenceValue {
+        var reference = reference
+        reference.action = .none
+        guard case .system(let field) = key, field.isUser else {
+            if let zone = reference.zoneID {
+                let address = validation.caller.address(zone)
+                if address.isOwn { reference.zoneID = validation.caller.zoneID(zone.zoneName) }
+            }
+            return reference
+        }
+        reference.zoneID = nil
+        if let own = validation.caller.userRecordName, Caller.namesForSelf.contains(reference.recordName) {
+            reference.recordName = own
+        }
+        return reference
+    }
+
+    // MARK: - Order
+
+    func sort(_ descriptors: [QuerySortDescriptor]) throws(ServiceError) -> [QuerySortDescriptor] {
+        var sort: [QuerySortDescriptor] = []
+        for descriptor in descriptors {
+            if let type = definition(of: descriptor.key)?.type {
+                if type.isEncrypted { continue }
+                if type.isList || (type.scalar == .location) != (descriptor.relativeLocation != nil) {
+                    throw .invalid(
+                        "Field '\(descriptor.key.displayName)' has a value type of \(type.text) and cannot be sorted"
+                            + (descriptor.relativeLocation != nil ? " by distance" : ""))
+                }
+            }
+            try require(.sortable, of: descriptor.key)
+            // A key that comes again decides nothing.
+            if descriptor.relativeLocation == nil,
+                sort.contains(where: { $0.key == descriptor.key && $0.relativeLocation == nil })
+            {
+                continue
+            }
+            sort.append(descriptor)
+        }
+        return sort
+    }
+}

@@ -1,0 +1,69 @@
+import NephosStorage
+import NephosWire
+
+/// A stored record as conditions, orders and indexes see it. Encrypted fields are not there for them.
+struct StoredRecord: QueryableRecord {
+    let row: RecordRow
+    let zoneID: ZoneIDDictionary
+    private let fields: RecordFields
+    private let creator: String?
+    private let modifier: String?
+    /// The names of the fields that full text searches.
+    private let searchableFields: [String]
+
+    var recordName: String { row.name }
+
+    /// - Parameters:
+    ///   - names: the fields to decode; nil is all.
+    ///   - creator: what the user record of its creator is called; nil where nobody will ask.
+    init(
+        _ row: RecordRow, zoneID: ZoneIDDictionary = .defaultZone, fields names: [String]? = nil,
+        searchableFields: [String] = [], creator: String? = nil, modifier: String? = nil
+    ) {
+        self.row = row
+        self.zoneID = zoneID
+        self.searchableFields = searchableFields
+        self.creator = creator
+        self.modifier = modifier
+        fields = Self.decode(row.fields, names)
+    }
+
+    private static func decode(_ bytes: [UInt8], _ names: [String]?) -> RecordFields {
+        let encoded = EncodedFields(bytes: bytes)
+        guard let names else { return (try? encoded.decoded()) ?? RecordFields() }
+        return names.isEmpty ? RecordFields() : (try? encoded.selecting(names).decoded()) ?? RecordFields()
+    }
+
+    func value(ofField name: String) -> FieldValue? {
+        guard let field = fields[name], !field.isEncrypted else { return nil }
+        return field.value
+    }
+
+    func value(of field: QuerySystemField) -> FieldValue? {
+        switch field {
+        case .recordName: reference(row.name)
+        case .createdTimestamp: .timestamp(row.createdAt)
+        case .modifiedTimestamp: .timestamp(row.modifiedAt)
+        case .createdUserRecordName: reference(creator)
+        case .modifiedUserRecordName: reference(modifier)
+        case .share: reference(row.share)
+        case .parent: reference(row.parent)
+        }
+    }
+
+    private func reference(_ name: String?) -> FieldValue? {
+        name.map { .reference(ReferenceValue(recordName: $0)) }
+    }
+
+    var searchableValues: [FieldValue] { searchableFields.compactMap { value(ofField: $0) } }
+}
+
+extension QueryKey {
+    func value(in record: StoredRecord) -> FieldValue? {
+        switch self {
+        case .field(let name): record.value(ofField: name)
+        case .system(let field): record.value(of: field)
+        case .allSearchableFields: nil
+        }
+    }
+}

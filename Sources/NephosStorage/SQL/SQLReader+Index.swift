@@ -1,0 +1,87 @@
+extension SQLReader {
+    package final func zones(after id: Int64, limit: Int) throws -> [ZoneRow] {
+        try rows(.zonesAfter, bind: { try $0.bind(id).bind(limit: limit) }) { row in
+            ZoneRow(
+                key: ZoneKey(owner: OwnerID(rawValue: row.integer(1)), id: row.integer(0)), name: row.text(2),
+                sequence: row.integer(3))
+        }
+    }
+
+    package final func indexDefinitions() throws -> [IndexDefinitionRow] {
+        try rows(.indexDefinitions, bind: { _ in }) { row in
+            IndexDefinitionRow(
+                id: row.integer(0), recordType: row.text(1), components: row.text(2), isReady: row.integer(3) != 0,
+                definedAt: row.integer(4), builtZone: row.integer(5), builtSequence: row.integer(6))
+        }
+    }
+
+    package final func indexEntries(
+        _ range: IndexRange, after position: IndexPosition?, limit: Int
+    ) throws -> [IndexPosition] {
+        guard let position, !position.value.lexicographicallyPrecedes(range.from) else {
+            return try rows(
+                .indexEntries, bind: { try $0.bind(range).bind(limit: limit) }, read: { IndexPosition($0) })
+        }
+        return try rows(.indexEntriesAfter) { statement in
+            try statement.bind(range.zone).bind(range.definition).bind(position.value).bind(position.name)
+                .bind(range.to).bind(limit: limit)
+        } read: { row in
+            IndexPosition(row)
+        }
+    }
+
+    package final func countIndexEntries(_ range: IndexRange, limit: Int) throws -> Int {
+        try row(
+            .countIndexEntries, bind: { try $0.bind(range).bind(limit: limit) }, read: { Int($0.integer(0)) }) ?? 0
+    }
+}
+
+extension SQLTransaction {
+    package func insertIndexDefinition(
+        recordType: String, components: String, sequence: Int64
+    ) throws -> IndexDefinitionRow {
+        let id = try insert(.insertIndexDefinition) {
+            try $0.bind(recordType).bind(components).bind(sequence)
+        }
+        return IndexDefinitionRow(id: id, recordType: recordType, components: components, definedAt: sequence)
+    }
+
+    package func updateIndexDefinition(_ definition: IndexDefinitionRow) throws {
+        try change(.updateIndexDefinition) {
+            try $0.bind(definition.isReady ? 1 : 0).bind(definition.builtZone).bind(definition.builtSequence)
+                .bind(definition.id)
+        }
+    }
+
+    package func removeIndexDefinition(id: Int64) throws {
+        try change(.removeIndexDefinition) { try $0.bind(id) }
+    }
+
+    package func insert(_ entry: IndexEntryRow) throws {
+        try change(.insertIndexEntry) { try $0.bind(entry) }
+    }
+
+    package func remove(_ entry: IndexEntryRow) throws {
+        try change(.removeIndexEntry) { try $0.bind(entry) }
+    }
+
+    package func removeIndexEntries(_ range: IndexRange, limit: Int) throws -> Int {
+        try change(.removeIndexEntries) { try $0.bind(range).bind(limit: limit) }
+    }
+}
+
+extension IndexPosition {
+    fileprivate init(_ row: any SQLStatement) {
+        self.init(value: row.bytes(0), name: row.text(1))
+    }
+}
+
+extension SQLStatement {
+    @discardableResult fileprivate func bind(_ range: IndexRange) throws -> Self {
+        try bind(range.zone).bind(range.definition).bind(range.from).bind(range.to)
+    }
+
+    @discardableResult fileprivate func bind(_ entry: IndexEntryRow) throws -> Self {
+        try bind(entry.zone).bind(entry.definition).bind(entry.value).bind(entry.name)
+    }
+}

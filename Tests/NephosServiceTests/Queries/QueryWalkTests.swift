@@ -1,0 +1,52 @@
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+@Suite("Queries")
+struct QueryWalkTests {
+    private func notes(_ cloud: QueryCloud, count: Int = 30) async throws {
+        try await cloud.modify(
+            (0..<count).map { index in
+                .create(
+                    "n\(index)",
+                    ["list": .string(index % 3 == 0 ? "red" : "blue"), "rank": .int64(Int64((index * 7) % count))])
+            })
+    }
+
+    private var redByRank: Query {
+        Query(
+            recordType: "Note", filterBy: [Filter(.field("list"), .equals, .string("Red"))],
+            sortBy: [QuerySortDescriptor(.field("rank"), ascending: false)])
+    }
+
+    @Test("A filter and an order are answered from one index, page by page")
+    func walk() async throws {
+        let cloud = QueryCloud()
+        try await notes(cloud)
+        let ranks = (0..<30).filter { $0 % 3 == 0 }.map { (name: "n\($0)", rank: ($0 * 7) % 30) }
+        let expected = ranks.sorted { $0.rank > $1.rank }.map(\.name)
+        #expect(try await cloud.all(redByRank) == expected)
+        #expect(try await cloud.all(redByRank, limit: { 3 }) == expected)
+
+        let page = try await cloud.page(redByRank, limit: 4, explain: true)
+        let explanation = try #require(page.explanation)
+        #expect(explanation.scans.map(\.field) == ["list, rank"])
+        #expect(explanation.scans.map(\.index) == ["QUERYABLE, SORTABLE"])
+        #expect(explanation.recordsRead == 4 && explanation.recordsReturned == 4)
+        #expect(explanation.entriesRead <= 10)
+        #expect(explanation.checkedOnRecords == [])
+    }
+
+    @Test("Saves, changes and deletions are seen by the next query")
+    func maintained() async throws {
+        let cloud = QueryCloud()
+        try await notes(cloud, count: 6)
+        #expect(try await cloud.all(redByRank) == ["n3", "n0"])
+        try await cloud.modify([
+            .force("n1", ["list": .string("RED")]), .force("n0", ["rank": .int64(100)]), .delete("n3"),
+            .create("n9", ["list": .string("red")]),
+        ])
+        #expect(try await cloud.all(redByRank) == ["n0", "n1", "n9"])
+    }
+}
