@@ -114,7 +114,8 @@ struct ModifyRecords {
     }
 
     func run(
-        schema knownSchema: Schema, accounts: Accounts, indexes: IndexDefinitions, in transaction: any StorageTransaction
+        schema knownSchema: Schema, accounts: Accounts, indexes: IndexDefinitions,
+        in transaction: any StorageTransaction
     ) throws -> Applied {
         var applied = Applied(
             outcomes: Array(repeating: .refused(.internalError, server: nil), count: items.count), leftJobs: false,
