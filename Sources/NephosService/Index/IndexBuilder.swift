@@ -29,7 +29,17 @@ actor IndexBuilder {
 
     /// Goes on with what a stop interrupted.
     func resume() {
-        if building == nil { Task { try? await build() } }
+        Task { await settle() }
+    }
+
+    /// Returns once no index is being made, or making one failed (the next query tries again).
+    func settle() async {
+        do {
+            let isDone = try await engine.read { try $0.indexDefinitions().allSatisfy(\.isReady) }
+            if !isDone { try await build() }
+        } catch {
+            // A failure of building was logged; one of reading shows again where it matters.
+        }
     }
 
     /// Stops after the step that is being done.

@@ -15,6 +15,8 @@ struct TypeIndexes: Sendable {
     private(set) var fields: [String] = []
     /// Whether an index needs to know what users are called.
     private(set) var needsUsers = false
+    /// Whether an index has something that every save changes.
+    private(set) var looksAtEverySave = false
 
     func ready(_ signature: IndexSignature) -> Int64? {
         definitions.first { $0.isReady && $0.signature == signature }?.id
@@ -27,7 +29,9 @@ struct TypeIndexes: Sendable {
         for component in definition.signature.components {
             switch component.key {
             case .field(let name) where !fields.contains(name): fields.append(name)
-            case .system(let field) where field.isUser: needsUsers = true
+            case .system(let field):
+                needsUsers = needsUsers || field.isUser
+                looksAtEverySave = looksAtEverySave || field == .modifiedTimestamp || field == .modifiedUserRecordName
             default: break
             }
         }

@@ -14,6 +14,12 @@ struct IndexWriter {
     /// Makes the entries of a record those of `new`, given that they are those of `old`.
     func update(old: RecordRow?, new: RecordRow?, in transaction: any StorageTransaction) throws {
         guard let row = new ?? old, let indexes = definitions[row.type] else { return }
+        // What a save leaves as it was needs no look at the fields.
+        if let old, let new, !old.isDeleted, !new.isDeleted, !indexes.looksAtEverySave, old.fields == new.fields,
+            old.parent == new.parent, old.share == new.share
+        {
+            return
+        }
         let old = try old.flatMap { $0.isDeleted ? nil : try record($0, indexes, transaction) }
         let new = try new.flatMap { $0.isDeleted ? nil : try record($0, indexes, transaction) }
         for definition in indexes.definitions {

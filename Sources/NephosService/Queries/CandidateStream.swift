@@ -44,6 +44,8 @@ struct MergedRanges: CandidateStream {
     /// Indexes of the sources that have a candidate, as a heap: the first in order is at the top.
     private var heap: [Int] = []
     private var last: QueryPosition?
+    /// Whether the candidate at the top was given.
+    private var isTopGiven = false
 
     init(
         _ scan: QueryScan, in zones: [QueryZone], _ indexes: TypeIndexes, after position: QueryPosition?,
@@ -67,20 +69,25 @@ struct MergedRanges: CandidateStream {
     }
 
     mutating func next() throws -> Candidate? {
-        while let top = heap.first {
+        while true {
+            if isTopGiven { try replaceTop() }
+            isTopGiven = false
+            guard let top = heap.first else { return nil }
+            isTopGiven = true
             let position = sources[top].current
-            if try sources[top].advance() {
-                sinkTop()
-            } else {
-                heap.swapAt(0, heap.count - 1)
-                heap.removeLast()
-                if !heap.isEmpty { sinkTop() }
-            }
             if position == last { continue }
             last = position
             return Candidate(position: position, row: nil)
         }
-        return nil
+    }
+
+    /// Moves the source at the top to its next candidate.
+    private mutating func replaceTop() throws {
+        if try !sources[heap[0]].advance() {
+            heap.swapAt(0, heap.count - 1)
+            heap.removeLast()
+        }
+        if heap.count > 1 { sinkTop() }
     }
 
     private mutating func push(_ source: Int) {

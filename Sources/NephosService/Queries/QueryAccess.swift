@@ -45,6 +45,31 @@ struct QueryConjunct {
         (access, isExact) = Self.access(for: expression, searchableFields)
     }
 
+    /// The conditions of a query that all have to hold. A search for all of several words, or for a list with all of
+    /// several elements, is one condition for each.
+    static func conjuncts(of query: ValidQuery) -> [QueryConjunct] {
+        let parts: [QueryExpression] =
+            switch query.condition {
+            case .and(let parts): parts.flatMap(split)
+            case .all: []
+            case let single: split(single)
+            }
+        return parts.map { QueryConjunct($0, searchableFields: query.searchableFields) }
+    }
+
+    private static func split(_ expression: QueryExpression) -> [QueryExpression] {
+        guard case .filter(let filter) = expression, let value = filter.fieldValue.value else { return [expression] }
+        switch (filter.comparator, value) {
+        case (.containsAllTokens, _):
+            let tokens = tokens(of: value)
+            guard tokens.count > 1 else { return [expression] }
+            return tokens.map { .filter(Filter(filter.key, .containsAllTokens, .string($0))) }
+        case (.listContainsAll, .list(_, let elements)) where elements.count > 1:
+            return elements.map { .filter(Filter(filter.key, .listContains, $0)) }
+        default: return [expression]
+        }
+    }
+
     private static func access(
         for expression: QueryExpression, _ searchableFields: [String]
     ) -> (QueryAccess?, Bool) {
@@ -134,25 +159,29 @@ struct QueryConjunct {
     private static func tokens(
         _ comparator: FilterComparator, _ key: QueryKey, _ value: FieldValue, _ searchableFields: [String]
     ) -> (QueryAccess?, Bool) {
-        var tokens: [String] = []
-        switch value {
-        case .string(let text): tokens = Tokenizer.tokens(of: text)
-        case .list(_, let elements):
-            for case .string(let text) in elements { tokens += Tokenizer.tokens(of: text) }
-        default: break
-        }
+        var tokens = tokens(of: value)
         var isExact = true
         if comparator == .containsAllTokens, tokens.count > 1 {
             // The longest is likely to be the rarest.
             tokens = tokens.max { $0.utf8.count < $1.utf8.count }.map { [$0] } ?? []
             isExact = false
         }
-        var seen: Set<String> = []
-        let points = tokens.filter { seen.insert($0).inserted }.map { QueryAccess.Point(bytes: OrderedBytes.token($0)) }
+        let points = tokens.map { QueryAccess.Point(bytes: OrderedBytes.token($0)) }
         guard key == .allSearchableFields else { return (.points(IndexComponent(.token, key), points), isExact) }
         if points.isEmpty { return (.union([]), true) }
         let fields = searchableFields.map { QueryAccess.points(IndexComponent(.token, .field($0)), points) }
         return (.union(fields), isExact)
+    }
+
+    /// Each once.
+    private static func tokens(of value: FieldValue) -> [String] {
+        switch value {
+        case .string(let text): return Tokenizer.tokens(of: text)
+        case .list(_, let elements):
+            var seen: Set<String> = []
+            return elements.flatMap { tokens(of: $0) }.filter { seen.insert($0).inserted }
+        default: return []
+        }
     }
 }
 

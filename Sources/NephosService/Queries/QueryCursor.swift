@@ -136,19 +136,16 @@ struct GivenRecords: Equatable {
     }
 
     private static func hash(_ name: String, _ zone: Int64) -> UInt64 {
-        var bytes = ByteWriter()
-        bytes.append(UInt64(bitPattern: zone))
-        return FNV.hash(bytes.bytes, name.utf8) & 0xFFFF_FFFF_FFFF
+        FNV.hash(OrderedBytes.bigEndian(UInt64(bitPattern: zone)), name) & 0xFFFF_FFFF_FFFF
     }
 }
 
 /// FNV-1a: it finds mistakes, it keeps no secret. The last step mixes the high bits into the low ones.
 enum FNV {
-    static func hash(_ parts: any Sequence<UInt8>...) -> UInt64 {
+    static func hash(_ bytes: [UInt8], _ text: String = "") -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for part in parts {
-            for byte in part { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        }
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         hash = (hash ^ hash >> 33) &* 0xFF51_AFD7_ED55_8CCD
         return hash ^ hash >> 33
     }

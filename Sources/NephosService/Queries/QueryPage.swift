@@ -52,32 +52,48 @@ struct QueryPage {
     }
 
     /// Whether every candidate matches for sure.
-    func isExact(_ plan: QueryPlan) -> Bool {
-        conjuncts.indices.allSatisfy { plan.covers.contains($0) && conjuncts[$0].isExact }
+    func isExact(_ plan: QueryPlan, _ probes: [IndexProbe] = []) -> Bool {
+        conjuncts.indices.allSatisfy { index in
+            conjuncts[index].isExact && (plan.covers.contains(index) || probes.contains { $0.conjunct == index })
+        }
     }
 
-    func candidates(_ plan: QueryPlan, _ order: QueryOrder, after position: QueryPosition?) throws
-        -> any CandidateStream
-    {
+    /// The conditions that an index tells of a candidate more cheaply than its record does.
+    func probes(_ plan: QueryPlan) -> [IndexProbe] {
+        switch plan {
+        case .ordered, .collected, .distance: break
+        case .named, .nothing: return []
+        }
+        return conjuncts.indices.compactMap { index in
+            guard !plan.covers.contains(index), case .points(let component, let points) = conjuncts[index].access,
+                points.count < 8, let id = indexes.ready(IndexSignature([component]))
+            else { return nil }
+            return IndexProbe(conjunct: index, definition: id, points: points)
+        }
+    }
+
+    func candidates(_ plan: QueryPlan, _ order: QueryOrder, after position: QueryPosition?) throws -> any CandidateStream {
         switch plan {
         case .nothing: return SortedCandidates([], after: nil)
         case .ordered(let scan, _):
             return try MergedRanges(
-                scan, in: zones, indexes, after: position, expecting: min(limit, 1000) + 1, reader: reader, trace: trace
-            )
+                scan, in: zones, indexes, after: position, expecting: min(limit, 1000) + 1, reader: reader, trace: trace)
         case .distance(let scan, _):
             let isWholeKey = order.keys.count == 1
             return DistanceRings(
                 scan, in: zones, indexes, after: position, reader: reader, trace: trace,
                 fullKey: isWholeKey ? nil : { row, _ in order.key(of: try self.record(row, fields: order.fields)) })
-        case .collected(let scan, _): return SortedCandidates(try collect(scan, order), after: position)
+        case .collected(let scan, _):
+            return SortedCandidates(try collect(scan, order, probes(plan)), after: position)
         case .named(let names, _, _): return SortedCandidates(try find(names, order), after: position)
         }
     }
 
     // MARK: - In memory
 
-    private func collect(_ scan: QueryScan, _ order: QueryOrder) throws -> [Candidate] {
+    private func collect(
+        _ scan: QueryScan, _ order: QueryOrder, _ probes: [IndexProbe]
+    ) throws -> [Candidate] {
         var candidates: [Candidate] = []
         for zone in zones {
             var names: Set<String> = []
@@ -86,6 +102,7 @@ struct QueryPage {
                 let entries = try reader.indexEntries(range.inIndex(id, zone), after: nil, limit: .max)
                 trace.read(entries.count, at: trace.began(range))
                 for entry in entries where names.insert(entry.name).inserted {
+                    guard try probes.allSatisfy({ try $0.finds(entry.name, zone, reader) }) else { continue }
                     if let candidate = try candidate(entry.name, zone, order) { candidates.append(candidate) }
                 }
             }
@@ -109,8 +126,7 @@ struct QueryPage {
 
     private func candidate(_ name: String, _ zone: QueryZone, _ order: QueryOrder) throws -> Candidate? {
         guard let row = try read(name, zone) else { return nil }
-        let key =
-            order.keys.isEmpty ? [] : order.key(of: try record(row, fields: order.fields, users: order.needsUsers))
+        let key = order.keys.isEmpty ? [] : order.key(of: try record(row, fields: order.fields, users: order.needsUsers))
         return Candidate(position: QueryPosition(key: key, name: name, zone: zone.key.id), row: row)
     }
 
@@ -147,6 +163,22 @@ struct QueryPage {
     }
 }
 
+/// Looks up whether a record has one of the values of a condition.
+struct IndexProbe {
+    /// The condition's place among the query's.
+    let conjunct: Int
+    let definition: Int64
+    let points: [QueryAccess.Point]
+
+    func finds(_ name: String, _ zone: QueryZone, _ reader: any StorageReader) throws -> Bool {
+        try points.contains { point in
+            guard point.zoneID == nil || point.zoneID == zone.zoneID else { return false }
+            return try reader.hasIndexEntry(
+                IndexEntryRow(zone: zone.key, definition: definition, value: point.bytes, name: name))
+        }
+    }
+}
+
 extension QueryPlan {
     var order: QueryOrder? {
         switch self {
@@ -162,6 +194,8 @@ extension QueryPage {
         let page: QueryPage
         let plan: QueryPlan
         let order: QueryOrder
+        /// Empty where the candidates passed them already.
+        let probes: [IndexProbe]
         let checksRecords: Bool
         let matcher: QueryMatcher
         let fields: [String]
@@ -171,6 +205,8 @@ extension QueryPage {
         let orderText: String?
         var start: Int64
         var given: GivenRecords
+        /// How many of the page's records are among `given`.
+        var remembered = 0
         var looks = 0
         var result = Result()
 
@@ -178,7 +214,9 @@ extension QueryPage {
             self.page = page
             self.plan = plan
             self.order = order
-            checksRecords = !page.isExact(plan)
+            let probes = page.probes(plan)
+            checksRecords = !page.isExact(plan, probes)
+            if case .collected = plan { self.probes = [] } else { self.probes = probes }
             matcher = QueryMatcher(page.query.condition)
             (fields, needsUsers) = page.conditionKeys
             zones = Dictionary(page.zones.map { ($0.key.id, $0) }) { first, _ in first }
@@ -214,6 +252,7 @@ extension QueryPage {
 
         private mutating func look(at candidate: Candidate) throws {
             guard let zone = zones[candidate.position.zone],
+                try probes.allSatisfy({ try $0.finds(candidate.position.name, zone, page.reader) }),
                 let row = try candidate.row ?? page.read(candidate.position.name, zone), !isGiven(row),
                 try !checksRecords || matches(row, zone)
             else { return }
@@ -231,6 +270,8 @@ extension QueryPage {
         // MARK: What was written since
 
         mutating func readChanges(zone: Int64, sequence: Int64) throws {
+            // What the order gave on this page does not come again.
+            remember()
             for next in page.zones where next.key.id >= zone {
                 var sequence = next.key.id == zone ? sequence : start
                 while true {
@@ -243,7 +284,10 @@ extension QueryPage {
                         looks += 1
                         sequence = row.sequence
                         page.trace.readRecord()
-                        if try page.isCandidate(row) && !isGiven(row) && matches(row, next) { give(row, next) }
+                        if try page.isCandidate(row) && !isGiven(row) && matches(row, next) {
+                            give(row, next)
+                            remember()
+                        }
                     }
                     if rows.count < 100 { break }
                 }
@@ -269,14 +313,20 @@ extension QueryPage {
 
         private mutating func give(_ row: RecordRow, _ zone: QueryZone) {
             result.rows.append((row, zone))
-            if !order.isStable, given.fullSince == nil || row.sequence > start {
+        }
+
+        private mutating func remember() {
+            if order.isStable { return }
+            for (row, _) in result.rows[remembered...] where given.fullSince == nil || row.sequence > start {
                 given.insert(row.name, zone: row.zone.id)
             }
+            remembered = result.rows.count
         }
 
         private mutating func stop(at phase: QueryCursor.Phase) throws {
             if !order.isStable {
                 if page.cursor == nil { start = try now() }
+                remember()
                 if given.count >= page.bounds.rememberedResults { given.becameFull(at: try now()) }
             }
             result.cursor = QueryCursor(phase: phase, start: start, given: given, order: orderText)

@@ -16,6 +16,8 @@ struct QueryPlanner {
     let bounds: QueryBounds
     let reader: any StorageReader
     let trace: QueryTrace
+    /// Records of the page.
+    let limit: Int
     /// The order that an earlier page chose, for a query that leaves it to the service.
     let chosenOrder: [IndexComponent]?
 
@@ -43,8 +45,27 @@ struct QueryPlanner {
             return try collect(order)
         }
         let others = alternatives(besides: main.covers)
-        if let few = try fewest(of: others, below: bounds.smallSet) { return .collected(few, order) }
+        if let few = try fewest(of: others, below: bounds.smallSet), try isCheaper(few, than: main) {
+            return .collected(few, order)
+        }
         return try readied(main)
+    }
+
+    /// Whether it costs less to read all of a few records than to read in order until a page is full. The latter reads
+    /// a page's worth of records for each that passes: if `few` has a tenth of the entries, ten pages' worth.
+    private func isCheaper(_ few: QueryScan, than main: QueryPlan) throws -> Bool {
+        let size = try count(few, limit: bounds.smallSet)
+        // An index is not worth making for fewer.
+        if size <= 50 { return true }
+        let scan: QueryScan
+        switch main {
+        case .ordered(let main, _): scan = main
+        case .distance(let main, _): scan = main.scan
+        case .nothing, .collected, .named: return true
+        }
+        if scan.signatures.contains(where: { indexes?.ready($0) == nil }) { return false }
+        let breakEven = size * size / max(1, min(limit, bounds.resultsPerPage)) + 1
+        return try count(scan, limit: breakEven) == breakEven
     }
 
     /// No index has the order: what the strictest condition leaves is sorted, if it is not too much.

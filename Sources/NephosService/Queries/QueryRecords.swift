@@ -48,17 +48,12 @@ struct QueryRecords: Sendable {
         let cursor = try cursor(marker)
         let zones = try zones(reader)
         let definitions = try store.indexes.definitions(asOf: moment, reader)
-        let parts: [QueryExpression] =
-            switch query.condition {
-            case .and(let parts): parts
-            case .all: []
-            case let single: [single]
-            }
-        let conjuncts = parts.map { QueryConjunct($0, searchableFields: query.searchableFields) }
+        let conjuncts = QueryConjunct.conjuncts(of: query)
         let trace = QueryTrace()
         let planner = QueryPlanner(
             query: query, conjuncts: conjuncts, zones: zones, indexes: definitions[query.recordType], bounds: bounds,
-            reader: reader, trace: trace, chosenOrder: cursor?.order.flatMap(IndexSignature.init)?.components)
+            reader: reader, trace: trace, limit: limit,
+            chosenOrder: cursor?.order.flatMap(IndexSignature.init)?.components)
         let plan = try planner.plan()
         let page = QueryPage(
             query: query, conjuncts: conjuncts, zones: zones, indexes: definitions[query.recordType] ?? TypeIndexes(),
@@ -109,7 +104,7 @@ struct QueryRecords: Sendable {
     private var queryHash: UInt64 {
         var query = QueryRecordsRequest(query: request.query, zoneID: request.zoneID, zoneWide: request.zoneWide)
         query.wantsCount = request.wantsCount
-        return FNV.hash(query.encoded(), caller.feedOwner.utf8)
+        return FNV.hash(query.encoded(), caller.feedOwner)
     }
 
     private func zones(_ reader: any StorageReader) throws -> [QueryZone] {

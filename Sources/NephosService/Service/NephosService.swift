@@ -150,9 +150,12 @@ package final class NephosService: Sendable {
     }
 
     /// Returns once the background has nothing left to do: the deletions that the default zone does later, the removal of
-    /// deleted zones' records.
+    /// deleted zones' records, the making of indexes.
     package func settle() async {
-        for store in stores.all { await store.background.settle() }
+        for store in stores.all {
+            await store.background.settle()
+            await store.indexBuilder.settle()
+        }
     }
 
     /// Finishes what was accepted, then closes every store.

@@ -14,7 +14,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case jobs, insertJob, removeJob
     case zonesAfter, indexDefinitions, insertIndexDefinition, updateIndexDefinition, removeIndexDefinition
     case indexEntries, indexEntriesAfter, countIndexEntries
-    case insertIndexEntry, removeIndexEntry, removeIndexEntries, firstIndexOfZone, purgeIndexEntries
+    case hasIndexEntry, insertIndexEntry, removeIndexEntry, removeIndexEntries, firstIndexOfZone, purgeIndexEntries
 
     package var text: String {
         switch self {
@@ -135,6 +135,10 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
         case .countIndexEntries:
             "SELECT count(*) FROM (SELECT 1 \(Self.indexRange) LIMIT $6) AS found"
+        case .hasIndexEntry:
+            """
+            SELECT 1 FROM index_entry WHERE owner = $1 AND zone = $2 AND definition = $3 AND value = $4 AND name = $5
+            """
         case .insertIndexEntry:
             """
             INSERT INTO index_entry (owner, zone, definition, value, name) VALUES ($1, $2, $3, $4, $5)

@@ -30,6 +30,10 @@ extension SQLReader {
         }
     }
 
+    package final func hasIndexEntry(_ entry: IndexEntryRow) throws -> Bool {
+        try row(.hasIndexEntry, bind: { try $0.bind(entry) }, read: { _ in true }) ?? false
+    }
+
     package final func countIndexEntries(_ range: IndexRange, limit: Int) throws -> Int {
         try row(
             .countIndexEntries, bind: { try $0.bind(range).bind(limit: limit) }, read: { Int($0.integer(0)) }) ?? 0

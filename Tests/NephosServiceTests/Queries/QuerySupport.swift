@@ -93,10 +93,10 @@ final class QueryCloud: Sendable {
                 continuationMarker: marker, wantsCount: count, wantsExplanation: explain), context)
     }
 
-    /// The reason of the error that a query gets; nil where it gets none.
-    func refusal(_ query: Query) async -> ServiceError? {
+    /// The error that a query gets; nil where it gets none.
+    func refusal(_ query: Query, zone: String? = nil) async -> ServiceError? {
         do throws(ServiceError) {
-            _ = try await page(query)
+            _ = try await page(query, zone: zone)
             return nil
         } catch {
             return error

@@ -1,0 +1,132 @@
+import FoundationEssentials
+import NephosSQLite
+import NephosStorage
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+@Suite("Making an index")
+struct IndexBuildTests {
+    private func note(_ index: Int) -> RecordOperation {
+        .force("n\(index)", ["rank": .int64(Int64((index * 7919) % 10_007)), "list": .string("l\(index % 3)")])
+    }
+
+    private var byRank: Query { Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("rank"))]) }
+
+    private func expected(_ indexes: some Sequence<Int>) -> [String] {
+        indexes.map { (rank: ($0 * 7919) % 10_007, name: "n\($0)") }
+            .sorted { ($0.rank, $0.name) < ($1.rank, $1.name) }.map(\.name)
+    }
+
+    private func checkEntries(_ stores: OpenStores) async throws {
+        let (actual, expected) = try await stores.engine.read { reader in
+            let zones = try reader.zones(after: 0, limit: .max).map(\.key)
+            return (try reader.allEntries(zones: zones), try reader.expectedEntries(zones: zones))
+        }
+        #expect(actual == expected)
+    }
+
+    @Test("While others write, nothing is missed and nothing is served half-made")
+    func whileWriting() async throws {
+        let stores = OpenStores()
+        let cloud = QueryCloud(stores: stores)
+        try await cloud.makeZones("A", "B")
+        try await cloud.modify((0..<2600).map(note), zone: "A")
+        try await cloud.modify((0..<400).map(note), zone: "B")
+        let byRank = self.byRank
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for writer in 0..<4 {
+                group.addTask {
+                    for round in 0..<30 {
+                        let index = (writer * 613 + round * 97) % 2600
+                        // The sort key stays, so that what the queries have to give is known all the time.
+                        try await cloud.modify(
+                            [
+                                .force("n\(index)", ["list": .string("w\(round)")]),
+                                .force("new\(writer).\(round)", ["rank": .int64(20_000)]),
+                            ], zone: "A")
+                    }
+                }
+            }
+            for reader in 0..<6 {
+                group.addTask {
+                    let query =
+                        reader % 2 == 0
+                        ? byRank
+                        : Query(
+                            recordType: "Note", filterBy: [Filter(.field("rank"), .lessThan, .int64(20_000))],
+                            sortBy: [QuerySortDescriptor(.field("rank"), ascending: false)])
+                    let old = try await cloud.all(query, zone: "A").filter { !$0.hasPrefix("new") }
+                    #expect(Set(old).count == 2600 && old.count == 2600)
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await checkEntries(stores)
+        #expect(try await cloud.all(byRank, zone: "B") == expected(0..<400))
+    }
+
+    @Test("A stop in the middle: building goes on where it was, with what was written since")
+    func restart() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "nephos-index-\(UUID().uuidString)").path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let first = OpenStores(try DataDirectory(path: path))
+        var cloud = QueryCloud(stores: first)
+        try await cloud.modify((0..<2500).map(note))
+        // What the first query does, stopped after one step.
+        try await first.engine.write { transaction in
+            _ = try transaction.insertIndexDefinition(
+                recordType: "Note", components: "+rank", sequence: transaction.nextSequence())
+        }
+        let isDone = try await first.engine.write { try IndexBuildStep(accounts: Accounts()).run(in: $0) }
+        #expect(!isDone)
+        let half = try await first.engine.read { try $0.indexDefinitions() }
+        #expect(half.count == 1 && !half[0].isReady && half[0].builtSequence > 0)
+        await cloud.service.close()
+
+        let second = OpenStores(try DataDirectory(path: path))
+        cloud = QueryCloud(stores: second)
+        // Saves come while it goes on: some on either side of where it stopped.
+        try await cloud.modify([note(2600), .delete("n5"), .delete("n2400"), .force("n7", ["rank": .int64(-1)])])
+        let names = try await cloud.all(byRank)
+        #expect(names == ["n7"] + expected((0..<2500).filter { ![5, 7, 2400].contains($0) } + [2600]))
+        let whole = try await second.engine.read { try $0.indexDefinitions() }
+        #expect(whole.count == 1 && whole[0].id == half[0].id && whole[0].isReady)
+        try await checkEntries(second)
+        await cloud.service.close()
+    }
+
+    @Test("It is resumed without a query when the store is opened")
+    func resumed() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "nephos-index-\(UUID().uuidString)").path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let first = OpenStores(try DataDirectory(path: path))
+        let cloud = QueryCloud(stores: first)
+        try await cloud.modify((0..<50).map(note))
+        try await first.engine.write { transaction in
+            _ = try transaction.insertIndexDefinition(
+                recordType: "Note", components: "=list,-rank", sequence: transaction.nextSequence())
+        }
+        await cloud.service.close()
+        let second = OpenStores(try DataDirectory(path: path))
+        let again = QueryCloud(stores: second)
+        await again.service.resume()
+        await again.service.settle()
+        #expect(try await second.engine.read { try $0.indexDefinitions() }.allSatisfy(\.isReady))
+        try await checkEntries(second)
+        await again.service.close()
+    }
+
+    @Test("A type that is not queried has no indexes, and one query makes one")
+    func onFirstUse() async throws {
+        let stores = OpenStores()
+        let cloud = QueryCloud(stores: stores)
+        try await cloud.modify((0..<10).map(note))
+        #expect(try await stores.engine.read { try $0.indexDefinitions() } == [])
+        let query = Query(
+            recordType: "Note", filterBy: [Filter(.field("list"), .equals, .string("l1"))], sortBy: byRank.sortBy)
+        for _ in 0..<3 { _ = try await cloud.all(query) }
+        #expect(try await stores.engine.read { try $0.indexDefinitions() }.map(\.components) == ["=list,+rank"])
+    }
+}

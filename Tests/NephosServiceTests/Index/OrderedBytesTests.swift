@@ -1,0 +1,113 @@
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+@Suite("Bytes are in the order of the values they encode")
+struct OrderedBytesTests {
+    /// Negative, zero or positive.
+    private func order(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        left == right ? 0 : left.lexicographicallyPrecedes(right) ? -1 : 1
+    }
+
+    private static let edges: [FieldValue] = {
+        let integers: [Int64] = [.min, .min + 1, -1 << 53 - 1, -1, 0, 1, 1 << 53, (1 << 53) + 1, (1 << 53) + 2, .max - 1, .max]
+        let doubles = [
+            -Double.greatestFiniteMagnitude, -0x1p63, -1.5, -0.0, 0.0, .leastNonzeroMagnitude, 0.5, 0x1p53, 0x1p53 + 2,
+            0x1p63, 1e300, -.infinity, .infinity,
+        ]
+        return integers.map(FieldValue.int64) + doubles.map(FieldValue.double)
+            + [Int64.min, -1, 0, 1, .max].map(FieldValue.timestamp)
+            + ["", "\0", "\0\0", "\0a", "a", "a\0", "a\0b", "aa", "b", "é", "e\u{301}", "漢", "\u{10FFFF}"].map(FieldValue.string)
+    }()
+
+    @Test("Every two of the values that are likely to go wrong")
+    func edges() {
+        for left in Self.edges {
+            for right in Self.edges { check(left, right, "edges") }
+        }
+    }
+
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    func random(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        func value() -> FieldValue {
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0: .int64(Int64(bitPattern: random.next()) >> Int64.random(in: 0..<64, using: &random))
+            case 1:
+                .double(random.chance(50) ? Double(Int.random(in: -9...9, using: &random)) / 2 : {
+                    let value = Double(bitPattern: random.next())
+                    return value.isNaN ? 0 : value
+                }())
+            case 2: .timestamp(Int64(bitPattern: random.next()))
+            case 3: .double(Double(Int64(bitPattern: random.next()) >> Int64.random(in: 0..<64, using: &random)))
+            default:
+                .string(String(String.UnicodeScalarView((0..<Int.random(in: 0...3, using: &random)).map { _ in
+                    random.pick(["\0", "a", "b", "\u{1}", "é", "\u{FFFF}"] as [Unicode.Scalar])
+                })))
+            }
+        }
+        for _ in 0..<20_000 { check(value(), value(), "seed \(seed)") }
+    }
+
+    /// Compares with the order of sorted results, and equality with that of conditions.
+    private func check(_ left: FieldValue, _ right: FieldValue, _ label: String) {
+        let (leftBytes, rightBytes) = (OrderedBytes.order(left), OrderedBytes.order(right))
+        let expected = SortOrder.order(left, right, by: QuerySortDescriptor(.field("x"))).signum()
+        #expect(order(leftBytes, rightBytes) == expected, "\(label): \(left), \(right)")
+        #expect(
+            order(OrderedBytes.complement(leftBytes), OrderedBytes.complement(rightBytes)) == -expected,
+            "\(label), descending: \(left), \(right)")
+        let isEqual = QueryMatcher([Filter(.field("x"), .equals, right)])
+            .matches(RecordValues(recordName: "r", fields: RecordFields([.init(name: "x", field: Field(left))])))
+        #expect(
+            (OrderedBytes.equality(left) == OrderedBytes.equality(right)) == isEqual, "\(label), equality: \(left), \(right)")
+        // Joined with what follows, the order is the same.
+        #expect(order(leftBytes + [0x01], rightBytes + [0x06]) == (expected == 0 ? -1 : expected), "\(label), joined")
+    }
+
+    @Test("No value comes first, a list or a location counts as none, references are in the order of their names")
+    func missing() {
+        let missing = OrderedBytes.order(nil)
+        for value in Self.edges { #expect(order(missing, OrderedBytes.order(value)) < 0) }
+        #expect(OrderedBytes.order(.list(of: .int64, [.int64(1)])) == missing)
+        #expect(OrderedBytes.order(.location(LocationValue(latitude: 1, longitude: 1))) == missing)
+        #expect(OrderedBytes.order(.reference(ReferenceValue(recordName: "b"))) == OrderedBytes.order(.string("b")))
+        for bytes in Self.edges.map(OrderedBytes.order) + [missing] {
+            #expect(order(bytes, OrderedBytes.end) < 0 && order(OrderedBytes.complement(bytes), OrderedBytes.end) < 0)
+        }
+    }
+
+    @Test("A long string is cut, and says so")
+    func long() {
+        let long = String(repeating: "é", count: 500)
+        #expect(OrderedBytes.order(.string(long)).count == OrderedBytes.stringLimit + 3)
+        #expect(!OrderedBytes.isWhole(long) && OrderedBytes.isWhole(String(repeating: "x", count: 255)))
+    }
+
+    @Test("A range and its complement hold the same values", arguments: 1...3 as ClosedRange<UInt64>)
+    func complement(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let all = Self.edges.map(OrderedBytes.order) + [OrderedBytes.order(nil)]
+        func cut() -> [UInt8] {
+            let bytes = random.pick(all)
+            return switch Int.random(in: 0..<4, using: &random) {
+            case 0: [bytes[0]]
+            case 1: OrderedBytes.successor([bytes[0]])
+            case 2: OrderedBytes.successor(bytes)
+            default: bytes
+            }
+        }
+        func holds(_ range: ByteRange, _ bytes: [UInt8]) -> Bool {
+            !bytes.lexicographicallyPrecedes(range.from) && bytes.lexicographicallyPrecedes(range.to)
+        }
+        for _ in 0..<3000 {
+            let range = random.chance(10) ? ByteRange.all : ByteRange(from: cut(), to: cut())
+            for bytes in all {
+                let isIn = holds(range, bytes)
+                #expect(holds(range.complement, OrderedBytes.complement(bytes)) == isIn, "seed \(seed): \(range), \(bytes)")
+                #expect(holds(range.behind([0x02, 0x00, 0x01]), [0x02, 0x00, 0x01] + bytes) == isIn, "seed \(seed)")
+            }
+        }
+    }
+}

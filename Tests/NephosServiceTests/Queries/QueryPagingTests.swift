@@ -1,0 +1,150 @@
+import FoundationEssentials
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+@Suite("Paging while others write")
+struct QueryPagingTests {
+    private static let names = (0..<80).map { "r\($0)" }
+
+    /// Queries whose records move: the orders that writes change, and those that they do not.
+    private static let queries: [Query] = {
+        let isOn = Filter(.field("on"), .equals, .int64(1))
+        let center = LocationValue(latitude: 10, longitude: 20)
+        func sorted(_ filters: [Filter], _ sort: QuerySortDescriptor...) -> Query {
+            Query(recordType: "Item", filterBy: filters, sortBy: sort)
+        }
+        return [
+            sorted([isOn], QuerySortDescriptor(.field("rank"))),
+            sorted([isOn], QuerySortDescriptor(.field("rank"), ascending: false), QuerySortDescriptor(.field("other"))),
+            sorted([], QuerySortDescriptor(.system(.modifiedTimestamp), ascending: false)),
+            sorted([isOn], QuerySortDescriptor(.system(.modifiedTimestamp))),
+            sorted([isOn], QuerySortDescriptor(.field("place"), relativeLocation: center)),
+            sorted([isOn, Filter(.field("rank"), .greaterThan, .int64(2))]),
+            sorted([Filter(.field("rank"), .greaterThan, .int64(2))]),
+            sorted([isOn]),
+            sorted([]),
+            sorted([Filter(.field("on"), .notEquals, .int64(0))], QuerySortDescriptor(.field("rank"))),
+            sorted([Filter(.field("place"), .near, .location(center), distance: 3_000_000)]),
+        ]
+    }()
+
+    @Test("No record comes twice, and none that matches all the time is missed", arguments: 1...10 as ClosedRange<UInt64>)
+    func stable(seed: UInt64) async throws {
+        var random = SeededGenerator(seed: seed)
+        var moved = 0
+        for (index, query) in Self.queries.enumerated() {
+            moved += try await page(query, &random, "seed \(seed), query \(index)")
+        }
+        #expect(moved > 100, "seed \(seed): too few pages were read while records moved")
+    }
+
+    /// - Returns: how many records changed between pages.
+    private func page(_ query: Query, _ random: inout SeededGenerator, _ label: String) async throws -> Int {
+        let cloud = QueryCloud(bounds: random.pick(QueryPropertyTests.bounds))
+        try await cloud.makeZones("A", "B")
+        let isWide = random.chance(40)
+        for zone in ["A", "B"] {
+            try await cloud.modify(Self.names.map { change($0, 100, &random) }, zone: zone)
+        }
+        var always = try await matching(query, cloud, isWide)
+        var found: [String] = []
+        var marker: String?
+        var changes = 0
+        repeat {
+            let response = try await cloud.page(
+                query, zone: "A", zoneWide: isWide, limit: random.pick([1, 3, 7, 20]), marker: marker)
+            found += response.summary
+            marker = response.continuationMarker
+            guard marker != nil, random.chance(70) else { continue }
+            for zone in ["A", "B"] {
+                let writes = Self.names.filter { _ in random.chance(8) }.map { name -> RecordOperation in
+                    random.chance(10) ? .delete(name) : change(name, 50, &random)
+                }
+                changes += writes.count
+                try await cloud.modify(writes, zone: zone)
+            }
+            always.formIntersection(try await matching(query, cloud, isWide))
+        } while marker != nil
+        #expect(Set(found).count == found.count, "\(label): twice")
+        #expect(always.subtracting(found) == [], "\(label): missed")
+        return changes
+    }
+
+    private func change(_ name: String, _ percent: Int, _ random: inout SeededGenerator) -> RecordOperation {
+        var fields: [String: FieldValue?] = [:]
+        if random.chance(percent) { fields["rank"] = .int64(Int64.random(in: 0...9, using: &random)) }
+        if random.chance(percent) { fields["other"] = .int64(Int64.random(in: 0...3, using: &random)) }
+        if random.chance(percent / 2) { fields["on"] = .int64(random.chance(80) ? 1 : 0) }
+        if random.chance(percent) {
+            fields["place"] = .location(
+                LocationValue(
+                    latitude: Double.random(in: -30...40, using: &random), longitude: Double.random(in: 0...40, using: &random)))
+        }
+        return .force(name, fields, type: "Item", parent: nil)
+    }
+
+    /// What matches now, read in one page that nothing comes between.
+    private func matching(_ query: Query, _ cloud: QueryCloud, _ isWide: Bool) async throws -> Set<String> {
+        var query = query
+        query.sortBy = []
+        return Set(try await cloud.all(query, zone: "A", zoneWide: isWide))
+    }
+
+    @Test("With a full memory nothing comes twice")
+    func fullMemory() async throws {
+        var bounds = QueryBounds()
+        bounds.rememberedResults = 10
+        let cloud = QueryCloud(bounds: bounds)
+        var random = SeededGenerator(seed: 5)
+        try await cloud.modify(Self.names.map { change($0, 100, &random) })
+        let query = Query(recordType: "Item", sortBy: [QuerySortDescriptor(.field("rank"))])
+        var found: [String] = []
+        var marker: String?
+        repeat {
+            let response = try await cloud.page(query, limit: 6, marker: marker)
+            found += response.summary
+            marker = response.continuationMarker
+            try await cloud.modify(Self.names.filter { _ in random.chance(10) }.map { change($0, 100, &random) })
+        } while marker != nil && found.count < 1000
+        #expect(Set(found).count == found.count)
+        #expect(found.count > 40)
+    }
+
+    @Test("A marker says nothing is left only when nothing is")
+    func ends() async throws {
+        let cloud = QueryCloud()
+        try await cloud.modify((0..<6).map { .create("n\($0)", ["rank": .int64(Int64($0))]) })
+        let query = Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("rank"))])
+        let first = try await cloud.page(query, limit: 3)
+        #expect(first.continuationMarker != nil)
+        let last = try await cloud.page(query, limit: 3, marker: first.continuationMarker)
+        #expect(last.summary == ["n3", "n4", "n5"] && last.continuationMarker == nil)
+        #expect(try await cloud.page(query, limit: 6).continuationMarker == nil)
+        #expect(try await cloud.page(query, limit: 1000).records.count == 6)
+    }
+
+    @Test("A cursor survives its text, and nothing else is one")
+    func cursors() {
+        var given = GivenRecords()
+        for index in 0..<20 { given.insert("r\(index)", zone: 7) }
+        for phase in [
+            QueryCursor.Phase.ordered(QueryPosition(key: [1, 0, 255], name: "é", zone: 3)),
+            .changes(zone: 4, sequence: 99),
+        ] {
+            for order in [nil, "", "+rank"] {
+                let cursor = QueryCursor(phase: phase, start: 12, given: given, order: order)
+                let text = cursor.text(query: 42)
+                #expect(QueryCursor(text, query: 42) == cursor)
+                #expect(QueryCursor(text, query: 43) == nil)
+            }
+        }
+        #expect(given.contains("r3", zone: 7) && !given.contains("r3", zone: 8) && !given.contains("r20", zone: 7))
+        var random = SeededGenerator(seed: 1)
+        for _ in 0..<2000 {
+            let bytes = (0..<Int.random(in: 0...80, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+            #expect(QueryCursor(Data(bytes).base64EncodedString(), query: 42) == nil)
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+@Suite("Queries that cannot be asked")
+struct QueryRefusalTests {
+    private func cloud() async throws -> QueryCloud {
+        let cloud = QueryCloud()
+        try await cloud.makeZones("A")
+        try await cloud.modify(
+            [
+                .create(
+                    "n1",
+                    [
+                        "title": .string("x"), "data": .bytes([1]), "link": .link("n1"), "tags": .list(of: .string, [.string("a")]),
+                        "place": .location(LocationValue(latitude: 1, longitude: 1)),
+                    ])
+            ], zone: "A")
+        return cloud
+    }
+
+    private func check(
+        _ query: Query, _ code: ServiceError.ClientCode, _ reason: String, line: SourceLocation = #_sourceLocation
+    ) async throws {
+        let error = try await cloud().refusal(query, zone: "A")
+        #expect(error?.clientCode == code, sourceLocation: line)
+        #expect(error?.code == .badRequest, sourceLocation: line)
+        #expect(error?.reason.contains(reason) == true, "\(error?.reason ?? "no error")", sourceLocation: line)
+    }
+
+    private func note(_ key: QueryKey, _ comparator: FilterComparator, _ value: FieldValue) -> Query {
+        Query(recordType: "Note", filterBy: [Filter(key, comparator, value)])
+    }
+
+    @Test("A type that does not exist, and the users")
+    func types() async throws {
+        try await check(Query(recordType: "Nothing"), .unknownItem, "Did not find record type: Nothing")
+        try await check(Query(recordType: "Users"), .invalidArguments, "Can't query system types")
+    }
+
+    @Test("Fields that are unknown or not indexed, with the remedy")
+    func options() async throws {
+        try await check(
+            note(.field("missing"), .equals, .int64(1)), .invalidArguments,
+            "Field 'missing' is not marked queryable: the type 'Note' has no field of that name")
+        try await check(
+            Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("link"))]), .invalidArguments,
+            "Field 'link' is not marked sortable: add SORTABLE to the field 'link' of 'Note' in the schema")
+        try await check(
+            Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("other"))]), .invalidArguments,
+            "Field 'other' is not marked sortable")
+        try await check(
+            note(.field("tags"), .containsAnyTokens, .string("a")), .invalidArguments,
+            "Field 'tags' is not marked searchable")
+        try await check(
+            note(.field("___etag"), .beginsWith, .int64(1)), .invalidArguments, "Field '___etag'")
+    }
+
+    @Test("Values and comparators that do not fit")
+    func mismatches() async throws {
+        try await check(
+            note(.field("title"), .equals, .int64(1)), .invalidArguments,
+            "Field 'title' has a value type of STRING and cannot be compared with a value of type INT64")
+        try await check(
+            note(.field("data"), .equals, .bytes([1])), .invalidArguments,
+            "Field 'data' has a value type of BYTES and cannot be queried using filter type EQUALS")
+        try await check(
+            note(.field("title"), .listContains, .string("x")), .invalidArguments, "filter type LIST_CONTAINS")
+        try await check(
+            note(.field("tags"), .equals, .string("a")), .invalidArguments,
+            "Field 'tags' has a value type of LIST<STRING> and cannot be queried using filter type EQUALS")
+        try await check(
+            Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("place"))]), .invalidArguments, "cannot be sorted")
+        try await check(
+            Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("tags"))]), .invalidArguments, "cannot be sorted")
+    }
+
+    @Test("Encrypted fields cannot be looked for; sorting by one has no effect")
+    func encrypted() async throws {
+        let cloud = QueryCloud()
+        let fields = RecordFields([.init(name: "secret", field: Field(.string("x"), isEncrypted: true))])
+        _ = try await cloud.service.modifyRecords(
+            ModifyRecordsRequest(operations: [
+                RecordOperation(
+                    operationType: .create,
+                    record: RecordToModify(recordName: "n1", recordType: "Note", recordChangeTag: nil, fields: fields))
+            ]), cloud.context)
+        let error = await cloud.refusal(note(.field("secret"), .equals, .string("x")))
+        #expect(
+            error?.reason
+                == "Field 'secret' has a value type of ENCRYPTED_STRING and cannot be queried using filter type EQUALS")
+        #expect(
+            try await cloud.all(Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("secret"))])) == ["n1"])
+    }
+
+    @Test("More values than a filter may have")
+    func values() async throws {
+        let values = (0...250).map { FieldValue.string("\($0)") }
+        try await check(
+            note(.field("title"), .in, .list(of: .string, values)), .limitExceeded,
+            "Query filter exceeds the limit of values: 250 for container 'iCloud.test'")
+        let cloud = try await cloud()
+        let some = note(.field("title"), .in, .list(of: .string, values.dropLast() + []))
+        #expect(try await cloud.all(some, zone: "A") == [])
+    }
+
+    @Test("A value without a type is read as the field's")
+    func undeclared() async throws {
+        let cloud = QueryCloud()
+        try await cloud.modify([.create("n1", ["date": .timestamp(1000)]), .create("n2", ["date": .timestamp(3000)])])
+        var filter = Filter(.field("date"), .lessThan, Field(.int64(2000), hasDeclaredType: false))
+        #expect(try await cloud.all(Query(recordType: "Note", filterBy: [filter])) == ["n1"])
+        filter.fieldValue.hasDeclaredType = true
+        #expect(await cloud.refusal(Query(recordType: "Note", filterBy: [filter]))?.clientCode == .invalidArguments)
+    }
+
+    @Test("Zones that do not exist, and continuation markers of other queries")
+    func markers() async throws {
+        let cloud = QueryCloud()
+        try await cloud.modify((0..<5).map { .create("n\($0)", ["rank": .int64(Int64($0))]) })
+        #expect(await cloud.refusal(Query(recordType: "Note"), zone: "Nowhere")?.clientCode == .zoneNotFound)
+        let byRank = Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("rank"))])
+        let marker = try #require(try await cloud.page(byRank, limit: 2).continuationMarker)
+        for (query, marker) in [
+            (Query(recordType: "Note"), marker), (byRank, marker + "AAAA"), (byRank, ""), (byRank, "%%%"),
+            (byRank, String(marker.dropLast(8))),
+        ] {
+            let error = await #expect(throws: ServiceError.self) { _ = try await cloud.page(query, marker: marker) }
+            #expect(error?.clientCode == .invalidArguments, "\(marker)")
+        }
+        #expect(try await cloud.page(byRank, limit: 2, marker: marker).summary == ["n2", "n3"])
+    }
+
+    @Test("In production only what the schema declares")
+    func production() async throws {
+        let cloud = QueryCloud(environment: .production)
+        #expect(await cloud.refusal(Query(recordType: "Note"))?.reason == "Did not find record type: Note")
+    }
+}
