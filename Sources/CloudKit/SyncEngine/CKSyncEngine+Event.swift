@@ -157,7 +157,9 @@ extension CKSyncEngine.Event {
         public let zoneID: CKRecordZone.ID
         public let error: CKError?
 
-        public var description: String { "DidFetchRecordZoneChanges(zoneID: \(zoneID.zoneName), error: \(error.map { "\($0)" } ?? "nil"))" }
+        public var description: String {
+            "DidFetchRecordZoneChanges(zoneID: \(zoneID.zoneName), error: \(error.map { "\($0)" } ?? "nil"))"
+        }
     }
 
     /// A fetch ended.

@@ -195,7 +195,8 @@ struct SyncFetch: Sendable {
         }
         operation.recordZoneFetchResultBlock = { _, result in
             switch result {
-            case .success(let end): batch.withLock { ($0.token, $0.moreComing) = (end.serverChangeToken, end.moreComing) }
+            case .success(let end):
+                batch.withLock { ($0.token, $0.moreComing) = (end.serverChangeToken, end.moreComing) }
             case .failure(let error): failure.exchange(error)
             }
         }
