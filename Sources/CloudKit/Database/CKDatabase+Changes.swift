@@ -5,6 +5,7 @@ extension CKDatabase {
 
     /// Fetches which zones changed or went away since a token; nil is the beginning. If `moreComing`, call again with
     /// the new token.
+    @preconcurrency
     public func fetchDatabaseChanges(
         since changeToken: CKServerChangeToken?, resultsLimit: Int? = nil,
         completionHandler:
@@ -37,6 +38,7 @@ extension CKDatabase {
 
     /// Fetches what was saved and deleted in a zone since a token; nil is the beginning. If `moreComing`, call again
     /// with the new token.
+    @preconcurrency
     public func fetchRecordZoneChanges(
         inZoneWith zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?,
         desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil,
