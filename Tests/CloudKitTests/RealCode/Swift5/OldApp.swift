@@ -1,3 +1,5 @@
+// swift-format-ignore-file: NeverForceUnwrap
+
 import CloudKit
 
 // An app of the years before async functions: handlers that change what they captured, the names that Apple renamed,

@@ -1,3 +1,5 @@
+// swift-format-ignore-file: NeverForceUnwrap
+
 import CloudKit
 
 // Every way that apps were seen to read and write the fields of a record.

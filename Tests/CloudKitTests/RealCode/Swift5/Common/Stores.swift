@@ -1,3 +1,5 @@
+// swift-format-ignore-file: NeverForceUnwrap
+
 import CloudKit
 
 // How apps of the last years were seen to use databases: async functions, actors, operations behind continuations.
