@@ -46,7 +46,8 @@ struct MergedRanges: CandidateStream {
     private var last: QueryPosition?
 
     init(
-        _ scan: QueryScan, in zones: [QueryZone], _ indexes: TypeIndexes, after position: QueryPosition?, expecting: Int,
+        _ scan: QueryScan, in zones: [QueryZone], _ indexes: TypeIndexes, after position: QueryPosition?,
+        expecting: Int,
         reader: any StorageReader, trace: QueryTrace
     ) throws {
         for zone in zones {

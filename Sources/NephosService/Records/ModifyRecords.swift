@@ -11,6 +11,7 @@ struct ModifyRecords {
     let account: AccountRow
     let containerEnvironment: ContainerEnvironment
     let environment: ServiceEnvironment
+    let configuration: ServiceConfiguration
 
     /// One operation after validation.
     struct Item {
@@ -32,6 +33,7 @@ struct ModifyRecords {
         self.caller = caller
         self.containerEnvironment = containerEnvironment
         self.environment = environment
+        self.configuration = configuration
         account = try caller.requireAccount()
         try Self.checkSize(request, configuration)
         items = try Self.validate(request, caller, environment)
@@ -112,7 +114,8 @@ struct ModifyRecords {
     }
 
     func run(
-        schema knownSchema: Schema, accounts: Accounts, indexes: IndexDefinitions, in transaction: any StorageTransaction
+        schema knownSchema: Schema, accounts: Accounts, indexes: IndexDefinitions,
+        in transaction: any StorageTransaction
     ) throws -> Applied {
         var applied = Applied(
             outcomes: Array(repeating: .refused(.internalError, server: nil), count: items.count), leftJobs: false,
@@ -126,7 +129,7 @@ struct ModifyRecords {
             }
             let batch = ZoneBatch(
                 zone: row, merge: FieldMerge(zone: row.key, now: now, account: account.id),
-                isAtomic: ZoneRules.isAtomic(row.name) && request.atomic ?? true,
+                isAtomic: ZoneRules.isAtomic(row.name) && request.atomic ?? true, isStrict: configuration.isStrict,
                 containerEnvironment: containerEnvironment,
                 indexes: IndexWriter(definitions: indexes, accounts: accounts), reader: transaction)
             let operations = zone.items.map { items[$0].operation }
