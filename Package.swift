@@ -71,7 +71,10 @@ let package = Package(
                 "NephosServer", "NephosService", "NephosSQLite", "NephosWire", "CloudKit", "nephos", "Readme",
                 "Countries",
             ]),
-        tests("CloudKitTests", ["CloudKit", "CloudKitLocal", "NephosWire"], exclude: ["RealCode"]),
+        tests(
+            "CloudKitTests",
+            ["CloudKit", "CloudKitLocal", "NephosServer", "NephosService", "NephosSQLite", "NephosWire"],
+            exclude: ["RealCode"]),
         // What both have in common is one folder; Swift6 sees it through a symbolic link.
         appTests("RealCodeSwift5Tests", "Tests/CloudKitTests/RealCode/Swift5", .v5),
         appTests("RealCodeSwift6Tests", "Tests/CloudKitTests/RealCode/Swift6", .v6),
