@@ -36,55 +36,55 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
     }
 
     /// Where the last fetch ended; nil is the beginning.
-    public var previousServerChangeToken: CKServerChangeToken? {
+    open var previousServerChangeToken: CKServerChangeToken? {
         get { request.previousServerChangeToken }
         set { request.previousServerChangeToken = newValue }
     }
 
     /// How many zones a batch has at most; 0 leaves that to the service.
-    public var resultsLimit: Int {
+    open var resultsLimit: Int {
         get { request.resultsLimit }
         set { request.resultsLimit = newValue }
     }
 
     /// Whether the operation asks again until nothing is left; otherwise it fetches one batch.
-    public var fetchAllChanges: Bool {
+    open var fetchAllChanges: Bool {
         get { request.fetchAllChanges }
         set { request.fetchAllChanges = newValue }
     }
 
     /// Called once for every zone that is new, or in which something changed.
-    public var recordZoneWithIDChangedBlock: ((CKRecordZone.ID) -> Void)? {
+    open var recordZoneWithIDChangedBlock: ((CKRecordZone.ID) -> Void)? {
         get { blocks.changed }
         set { blocks.changed = newValue }
     }
 
     /// Called once for every zone that was deleted.
-    public var recordZoneWithIDWasDeletedBlock: ((CKRecordZone.ID) -> Void)? {
+    open var recordZoneWithIDWasDeletedBlock: ((CKRecordZone.ID) -> Void)? {
         get { blocks.deleted }
         set { blocks.deleted = newValue }
     }
 
     /// Called, instead of the block for deleted zones, for every zone that the user removed with all of its data.
-    public var recordZoneWithIDWasPurgedBlock: ((CKRecordZone.ID) -> Void)? {
+    open var recordZoneWithIDWasPurgedBlock: ((CKRecordZone.ID) -> Void)? {
         get { blocks.purged }
         set { blocks.purged = newValue }
     }
 
     /// Called, instead of the block for deleted zones, for every zone that went because the user reset encrypted data.
-    public var recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock: ((CKRecordZone.ID) -> Void)? {
+    open var recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock: ((CKRecordZone.ID) -> Void)? {
         get { blocks.deletedDueToReset }
         set { blocks.deletedDueToReset = newValue }
     }
 
     /// Called after every batch but the last: the token stands for all changes that came before it.
-    public var changeTokenUpdatedBlock: ((CKServerChangeToken) -> Void)? {
+    open var changeTokenUpdatedBlock: ((CKServerChangeToken) -> Void)? {
         get { blocks.tokenUpdated }
         set { blocks.tokenUpdated = newValue }
     }
 
     /// Called once, at the end, with the token to keep.
-    public var fetchDatabaseChangesResultBlock:
+    open var fetchDatabaseChangesResultBlock:
         (
             (_ operationResult: Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void
         )?
@@ -95,7 +95,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
 
     /// Called once, at the end, with the token to keep.
     @available(*, deprecated, message: "use fetchDatabaseChangesResultBlock")
-    public var fetchDatabaseChangesCompletionBlock: ((CKServerChangeToken?, Bool, (any Error)?) -> Void)? {
+    open var fetchDatabaseChangesCompletionBlock: ((CKServerChangeToken?, Bool, (any Error)?) -> Void)? {
         get { blocks.completion }
         set { blocks.completion = newValue }
     }

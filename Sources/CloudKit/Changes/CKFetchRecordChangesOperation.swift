@@ -34,46 +34,46 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
     }
 
     /// The zone.
-    public var recordZoneID: CKRecordZone.ID? {
+    open var recordZoneID: CKRecordZone.ID? {
         get { request.recordZoneID }
         set { request.recordZoneID = newValue }
     }
 
     /// Where the last fetch ended; nil is the beginning.
-    public var previousServerChangeToken: CKServerChangeToken? {
+    open var previousServerChangeToken: CKServerChangeToken? {
         get { request.values.previousServerChangeToken }
         set { request.values.previousServerChangeToken = newValue }
     }
 
     /// How many changes come at most; 0 leaves that to the service.
-    public var resultsLimit: Int {
+    open var resultsLimit: Int {
         get { request.values.resultsLimit }
         set { request.values.resultsLimit = newValue }
     }
 
     /// The keys whose values are fetched; nil means all of them.
-    public var desiredKeys: [String]? {
+    open var desiredKeys: [String]? {
         get { request.values.desiredKeys }
         set { request.values.desiredKeys = newValue }
     }
 
     /// Called once for every record that was saved.
-    public var recordChangedBlock: ((CKRecord) -> Void)? {
+    open var recordChangedBlock: ((CKRecord) -> Void)? {
         get { blocks.recordChanged }
         set { blocks.recordChanged = newValue }
     }
 
     /// Called once for every record that was deleted.
-    public var recordWithIDWasDeletedBlock: ((CKRecord.ID) -> Void)? {
+    open var recordWithIDWasDeletedBlock: ((CKRecord.ID) -> Void)? {
         get { blocks.recordWithIDWasDeleted }
         set { blocks.recordWithIDWasDeleted = newValue }
     }
 
     /// Once the operation has finished: whether there is more, to be fetched by another one with the token.
-    public var moreComing: Bool { end.moreComing }
+    open var moreComing: Bool { end.moreComing }
 
     /// Called once, at the end, with the token to keep.
-    public var fetchRecordChangesCompletionBlock: ((CKServerChangeToken?, Data?, (any Error)?) -> Void)? {
+    open var fetchRecordChangesCompletionBlock: ((CKServerChangeToken?, Data?, (any Error)?) -> Void)? {
         get { blocks.completion }
         set { blocks.completion = newValue }
     }

@@ -68,26 +68,26 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     }
 
     /// The zones; nil means those that have a configuration.
-    public var recordZoneIDs: [CKRecordZone.ID]? {
+    open var recordZoneIDs: [CKRecordZone.ID]? {
         get { request.recordZoneIDs }
         set { request.recordZoneIDs = newValue }
     }
 
     /// From where, how much and what to fetch of the zones.
-    public var configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? {
+    open var configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? {
         get { request.configurations }
         set { request.configurations = newValue }
     }
 
     /// The older form of `configurationsByRecordZoneID`, which it sets.
     @available(*, deprecated, message: "use configurationsByRecordZoneID")
-    public var optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]? {
+    open var optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]? {
         get { request.configurations?.compactMapValues { $0 as? ZoneOptions } }
         set { request.configurations = newValue }
     }
 
     /// Whether the operation asks again until nothing is left; otherwise it fetches one batch of each zone.
-    public var fetchAllChanges: Bool {
+    open var fetchAllChanges: Bool {
         get { request.fetchAllChanges }
         set { request.fetchAllChanges = newValue }
     }
@@ -95,26 +95,26 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     // MARK: Blocks
 
     /// Called once for every record that was saved, with its newest state.
-    public var recordWasChangedBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
+    open var recordWasChangedBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
     {
         get { blocks.recordWasChanged }
         set { blocks.recordWasChanged = newValue }
     }
 
     /// Called once for every record that was deleted.
-    public var recordWithIDWasDeletedBlock: ((_ recordID: CKRecord.ID, _ recordType: CKRecord.RecordType) -> Void)? {
+    open var recordWithIDWasDeletedBlock: ((_ recordID: CKRecord.ID, _ recordType: CKRecord.RecordType) -> Void)? {
         get { blocks.recordWithIDWasDeleted }
         set { blocks.recordWithIDWasDeleted = newValue }
     }
 
     /// Called after every batch of a zone but its last: the token stands for all changes that came before it.
-    public var recordZoneChangeTokensUpdatedBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)? {
+    open var recordZoneChangeTokensUpdatedBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)? {
         get { blocks.tokensUpdated }
         set { blocks.tokensUpdated = newValue }
     }
 
     /// Called once for every zone, after its last batch.
-    public var recordZoneFetchResultBlock:
+    open var recordZoneFetchResultBlock:
         ((_ recordZoneID: CKRecordZone.ID, _ fetchChangesResult: ZoneFetchResult) -> Void)?
     {
         get { blocks.zoneFetchResult }
@@ -122,21 +122,21 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     }
 
     /// Called once, at the end. Fails only with what concerns the whole operation, never with `partialFailure`.
-    public var fetchRecordZoneChangesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
+    open var fetchRecordZoneChangesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
     }
 
     /// Called once for every record that was saved, unless there is a `recordWasChangedBlock`.
     @available(*, deprecated, message: "use recordWasChangedBlock")
-    public var recordChangedBlock: ((CKRecord) -> Void)? {
+    open var recordChangedBlock: ((CKRecord) -> Void)? {
         get { blocks.recordChanged }
         set { blocks.recordChanged = newValue }
     }
 
     /// Called once for every zone, after its last batch, unless there is a `recordZoneFetchResultBlock`.
     @available(*, deprecated, message: "use recordZoneFetchResultBlock")
-    public var recordZoneFetchCompletionBlock:
+    open var recordZoneFetchCompletionBlock:
         ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
     {
         get { blocks.zoneFetchCompletion }
@@ -145,7 +145,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 
     /// Called once, at the end; if zones or records failed, with a `partialFailure`.
     @available(*, deprecated, message: "use fetchRecordZoneChangesResultBlock")
-    public var fetchRecordZoneChangesCompletionBlock: (((any Error)?) -> Void)? {
+    open var fetchRecordZoneChangesCompletionBlock: (((any Error)?) -> Void)? {
         get { blocks.completion }
         set { blocks.completion = newValue }
     }

@@ -5,7 +5,7 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
     public override init() { super.init() }
 
     /// The database; nil means the private database of the operation's container. Setting it also sets the container.
-    public var database: CKDatabase? {
+    open var database: CKDatabase? {
         get { target.withLock { $0 } }
         set {
             target.exchange(newValue)

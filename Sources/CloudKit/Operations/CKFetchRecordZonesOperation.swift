@@ -42,13 +42,13 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
     }
 
     /// The IDs of the zones to fetch.
-    public var recordZoneIDs: [CKRecordZone.ID]? {
+    open var recordZoneIDs: [CKRecordZone.ID]? {
         get { request.recordZoneIDs }
         set { request.recordZoneIDs = newValue }
     }
 
     /// Called once for every zone.
-    public var perRecordZoneResultBlock:
+    open var perRecordZoneResultBlock:
         ((_ recordZoneID: CKRecordZone.ID, _ recordZoneResult: Result<CKRecordZone, any Error>) -> Void)?
     {
         get { blocks.perZoneResult }
@@ -56,14 +56,14 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
     }
 
     /// Called once, at the end. Fails only with what concerns the whole operation, never with `partialFailure`.
-    public var fetchRecordZonesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
+    open var fetchRecordZonesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
     }
 
     /// Called once, at the end, with the zones that were found; if others failed, with a `partialFailure`.
     @available(*, deprecated, message: "use fetchRecordZonesResultBlock")
-    public var fetchRecordZonesCompletionBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)? {
+    open var fetchRecordZonesCompletionBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)? {
         get { blocks.completion }
         set { blocks.completion = newValue }
     }

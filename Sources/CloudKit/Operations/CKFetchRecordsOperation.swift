@@ -45,45 +45,45 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     }
 
     /// The IDs of the records to fetch.
-    public var recordIDs: [CKRecord.ID]? {
+    open var recordIDs: [CKRecord.ID]? {
         get { request.recordIDs }
         set { request.recordIDs = newValue }
     }
 
     /// The keys whose values are fetched; nil means all of them.
-    public var desiredKeys: [CKRecord.FieldKey]? {
+    open var desiredKeys: [CKRecord.FieldKey]? {
         get { request.desiredKeys }
         set { request.desiredKeys = newValue }
     }
 
     /// Called with how much of a record was received, from 0 to 1; at least once with 1 for every record.
-    public var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)? {
+    open var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)? {
         get { blocks.perRecordProgress }
         set { blocks.perRecordProgress = newValue }
     }
 
     /// Called once for every record.
-    public var perRecordResultBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)? {
+    open var perRecordResultBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)? {
         get { blocks.perRecordResult }
         set { blocks.perRecordResult = newValue }
     }
 
     /// Called once, at the end. Fails only with what concerns the whole operation, never with `partialFailure`.
-    public var fetchRecordsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
+    open var fetchRecordsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
     }
 
     /// Called once for every record, unless there is a `perRecordResultBlock`.
     @available(*, deprecated, message: "use perRecordResultBlock")
-    public var perRecordCompletionBlock: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)? {
+    open var perRecordCompletionBlock: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)? {
         get { blocks.perRecordCompletion }
         set { blocks.perRecordCompletion = newValue }
     }
 
     /// Called once, at the end, with the records that were found; if others failed, with a `partialFailure`.
     @available(*, deprecated, message: "use fetchRecordsResultBlock")
-    public var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)? {
+    open var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)? {
         get { blocks.completion }
         set { blocks.completion = newValue }
     }

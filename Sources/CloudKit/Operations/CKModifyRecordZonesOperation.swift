@@ -41,19 +41,19 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     }
 
     /// The zones to save; saving one that exists changes nothing.
-    public var recordZonesToSave: [CKRecordZone]? {
+    open var recordZonesToSave: [CKRecordZone]? {
         get { request.recordZonesToSave }
         set { request.recordZonesToSave = newValue }
     }
 
     /// The IDs of the zones to delete.
-    public var recordZoneIDsToDelete: [CKRecordZone.ID]? {
+    open var recordZoneIDsToDelete: [CKRecordZone.ID]? {
         get { request.recordZoneIDsToDelete }
         set { request.recordZoneIDsToDelete = newValue }
     }
 
     /// Called once for every zone to save, with the zone as the server has it.
-    public var perRecordZoneSaveBlock:
+    open var perRecordZoneSaveBlock:
         ((_ recordZoneID: CKRecordZone.ID, _ saveResult: Result<CKRecordZone, any Error>) -> Void)?
     {
         get { blocks.perZoneSave }
@@ -61,7 +61,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     }
 
     /// Called once for every zone to delete.
-    public var perRecordZoneDeleteBlock:
+    open var perRecordZoneDeleteBlock:
         ((_ recordZoneID: CKRecordZone.ID, _ deleteResult: Result<Void, any Error>) -> Void)?
     {
         get { blocks.perZoneDelete }
@@ -69,14 +69,14 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     }
 
     /// Called once, at the end. Fails only with what concerns the whole operation, never with `partialFailure`.
-    public var modifyRecordZonesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
+    open var modifyRecordZonesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
     }
 
     /// Called once, at the end, with what was saved and deleted; if some items failed, with a `partialFailure`.
     @available(*, deprecated, message: "use modifyRecordZonesResultBlock")
-    public var modifyRecordZonesCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)? {
+    open var modifyRecordZonesCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)? {
         get { blocks.completion }
         set { blocks.completion = newValue }
     }

@@ -46,70 +46,70 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     }
 
     /// The records to save; all in the operation's database, in any of its zones, each once.
-    public var recordsToSave: [CKRecord]? {
+    open var recordsToSave: [CKRecord]? {
         get { request.recordsToSave }
         set { request.recordsToSave = newValue }
     }
 
     /// The IDs of the records to delete.
-    public var recordIDsToDelete: [CKRecord.ID]? {
+    open var recordIDsToDelete: [CKRecord.ID]? {
         get { request.recordIDsToDelete }
         set { request.recordIDsToDelete = newValue }
     }
 
     /// What of the records is sent, and whether the server compares versions. Shares are always saved with
     /// `.ifServerRecordUnchanged`.
-    public var savePolicy: RecordSavePolicy {
+    open var savePolicy: RecordSavePolicy {
         get { request.savePolicy }
         set { request.savePolicy = newValue }
     }
 
     /// A token of the app's own to recognise its changes by.
-    public var clientChangeTokenData: Data? {
+    open var clientChangeTokenData: Data? {
         get { request.clientChangeTokenData }
         set { request.clientChangeTokenData = newValue }
     }
 
     /// Whether the changes to a zone happen all or not at all, where the zone can do that.
-    public var isAtomic: Bool {
+    open var isAtomic: Bool {
         get { request.isAtomic }
         set { request.isAtomic = newValue }
     }
 
     /// Called with how much of a record was sent, from 0 to 1; at least once with 1 for every record.
-    public var perRecordProgressBlock: ((CKRecord, Double) -> Void)? {
+    open var perRecordProgressBlock: ((CKRecord, Double) -> Void)? {
         get { blocks.perRecordProgress }
         set { blocks.perRecordProgress = newValue }
     }
 
     /// Called once for every record to save.
-    public var perRecordSaveBlock: ((_ recordID: CKRecord.ID, _ saveResult: Result<CKRecord, any Error>) -> Void)? {
+    open var perRecordSaveBlock: ((_ recordID: CKRecord.ID, _ saveResult: Result<CKRecord, any Error>) -> Void)? {
         get { blocks.perRecordSave }
         set { blocks.perRecordSave = newValue }
     }
 
     /// Called once for every record to delete.
-    public var perRecordDeleteBlock: ((_ recordID: CKRecord.ID, _ deleteResult: Result<Void, any Error>) -> Void)? {
+    open var perRecordDeleteBlock: ((_ recordID: CKRecord.ID, _ deleteResult: Result<Void, any Error>) -> Void)? {
         get { blocks.perRecordDelete }
         set { blocks.perRecordDelete = newValue }
     }
 
     /// Called once, at the end. Fails only with what concerns the whole operation, never with `partialFailure`.
-    public var modifyRecordsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
+    open var modifyRecordsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
     }
 
     /// Called once for every record to save, unless there is a `perRecordSaveBlock`.
     @available(*, deprecated, message: "use perRecordSaveBlock")
-    public var perRecordCompletionBlock: ((CKRecord, (any Error)?) -> Void)? {
+    open var perRecordCompletionBlock: ((CKRecord, (any Error)?) -> Void)? {
         get { blocks.perRecordCompletion }
         set { blocks.perRecordCompletion = newValue }
     }
 
     /// Called once, at the end, with what was saved and deleted; if some items failed, with a `partialFailure`.
     @available(*, deprecated, message: "use modifyRecordsResultBlock")
-    public var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)? {
+    open var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)? {
         get { blocks.completion }
         set { blocks.completion = newValue }
     }

@@ -47,20 +47,20 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     /// How the operation runs. The setter keeps a copy; setting nil resets it. Changes after the start have no effect.
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
-    public var configuration: CKOperation.Configuration! {
+    open var configuration: CKOperation.Configuration! {
         get { settings.configuration }
         set { settings.configuration = newValue?.copied() ?? Configuration() }
     }
 
     /// The group the operation belongs to; its default configuration fills what the operation's own leaves open.
-    public var group: CKOperationGroup? {
+    open var group: CKOperationGroup? {
         get { settings.group }
         set { settings.group = newValue }
     }
 
     /// Called once the service promises to finish a long-lived operation. Operations do not outlive the process here, so
     /// this is never called.
-    public var longLivedOperationWasPersistedBlock: (() -> Void)? {
+    open var longLivedOperationWasPersistedBlock: (() -> Void)? {
         get { settings.longLivedOperationWasPersistedBlock }
         set { settings.longLivedOperationWasPersistedBlock = newValue }
     }

@@ -46,58 +46,58 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     }
 
     /// What to search for. The setter keeps a copy.
-    public var query: CKQuery? {
+    open var query: CKQuery? {
         get { request.query }
         set { request.query = newValue.map { $0.copy() as? CKQuery ?? $0 } }
     }
 
     /// Where to go on; then `query` and `zoneID` do not matter.
-    public var cursor: CKQueryOperation.Cursor? {
+    open var cursor: CKQueryOperation.Cursor? {
         get { request.cursor }
         set { request.cursor = newValue }
     }
 
     /// The zone to search; nil searches all zones, which the shared database does not allow.
-    public var zoneID: CKRecordZone.ID? {
+    open var zoneID: CKRecordZone.ID? {
         get { request.zoneID }
         set { request.zoneID = newValue }
     }
 
     /// How many records at most come at once; the service may send fewer.
-    public var resultsLimit: Int {
+    open var resultsLimit: Int {
         get { request.resultsLimit }
         set { request.resultsLimit = newValue }
     }
 
     /// The keys whose values are fetched; nil means all of them, an empty array none.
-    public var desiredKeys: [CKRecord.FieldKey]? {
+    open var desiredKeys: [CKRecord.FieldKey]? {
         get { request.desiredKeys }
         set { request.desiredKeys = newValue }
     }
 
     /// Called once for every record, in the query's order.
-    public var recordMatchedBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)? {
+    open var recordMatchedBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)? {
         get { blocks.recordMatched }
         set { blocks.recordMatched = newValue }
     }
 
     /// Called once, at the end, with the cursor to go on from: nil once there is nothing more. Fails only with what
     /// concerns the whole operation, never with `partialFailure`.
-    public var queryResultBlock: ((_ operationResult: Result<CKQueryOperation.Cursor?, any Error>) -> Void)? {
+    open var queryResultBlock: ((_ operationResult: Result<CKQueryOperation.Cursor?, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
     }
 
     /// Called once for every record, unless there is a `recordMatchedBlock`.
     @available(*, deprecated, message: "use recordMatchedBlock")
-    public var recordFetchedBlock: ((CKRecord) -> Void)? {
+    open var recordFetchedBlock: ((CKRecord) -> Void)? {
         get { blocks.recordFetched }
         set { blocks.recordFetched = newValue }
     }
 
     /// Called once, at the end, with the cursor to go on from; if single records failed, with a `partialFailure`.
     @available(*, deprecated, message: "use queryResultBlock")
-    public var queryCompletionBlock: ((CKQueryOperation.Cursor?, (any Error)?) -> Void)? {
+    open var queryCompletionBlock: ((CKQueryOperation.Cursor?, (any Error)?) -> Void)? {
         get { blocks.completion }
         set { blocks.completion = newValue }
     }

@@ -88,7 +88,8 @@ extension CKDatabase {
     /// Saves everything in one batch, and fails if one record does.
     @discardableResult
     func saveAll(
-        _ records: some Collection<CKRecord>, _ policy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
+        _ records: some Collection<CKRecord>,
+        _ policy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
     ) async throws -> [CKRecord] {
         let results = try await modifyRecords(saving: Array(records), deleting: [], savePolicy: policy).saveResults
         return try records.compactMap { try results[$0.recordID]?.get() }

@@ -152,6 +152,11 @@ class LoggingModify: CKModifyRecordsOperation, @unchecked Sendable {
         self.label = label
     }
 
+    override var savePolicy: RecordSavePolicy {
+        get { .allKeys }
+        set { log("the policy stays") }
+    }
+
     override func main() {
         log("\(label) starts")
         modifyRecordsResultBlock = { [label, log] result in
