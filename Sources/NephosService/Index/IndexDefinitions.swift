@@ -15,7 +15,8 @@ struct TypeIndexes: Sendable {
     private(set) var fields: [String] = []
     /// Whether an index needs to know what users are called.
     private(set) var needsUsers = false
-    /// Whether an index has something that every save changes.
+    /// Whether an index has something that every save changes, or is being built: then a save that changes nothing of the
+    /// record moves it out of the building's way all the same.
     private(set) var looksAtEverySave = false
 
     func ready(_ signature: IndexSignature) -> Int64? {
@@ -26,6 +27,7 @@ struct TypeIndexes: Sendable {
 
     fileprivate mutating func add(_ definition: IndexDefinition) {
         definitions.append(definition)
+        looksAtEverySave = looksAtEverySave || !definition.isReady
         for component in definition.signature.components {
             switch component.key {
             case .field(let name) where !fields.contains(name): fields.append(name)

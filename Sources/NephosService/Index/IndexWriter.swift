@@ -11,7 +11,8 @@ struct IndexWriter {
     let definitions: IndexDefinitions
     let accounts: Accounts
 
-    /// Makes the entries of a record those of `new`, given that they are those of `old`.
+    /// Makes the entries of a record those of `new`, given that they are those of `old`, or none yet in an index that is
+    /// being built.
     func update(old: RecordRow?, new: RecordRow?, in transaction: any StorageTransaction) throws {
         guard let row = new ?? old, let indexes = definitions[row.type] else { return }
         // What a save leaves as it was needs no look at the fields.
@@ -25,12 +26,14 @@ struct IndexWriter {
         for definition in indexes.definitions {
             let before = old.map(definition.signature.entries) ?? []
             let after = new.map(definition.signature.entries) ?? []
-            if before == after { continue }
+            // While an index is being built the old entries may not be there yet, and the building does not come to a
+            // record that was saved meanwhile.
+            let missing = definition.isReady ? Self.difference(after, before) : after
             func entry(_ value: [UInt8]) -> IndexEntryRow {
                 IndexEntryRow(zone: row.zone, definition: definition.id, value: value, name: row.name)
             }
             for value in Self.difference(before, after) { try transaction.remove(entry(value)) }
-            for value in Self.difference(after, before) { try transaction.insert(entry(value)) }
+            for value in missing { try transaction.insert(entry(value)) }
         }
     }
 
