@@ -14,8 +14,17 @@ func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
-    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: swiftSettings)
+func tests(
+    _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], resources: [Resource] = []
+) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: swiftSettings)
+}
+
+/// Code as apps have it, compiled as apps compile it: none of our settings, in one of Swift's language modes.
+func appTests(_ name: String, _ path: String, _ mode: SwiftLanguageMode) -> Target {
+    .testTarget(
+        name: name, dependencies: ["CloudKit", "CloudKitLocal"], path: path, swiftSettings: [.swiftLanguageMode(mode)])
 }
 
 let package = Package(
@@ -62,7 +71,13 @@ let package = Package(
                 "NephosServer", "NephosService", "NephosSQLite", "NephosWire", "CloudKit", "nephos", "Readme",
                 "Countries",
             ]),
-        tests("CloudKitTests", ["CloudKit", "CloudKitLocal", "NephosWire"]),
+        tests(
+            "CloudKitTests",
+            ["CloudKit", "CloudKitLocal", "NephosServer", "NephosService", "NephosSQLite", "NephosWire"],
+            exclude: ["RealCode"]),
+        // What both have in common is one folder; Swift6 sees it through a symbolic link.
+        appTests("RealCodeSwift5Tests", "Tests/CloudKitTests/RealCode/Swift5", .v5),
+        appTests("RealCodeSwift6Tests", "Tests/CloudKitTests/RealCode/Swift6", .v6),
     ],
     cxxLanguageStandard: .cxx17
 )

@@ -39,7 +39,9 @@ final class LocalService: CloudService {
     func queryRecords(_ request: QueryRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> QueryRecordsResponse
     {
-        throw .transport(.serviceUnavailable, "This service does not answer queries yet.")
+        try await ask(call) { service, context throws(ServiceError) in
+            try await service.queryRecords(request, context)
+        }
     }
 
     func listZones(_ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
@@ -55,6 +57,22 @@ final class LocalService: CloudService {
     func modifyZones(_ request: ModifyZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
         try await ask(call) { service, context throws(ServiceError) in
             try await service.modifyZones(request, context)
+        }
+    }
+
+    func recordZoneChanges(_ request: RecordZoneChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> RecordZoneChangesResponse
+    {
+        try await ask(call) { service, context throws(ServiceError) in
+            try await service.recordZoneChanges(request, context)
+        }
+    }
+
+    func databaseChanges(_ request: DatabaseChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> DatabaseChangesResponse
+    {
+        try await ask(call) { service, context throws(ServiceError) in
+            try await service.databaseChanges(request, context)
         }
     }
 

@@ -7,6 +7,8 @@ package import NephosStorage
 package final class SQLiteEngine: StorageEngine {
     private let writer: WriteQueue
     private let readers: ReadPool?
+    /// For reads on threads that may block.
+    private let lent: LentConnections?
     /// What must live as long as the store is open: the data directory's lock.
     private let lease: (any Sendable)?
 
@@ -22,6 +24,7 @@ package final class SQLiteEngine: StorageEngine {
                 readers: ReadPool(limit: options.readers) {
                     try StoreFile.openReader(path, options)
                 },
+                lent: LentConnections(limit: options.readers) { try StoreFile.openReader(path, options) },
                 lease: lease)
         } catch let error as StorageError {
             throw error.opening(path)
@@ -32,16 +35,18 @@ package final class SQLiteEngine: StorageEngine {
     package convenience init(inMemory options: SQLiteOptions) throws {
         let connection = try Connection(path: ":memory:", access: .writing)
         try connection.migrate(options.migrations)
-        try self.init(writer: WriteQueue(connection: connection), readers: nil, lease: nil)
+        try self.init(writer: WriteQueue(connection: connection), readers: nil, lent: nil, lease: nil)
     }
 
-    private init(writer: WriteQueue, readers: ReadPool?, lease: (any Sendable)?) throws {
+    private init(writer: WriteQueue, readers: ReadPool?, lent: LentConnections?, lease: (any Sendable)?) throws {
         self.writer = writer
         self.readers = readers
+        self.lent = lent
         self.lease = lease
     }
 
     deinit {
+        lent?.shutDown()
         readers?.shutDown()
         writer.shutDown()
     }
@@ -52,10 +57,11 @@ package final class SQLiteEngine: StorageEngine {
     package func read<T: Sendable>(
         _ body: @escaping @Sendable (any StorageReader) throws -> T
     ) async throws -> T {
+        if let lent, BlockingThread.isCurrent, let result = try lent.read(body) { return result }
         if let readers {
-            try await readers.read(body)
+            return try await readers.read(body)
         } else {
-            try await writer.read(body)
+            return try await writer.read(body)
         }
     }
 
@@ -67,6 +73,7 @@ package final class SQLiteEngine: StorageEngine {
 
     package func close() async {
         // The writer last: the last connection moves the log into the database and removes it.
+        await lent?.close()
         await readers?.close()
         await writer.close()
     }

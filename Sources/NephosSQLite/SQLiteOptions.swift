@@ -23,7 +23,7 @@ package struct SQLiteOptions: Sendable {
 
     package init(
         durability: Durability = .full, readers: Int = 3, writerCache: Int = 8192, readerCache: Int = 2048,
-        checkpointPages: Int = 2000, migrations: [Migration] = Migration.all
+        checkpointPages: Int = 4000, migrations: [Migration] = Migration.all
     ) {
         self.durability = durability
         self.readers = readers

@@ -81,6 +81,8 @@ package protocol StorageTransaction: StorageReader {
     /// Marks a zone deleted at `sequence`. Its records stay until they are purged.
     /// - Throws: `StorageError` `.constraint` if it is not a live zone.
     func markZoneDeleted(_ zone: ZoneKey, sequence: Int64) throws
+    /// Keeps what the client that modified a zone gave with it; nil for nothing.
+    func setClientChangeToken(_ token: String?, zone: ZoneKey) throws
     /// Removes up to `limit` records of a zone that is deleted, with their edges and about as many records' index
     /// entries; returns how many it removed, or `limit` where index entries may be left.
     /// - Throws: `StorageError` `.constraint` if it is not a deleted zone.

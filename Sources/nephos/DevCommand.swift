@@ -112,6 +112,7 @@ struct DevCommand {
         let log = ServiceEnvironment.system.log
         let server = try HTTPServer(sockets, log: { log("http: \($0)") }) { await responder.respond(to: $0) }
         Console.print("nephos: serving http://127.0.0.1:\(server.port) (development)\n")
+        await service.resume()
         for await _ in stops { break }
         await server.stop()
         await service.close()

@@ -261,6 +261,20 @@ import Testing
         }
     }
 
+    @Test func logsNothingOfClientsThatLeaveOrSendNonsense() async throws {
+        let logged = Mutex<[String]>([])
+        let server = try HTTPServer(
+            ListeningSocket.loopback(port: 0), log: { line in logged.withLock { $0.append(line) } }, handler: Self.echo)
+        for text in ["GET / HTT", "nonsense\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n"] {
+            let stranger = try TestConnection(port: server.port)
+            try await stranger.send(text)
+            stranger.abandon()
+        }
+        _ = try await TestConnection(port: server.port).request("GET", "/")
+        await server.stop()
+        #expect(logged.withLock(\.self) == [])
+    }
+
     // MARK: - Stopping
 
     @Test func finishesWhatItAcceptedBeforeItStops() async throws {

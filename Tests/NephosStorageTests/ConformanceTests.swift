@@ -1,3 +1,4 @@
+import Dispatch
 import NephosSQLite
 import NephosStorage
 import NephosStorageTesting
@@ -23,6 +24,15 @@ import Testing
         try await check.run(store)
     }
 
+    @Test(arguments: StorageConformance.checks)
+    func onDiskReadOnThreadsThatMayBlock(_ check: StorageCheck) async throws {
+        let store = try onDisk(.normal)
+        let blocking = StorageUnderTest(keepsData: true, readsDuringWrites: true, damage: store.damage) {
+            BlockingReads(engine: try store.open())
+        }
+        try await check.run(blocking)
+    }
+
     private func onDisk(_ durability: SQLiteOptions.Durability) throws -> StorageUnderTest {
         let directory = try TemporaryDirectory()
         let path = directory.file("store.sqlite")
@@ -30,6 +40,40 @@ import Testing
             keepsData: true, readsDuringWrites: true,
             damage: { try edit(path) { $0.replaceSubrange(0..<100, with: repeatElement(0x55, count: 100)) } },
             open: { try SQLiteEngine(path: path, options: SQLiteOptions(durability: durability), lease: directory) })
+    }
+}
+
+/// An engine whose reads start on threads that may block, as an HTTP server's do.
+private final class BlockingReads: StorageEngine {
+    private let engine: any StorageEngine
+
+    init(engine: any StorageEngine) {
+        self.engine = engine
+    }
+
+    func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
+        let engine = engine
+        return try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                BlockingThread.run {
+                    _ = Task.immediate {
+                        do {
+                            continuation.resume(returning: try await engine.read(body))
+                        } catch {
+                            continuation.resume(throwing: error)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    func write<T: Sendable>(_ body: @escaping @Sendable (any StorageTransaction) throws -> T) async throws -> T {
+        try await engine.write(body)
+    }
+
+    func close() async {
+        await engine.close()
     }
 }
 

@@ -181,12 +181,16 @@ import Testing
     func plans() throws {
         let connection = try Connection(path: ":memory:", access: .writing)
         try connection.migrate(Migration.all)
-        let small: Set<SQL> = [.lastSequence, .setLastSequence, .recordTypes, .schemaFields, .jobs, .zones]
+        let small: Set<SQL> = [
+            .lastSequence, .setLastSequence, .recordTypes, .schemaFields, .jobs, .zones, .indexDefinitions,
+        ]
+        // What a count looks at is a range that a LIMIT cut.
+        let bounded = "SCAN found"
         let control: Set<SQL> = [.savepoint, .releaseSavepoint, .rollbackToSavepoint]
         for sql in SQL.allCases where !control.contains(sql) {
             let plan = try connection.plan(of: sql)
             #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(sql): \(plan)")
-            #expect(small.contains(sql) || !plan.contains { $0.hasPrefix("SCAN") }, "\(sql): \(plan)")
+            #expect(small.contains(sql) || !plan.contains { $0.hasPrefix("SCAN") && $0 != bounded }, "\(sql): \(plan)")
         }
     }
 }

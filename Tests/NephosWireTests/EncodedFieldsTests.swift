@@ -33,11 +33,14 @@ struct EncodedFieldsTests {
         #expect(RecordFields().encoded() == .empty)
     }
 
-    @Test("Doubles are written in their shortest form", arguments: [
-        (0.1, "0.1"), (1, "1.0"), (-0.0, "-0.0"), (.leastNonzeroMagnitude, "5e-324"), (1e20, "1e+20"), (1e21, "1e+21"),
-        (1.2345678901234568e20, "123456789012345683968.0"), (1.7976931348623157e308, "1.7976931348623157e+308"),
-        (0.30000000000000004, "0.30000000000000004"), (1e-7, "1e-07"),
-    ])
+    @Test(
+        "Doubles are written in their shortest form",
+        arguments: [
+            (0.1, "0.1"), (1, "1.0"), (-0.0, "-0.0"), (.leastNonzeroMagnitude, "5e-324"), (1e20, "1e+20"),
+            (1e21, "1e+21"),
+            (1.2345678901234568e20, "123456789012345683968.0"), (1.7976931348623157e308, "1.7976931348623157e+308"),
+            (0.30000000000000004, "0.30000000000000004"), (1e-7, "1e-07"),
+        ])
     func doubles(value: Double, expected: String) throws {
         let fields = RecordFields([.init(name: "f", field: Field(.double(value)))])
         #expect(fields.encoded().text == #"{"f":{"value":\#(expected),"type":"DOUBLE"}}"#)
@@ -55,7 +58,8 @@ struct EncodedFieldsTests {
         ])
         #expect(
             fields.encoded().text
-                == "{\"f\":{\"value\":\"a/\\\"\\\\\\u0000\\b\\t\\n\\f\\r\\u001f\u{7F}é\u{2028}😀\",\"type\":\"STRING\"}}")
+                == "{\"f\":{\"value\":\"a/\\\"\\\\\\u0000\\b\\t\\n\\f\\r\\u001f\u{7F}é\u{2028}😀\",\"type\":\"STRING\"}}"
+        )
     }
 
     @Test("A merge replaces, adds and removes fields and keeps the bytes of all others")
@@ -86,12 +90,14 @@ struct EncodedFieldsTests {
         #expect(fields.selecting(["a", "b\"c", "d", "é"]) == fields)
     }
 
-    @Test("Foreign JSON is edited through decoding", arguments: [
-        #"{ "b":{"value":2,"type":"INT64"}, "a":{"value":1} }"#,
-        #"{"b":{"value":2},"a":{"value":1}}"#,
-        #"{"\u0061":{"value":1},"b":{"value":2}}"#,
-        #"{"a":{"value":7},"a":{"value":1},"b":{"value":2}}"#,
-    ])
+    @Test(
+        "Foreign JSON is edited through decoding",
+        arguments: [
+            #"{ "b":{"value":2,"type":"INT64"}, "a":{"value":1} }"#,
+            #"{"b":{"value":2},"a":{"value":1}}"#,
+            #"{"\u0061":{"value":1},"b":{"value":2}}"#,
+            #"{"a":{"value":7},"a":{"value":1},"b":{"value":2}}"#,
+        ])
     func foreign(json: String) {
         let fields = EncodedFields(json)
         #expect(
@@ -138,16 +144,21 @@ struct EncodedFieldsTests {
         #expect(EncodedFields.empty.references().isEmpty)
     }
 
-    @Test("The stored size counts names and data, not assets", arguments: [
-        (FieldValue.string("é日"), 5), (.int64(1), 8), (.double(1), 8), (.timestamp(1), 8), (.bytes([1, 2, 3]), 3),
-        (.location(LocationValue(latitude: 1, longitude: 2)), 16),
-        (.location(LocationValue(latitude: 1, longitude: 2, altitude: 3, timestamp: 4)), 32),
-        (.reference(ReferenceValue(recordName: "abc")), 3),
-        (.reference(ReferenceValue(
-            recordName: "abc", zoneID: ZoneIDDictionary(zoneName: "zz", ownerRecordName: "o"))), 6),
-        (.asset(AssetValue(fileChecksum: "c", size: 1_000_000)), 0),
-        (.list(of: .string, [.string("ab"), .string("c")]), 3),
-    ])
+    @Test(
+        "The stored size counts names and data, not assets",
+        arguments: [
+            (FieldValue.string("é日"), 5), (.int64(1), 8), (.double(1), 8), (.timestamp(1), 8), (.bytes([1, 2, 3]), 3),
+            (.location(LocationValue(latitude: 1, longitude: 2)), 16),
+            (.location(LocationValue(latitude: 1, longitude: 2, altitude: 3, timestamp: 4)), 32),
+            (.reference(ReferenceValue(recordName: "abc")), 3),
+            (
+                .reference(
+                    ReferenceValue(
+                        recordName: "abc", zoneID: ZoneIDDictionary(zoneName: "zz", ownerRecordName: "o"))), 6
+            ),
+            (.asset(AssetValue(fileChecksum: "c", size: 1_000_000)), 0),
+            (.list(of: .string, [.string("ab"), .string("c")]), 3),
+        ])
     func storedSize(value: FieldValue, size: Int) {
         let fields = RecordFields([
             .init(name: "name", field: Field(value)), .init(name: "cleared", field: Field(nil)),
@@ -155,13 +166,17 @@ struct EncodedFieldsTests {
         #expect(fields.storedSize == size + 4)
     }
 
-    @Test("Values that JSON cannot carry are refused by name", arguments: [
-        (FieldValue.double(.nan), "f.value: field 'f', expected a finite number, found nan"),
-        (.double(-.infinity), "f.value: field 'f', expected a finite number, found -inf"),
-        (.list(of: .double, [.double(1), .double(.infinity)]),
-            "f.value: field 'f', expected a finite number, found inf"),
-        (.list(of: .string, [.int64(1)]), "f.value: field 'f', expected STRING in the list, found INT64"),
-    ])
+    @Test(
+        "Values that JSON cannot carry are refused by name",
+        arguments: [
+            (FieldValue.double(.nan), "f.value: field 'f', expected a finite number, found nan"),
+            (.double(-.infinity), "f.value: field 'f', expected a finite number, found -inf"),
+            (
+                .list(of: .double, [.double(1), .double(.infinity)]),
+                "f.value: field 'f', expected a finite number, found inf"
+            ),
+            (.list(of: .string, [.int64(1)]), "f.value: field 'f', expected STRING in the list, found INT64"),
+        ])
     func validation(value: FieldValue, message: String) throws {
         let fields = RecordFields([.init(name: "f", field: Field(value))])
         let error = try #require(throws: WireError.self) { try fields.validate() }

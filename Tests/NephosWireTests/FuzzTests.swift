@@ -69,7 +69,8 @@ struct FuzzTests {
     @Test("Every truncation of a body is refused")
     func truncations() {
         let body = bytes(
-            #"{"operations":[{"operationType":"create","record":{"recordName":"é","fields":{"a":{"value":[1.5e3,-2]},"b":{"value":"\ud83d\ude00\n","type":"STRING"}}}}]}"#)
+            #"{"operations":[{"operationType":"create","record":{"recordName":"é","fields":{"a":{"value":[1.5e3,-2]},"b":{"value":"\ud83d\ude00\n","type":"STRING"}}}}]}"#
+        )
         #expect(throws: Never.self) { try ModifyRecordsRequest(decoding: body) }
         for length in 1..<body.count {
             #expect(throws: WireError.self) { try ModifyRecordsRequest(decoding: Array(body.prefix(length))) }

@@ -3,25 +3,31 @@ import Testing
 
 /// What is not JSON is refused with a place and a reason, and nothing else happens.
 struct JSONDocumentTests {
-    @Test("A malformed body is refused where it breaks", arguments: [
-        ("{", "not valid JSON: expected a key in double quotes, found the end at byte 1"),
-        ("[1,]", "[1]: not valid JSON: expected a value, found ']' at byte 3"),
-        (#"{"zones" 1}"#, "zones: not valid JSON: expected ':', found '1' at byte 9"),
-        (#"{"zones":[{"zoneName":tru}]}"#,
-            "zones[0].zoneName: not valid JSON: expected a value, found 't' at byte 22"),
-        (#"{"zones":[01]}"#, "zones[0]: not valid JSON: a malformed number at byte 10"),
-        (#"{"zones":[1e999]}"#, "zones[0]: a number too large for DOUBLE"),
-        (#"{"a":"b"#, "a: not valid JSON: a string that does not end at byte 5"),
-        ("{\"a\":\"b\nc\"}", "a: not valid JSON: a control character in a string must be escaped at byte 7"),
-        (#"{"a":"\ud800"}"#, "a: not valid JSON: half of a surrogate pair at byte 6"),
-        (#"{"a":"\udc00"}"#, "a: not valid JSON: half of a surrogate pair at byte 6"),
-        (#"{"a":"\ud83dx"}"#, "a: not valid JSON: half of a surrogate pair at byte 6"),
-        (#"{"a":"\x"}"#, "a: not valid JSON: an unknown escape in a string at byte 6"),
-        (#"{"a":"\u12g4"}"#,
-            "a: not valid JSON: an escape with four hexadecimal digits was expected at byte 6"),
-        ("{} x", "not valid JSON: expected nothing behind the document's end, found 'x' at byte 3"),
-        ("operations=1", "not valid JSON: expected a value, found 'o' at byte 0"),
-    ])
+    @Test(
+        "A malformed body is refused where it breaks",
+        arguments: [
+            ("{", "not valid JSON: expected a key in double quotes, found the end at byte 1"),
+            ("[1,]", "[1]: not valid JSON: expected a value, found ']' at byte 3"),
+            (#"{"zones" 1}"#, "zones: not valid JSON: expected ':', found '1' at byte 9"),
+            (
+                #"{"zones":[{"zoneName":tru}]}"#,
+                "zones[0].zoneName: not valid JSON: expected a value, found 't' at byte 22"
+            ),
+            (#"{"zones":[01]}"#, "zones[0]: not valid JSON: a malformed number at byte 10"),
+            (#"{"zones":[1e999]}"#, "zones[0]: a number too large for DOUBLE"),
+            (#"{"a":"b"#, "a: not valid JSON: a string that does not end at byte 5"),
+            ("{\"a\":\"b\nc\"}", "a: not valid JSON: a control character in a string must be escaped at byte 7"),
+            (#"{"a":"\ud800"}"#, "a: not valid JSON: half of a surrogate pair at byte 6"),
+            (#"{"a":"\udc00"}"#, "a: not valid JSON: half of a surrogate pair at byte 6"),
+            (#"{"a":"\ud83dx"}"#, "a: not valid JSON: half of a surrogate pair at byte 6"),
+            (#"{"a":"\x"}"#, "a: not valid JSON: an unknown escape in a string at byte 6"),
+            (
+                #"{"a":"\u12g4"}"#,
+                "a: not valid JSON: an escape with four hexadecimal digits was expected at byte 6"
+            ),
+            ("{} x", "not valid JSON: expected nothing behind the document's end, found 'x' at byte 3"),
+            ("operations=1", "not valid JSON: expected a value, found 'o' at byte 0"),
+        ])
     func malformed(body: String, message: String) {
         #expect(error(LookupZonesRequest.self, body)?.description == message)
     }
@@ -63,10 +69,12 @@ struct JSONDocumentTests {
         #expect(error(LookupZonesRequest.self, body) == error(LookupZonesRequest.self, "{}"))
     }
 
-    @Test("A body that is not an object is refused", arguments: [
-        ("[]", "expected an object, found an array"), ("null", "expected an object, found null"),
-        ("5", "expected an object, found the number 5"), ("true", "expected an object, found true"),
-    ])
+    @Test(
+        "A body that is not an object is refused",
+        arguments: [
+            ("[]", "expected an object, found an array"), ("null", "expected an object, found null"),
+            ("5", "expected an object, found the number 5"), ("true", "expected an object, found true"),
+        ])
     func notAnObject(body: String, message: String) {
         #expect(error(ModifyRecordsRequest.self, body)?.description == message)
     }
@@ -78,9 +86,10 @@ struct JSONDocumentTests {
             let request = ModifyRecordsRequest(operations: [
                 RecordOperation(
                     operationType: .create,
-                    record: RecordToModify(fields: RecordFields([
-                        .init(name: "title", field: Field(.string(title)))
-                    ])))
+                    record: RecordToModify(
+                        fields: RecordFields([
+                            .init(name: "title", field: Field(.string(title)))
+                        ])))
             ])
             #expect(try ModifyRecordsRequest(decoding: request.encoded()) == request)
         }

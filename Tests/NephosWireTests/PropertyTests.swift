@@ -82,9 +82,10 @@ struct PropertyTests {
             #expect(try LookupRecordsRequest(decoding: lookup.encoded()) == lookup, seed)
             let zones = LookupZonesRequest(zones: (0..<random.below(4)).map { _ in random.zoneID() })
             #expect(try LookupZonesRequest(decoding: zones.encoded()) == zones, seed)
-            let zoneChanges = ModifyZonesRequest(operations: (0..<random.below(4)).map { _ in
-                ZoneOperation(operationType: random.pick([.create, .delete]), zoneID: random.zoneID())
-            })
+            let zoneChanges = ModifyZonesRequest(
+                operations: (0..<random.below(4)).map { _ in
+                    ZoneOperation(operationType: random.pick([.create, .delete]), zoneID: random.zoneID())
+                })
             #expect(try ModifyZonesRequest(decoding: zoneChanges.encoded()) == zoneChanges, seed)
         }
     }
@@ -94,13 +95,16 @@ struct PropertyTests {
         try Self.forEachSeed { (random: inout SeededGenerator, seed: Comment) throws in
             let records = random.recordsResponse()
             #expect(try RecordsResponse(decoding: records.encoded()) == records, seed)
-            let zones = ZonesResponse(zones: (0..<random.below(4)).map { _ in
-                random.chance(3)
-                    ? .failure(random.error())
-                    : .zone(ZoneDictionary(
-                        zoneID: random.zoneID(), syncToken: random.optional { $0.string() }, atomic: random.chance(2),
-                        deleted: random.chance(2)))
-            })
+            let zones = ZonesResponse(
+                zones: (0..<random.below(4)).map { _ in
+                    random.chance(3)
+                        ? .failure(random.error())
+                        : .zone(
+                            ZoneDictionary(
+                                zoneID: random.zoneID(), syncToken: random.optional { $0.string() },
+                                atomic: random.chance(2),
+                                deleted: random.chance(2)))
+                })
             #expect(try ZonesResponse(decoding: zones.encoded()) == zones, seed)
         }
     }
@@ -145,13 +149,17 @@ extension SeededGenerator {
     }
 
     mutating func recordsResponse() -> RecordsResponse {
-        RecordsResponse(records: (0..<below(5)).map { _ in
-            switch below(3) {
-            case 0: .record(record())
-            case 1: .deleted(DeletedRecord(
-                recordName: string(), recordType: optional { $0.string() }, zoneID: optional { $0.zoneID() }))
-            default: .failure(error())
-            }
-        })
+        RecordsResponse(
+            records: (0..<below(5)).map { _ in
+                switch below(3) {
+                case 0: .record(record())
+                case 1:
+                    .deleted(
+                        DeletedRecord(
+                            recordName: string(), recordType: optional { $0.string() }, zoneID: optional { $0.zoneID() }
+                        ))
+                default: .failure(error())
+                }
+            })
     }
 }

@@ -5,18 +5,20 @@ import Testing
 struct RequestTests {
     @Test("records/modify carries everything a client may say")
     func modifyRecords() throws {
-        let request = try ModifyRecordsRequest(decoding: bytes("""
-            {"operations":[
-              {"operationType":"create","record":{"recordName":"A-18","recordType":"Artwork",
-                "fields":{"year":{"value":1932},"title":{"value":"Noon","type":"STRING"}}},"recordType":"ignored"},
-              {"operationType":"update","record":{"recordName":"A-17","recordChangeTag":"k3",
-                "zoneID":{"zoneName":"Other","ownerRecordName":"_o"},"parent":{"recordName":"P"},
-                "fields":{"year":{"value":null}}},"desiredKeys":["title"],"numbersAsStrings":true},
-              {"operationType":"forceDelete","record":{"recordName":"A-03","parent":null,"fields":null}},
-              {"operationType":"create","record":{"recordName":null,"recordType":"Artwork"},"desiredKeys":null}],
-             "zoneID":{"zoneName":"Gallery","zoneType":"REGULAR_CUSTOM_ZONE"},"atomic":true,"desiredKeys":[],
-             "numbersAsStrings":true,"nephosServerRecord":true,"somethingNew":{"a":[1]}}
-            """))
+        let request = try ModifyRecordsRequest(
+            decoding: bytes(
+                """
+                {"operations":[
+                  {"operationType":"create","record":{"recordName":"A-18","recordType":"Artwork",
+                    "fields":{"year":{"value":1932},"title":{"value":"Noon","type":"STRING"}}},"recordType":"ignored"},
+                  {"operationType":"update","record":{"recordName":"A-17","recordChangeTag":"k3",
+                    "zoneID":{"zoneName":"Other","ownerRecordName":"_o"},"parent":{"recordName":"P"},
+                    "fields":{"year":{"value":null}}},"desiredKeys":["title"],"numbersAsStrings":true},
+                  {"operationType":"forceDelete","record":{"recordName":"A-03","parent":null,"fields":null}},
+                  {"operationType":"create","record":{"recordName":null,"recordType":"Artwork"},"desiredKeys":null}],
+                 "zoneID":{"zoneName":"Gallery","zoneType":"REGULAR_CUSTOM_ZONE"},"atomic":true,"desiredKeys":[],
+                 "numbersAsStrings":true,"nephosServerRecord":true,"somethingNew":{"a":[1]}}
+                """))
         let expected = ModifyRecordsRequest(
             operations: [
                 RecordOperation(
@@ -46,15 +48,19 @@ struct RequestTests {
 
     @Test("null stands for an absent key")
     func nullKeys() throws {
-        let request = try ModifyRecordsRequest(decoding: bytes("""
-            {"operations":[],"zoneID":null,"atomic":null,"desiredKeys":null,"numbersAsStrings":null,
-             "nephosServerRecord":null}
-            """))
+        let request = try ModifyRecordsRequest(
+            decoding: bytes(
+                """
+                {"operations":[],"zoneID":null,"atomic":null,"desiredKeys":null,"numbersAsStrings":null,
+                 "nephosServerRecord":null}
+                """))
         #expect(request == ModifyRecordsRequest(operations: []))
-        let lookup = try LookupRecordsRequest(decoding: bytes("""
-            {"records":[{"recordName":"A","desiredKeys":null,"zoneID":null}],"zoneID":null,"desiredKeys":null,
-             "numbersAsStrings":null}
-            """))
+        let lookup = try LookupRecordsRequest(
+            decoding: bytes(
+                """
+                {"records":[{"recordName":"A","desiredKeys":null,"zoneID":null}],"zoneID":null,"desiredKeys":null,
+                 "numbersAsStrings":null}
+                """))
         #expect(lookup == LookupRecordsRequest(records: [.init(recordName: "A")]))
     }
 
@@ -64,34 +70,50 @@ struct RequestTests {
         #expect(try ModifyRecordsRequest(decoding: bytes(body)).operations.map(\.operationType) == [type])
     }
 
-    @Test("A bad records/modify is refused where it is wrong", arguments: [
-        ("{}", "operations: expected an array of operations, found nothing"),
-        (#"{"operations":null}"#, "operations: expected an array of operations, found nothing"),
-        (#"{"operations":{}}"#, "operations: expected an array of operations, found an object"),
-        (#"{"operations":[5]}"#, "operations[0]: expected an operation, found the number 5"),
-        (#"{"operations":[{"record":{}}]}"#,
-            "operations[0].operationType: expected one of create, update, forceUpdate, replace, forceReplace, "
-                + "delete, forceDelete, found nothing"),
-        (#"{"operations":[{"operationType":"upsert","record":{}}]}"#,
-            "operations[0].operationType: expected one of create, update, forceUpdate, replace, forceReplace, "
-                + "delete, forceDelete, found the string \"upsert\""),
-        (#"{"operations":[{"operationType":"create"}]}"#, "operations[0].record: expected a record, found nothing"),
-        (#"{"operations":[{"operationType":"create","record":{"recordName":5}}]}"#,
-            "operations[0].record.recordName: expected a string, found the number 5"),
-        (#"{"operations":[{"operationType":"create","record":{"fields":[]}}]}"#,
-            "operations[0].record.fields: expected an object of fields, found an array"),
-        (#"{"operations":[{"operationType":"delete","record":{}},{"operationType":"create","record":{"fields":{"title":{"value":5,"type":"STRING"}}}}]}"#,
-            "operations[1].record.fields.title.value: field 'title', declared STRING: expected a string, "
-                + "found the number 5"),
-        (#"{"operations":[{"operationType":"create","record":{"parent":{}}}]}"#,
-            "operations[0].record.parent.recordName: expected a string, found nothing"),
-        (#"{"operations":[],"zoneID":{}}"#, "zoneID.zoneName: expected a string, found nothing"),
-        (#"{"operations":[],"zoneID":"Gallery"}"#, "zoneID: expected a zone ID, found the string \"Gallery\""),
-        (#"{"operations":[],"atomic":1}"#, "atomic: expected true or false, found the number 1"),
-        (#"{"operations":[],"desiredKeys":["a",1]}"#, "desiredKeys[1]: expected a string, found the number 1"),
-        (#"{"operations":[],"desiredKeys":"a"}"#,
-            "desiredKeys: expected an array of strings, found the string \"a\""),
-    ])
+    @Test(
+        "A bad records/modify is refused where it is wrong",
+        arguments: [
+            ("{}", "operations: expected an array of operations, found nothing"),
+            (#"{"operations":null}"#, "operations: expected an array of operations, found nothing"),
+            (#"{"operations":{}}"#, "operations: expected an array of operations, found an object"),
+            (#"{"operations":[5]}"#, "operations[0]: expected an operation, found the number 5"),
+            (
+                #"{"operations":[{"record":{}}]}"#,
+                "operations[0].operationType: expected one of create, update, forceUpdate, replace, forceReplace, "
+                    + "delete, forceDelete, found nothing"
+            ),
+            (
+                #"{"operations":[{"operationType":"upsert","record":{}}]}"#,
+                "operations[0].operationType: expected one of create, update, forceUpdate, replace, forceReplace, "
+                    + "delete, forceDelete, found the string \"upsert\""
+            ),
+            (#"{"operations":[{"operationType":"create"}]}"#, "operations[0].record: expected a record, found nothing"),
+            (
+                #"{"operations":[{"operationType":"create","record":{"recordName":5}}]}"#,
+                "operations[0].record.recordName: expected a string, found the number 5"
+            ),
+            (
+                #"{"operations":[{"operationType":"create","record":{"fields":[]}}]}"#,
+                "operations[0].record.fields: expected an object of fields, found an array"
+            ),
+            (
+                #"{"operations":[{"operationType":"delete","record":{}},{"operationType":"create","record":{"fields":{"title":{"value":5,"type":"STRING"}}}}]}"#,
+                "operations[1].record.fields.title.value: field 'title', declared STRING: expected a string, "
+                    + "found the number 5"
+            ),
+            (
+                #"{"operations":[{"operationType":"create","record":{"parent":{}}}]}"#,
+                "operations[0].record.parent.recordName: expected a string, found nothing"
+            ),
+            (#"{"operations":[],"zoneID":{}}"#, "zoneID.zoneName: expected a string, found nothing"),
+            (#"{"operations":[],"zoneID":"Gallery"}"#, "zoneID: expected a zone ID, found the string \"Gallery\""),
+            (#"{"operations":[],"atomic":1}"#, "atomic: expected true or false, found the number 1"),
+            (#"{"operations":[],"desiredKeys":["a",1]}"#, "desiredKeys[1]: expected a string, found the number 1"),
+            (
+                #"{"operations":[],"desiredKeys":"a"}"#,
+                "desiredKeys: expected an array of strings, found the string \"a\""
+            ),
+        ])
     func refused(body: String, message: String) {
         #expect(error(ModifyRecordsRequest.self, body)?.description == message)
     }
@@ -100,6 +122,19 @@ struct RequestTests {
     func pathOfOddNames() {
         let body = #"{"operations":[{"operationType":"create","record":{"fields":{"a.b":{"value":{}}}}}]}"#
         #expect(error(ModifyRecordsRequest.self, body)?.path == #"operations[0].record.fields["a.b"].value"#)
+    }
+
+    @Test("An error never carries a megabyte back")
+    func longNames() throws {
+        let long = String(repeating: "x", count: 1_000_000)
+        for body in [
+            #"{"operations":[{"operationType":"create","record":{"fields":{"\#(long)":{"value":{}}}}}]}"#,
+            #"{"operations":[{"operationType":"\#(long)","record":{}}]}"#,
+            #"{"operations":[{"operationType":"create","record":{"fields":{"f":{"value":1,"type":"\#(long)"}}}}]}"#,
+        ] {
+            let refusal = try #require(error(ModifyRecordsRequest.self, body))
+            #expect(refusal.description.utf8.count < 500)
+        }
     }
 
     @Test("records/modify is written as it is read")
@@ -140,17 +175,21 @@ struct RequestTests {
         #expect(request.zones == [ZoneIDDictionary(zoneName: "Z")])
     }
 
-    @Test("records/lookup, zones/modify and zones/lookup are read and written", arguments: [
-        #"{"records":[{"recordName":"A"},{"recordName":"B","zoneID":{"zoneName":"Z"},"desiredKeys":["x"]}],"zoneID":{"zoneName":"Y"},"desiredKeys":["a"],"numbersAsStrings":true}"#
-    ])
+    @Test(
+        "records/lookup, zones/modify and zones/lookup are read and written",
+        arguments: [
+            #"{"records":[{"recordName":"A"},{"recordName":"B","zoneID":{"zoneName":"Z"},"desiredKeys":["x"]}],"zoneID":{"zoneName":"Y"},"desiredKeys":["a"],"numbersAsStrings":true}"#
+        ])
     func lookupRecords(json: String) throws {
         let request = try LookupRecordsRequest(decoding: bytes(json))
-        #expect(request == LookupRecordsRequest(
-            records: [
-                .init(recordName: "A"),
-                .init(recordName: "B", zoneID: ZoneIDDictionary(zoneName: "Z"), desiredKeys: ["x"]),
-            ],
-            zoneID: ZoneIDDictionary(zoneName: "Y"), desiredKeys: ["a"], numbersAsStrings: true))
+        #expect(
+            request
+                == LookupRecordsRequest(
+                    records: [
+                        .init(recordName: "A"),
+                        .init(recordName: "B", zoneID: ZoneIDDictionary(zoneName: "Z"), desiredKeys: ["x"]),
+                    ],
+                    zoneID: ZoneIDDictionary(zoneName: "Y"), desiredKeys: ["a"], numbersAsStrings: true))
         #expect(text(request.encoded()) == json)
     }
 
@@ -167,14 +206,22 @@ struct RequestTests {
         #expect(text(request.encoded()) == json)
     }
 
-    @Test("A bad zone request is refused where it is wrong", arguments: [
-        (#"{"operations":[{"operationType":"rename","zone":{"zoneID":{"zoneName":"Z"}}}]}"#,
-            "operations[0].operationType: expected one of create, delete, found the string \"rename\""),
-        (#"{"operations":[{"operationType":"create","zone":{}}]}"#,
-            "operations[0].zone.zoneID: expected a zone ID, found nothing"),
-        (#"{"operations":[{"operationType":"create"}]}"#,
-            "operations[0].zone: expected a dictionary with the key \"zoneID\", found nothing"),
-    ])
+    @Test(
+        "A bad zone request is refused where it is wrong",
+        arguments: [
+            (
+                #"{"operations":[{"operationType":"rename","zone":{"zoneID":{"zoneName":"Z"}}}]}"#,
+                "operations[0].operationType: expected one of create, delete, found the string \"rename\""
+            ),
+            (
+                #"{"operations":[{"operationType":"create","zone":{}}]}"#,
+                "operations[0].zone.zoneID: expected a zone ID, found nothing"
+            ),
+            (
+                #"{"operations":[{"operationType":"create"}]}"#,
+                "operations[0].zone: expected a dictionary with the key \"zoneID\", found nothing"
+            ),
+        ])
     func refusedZones(body: String, message: String) {
         #expect(error(ModifyZonesRequest.self, body)?.description == message)
     }

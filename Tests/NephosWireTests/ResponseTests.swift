@@ -9,13 +9,16 @@ struct ResponseTests {
     func recordsResponse() throws {
         let stamp = TimestampDictionary(timestamp: 1_760_001_000_000, userRecordName: Self.caller, deviceID: "2")
         let response = RecordsResponse(records: [
-            .record(RecordDictionary(
-                recordName: "A-18", recordType: "Artwork", recordChangeTag: "k4",
-                fields: EncodedFields(#"{"title":{"value":"Noon","type":"STRING"},"year":{"value":1932,"type":"INT64"}}"#),
-                created: stamp, modified: stamp)),
-            .failure(ErrorDictionary(
-                uuid: "6b1c0c5e", serverErrorCode: .conflict, reason: "client oplock error updating record",
-                recordName: "A-17")),
+            .record(
+                RecordDictionary(
+                    recordName: "A-18", recordType: "Artwork", recordChangeTag: "k4",
+                    fields: EncodedFields(
+                        #"{"title":{"value":"Noon","type":"STRING"},"year":{"value":1932,"type":"INT64"}}"#),
+                    created: stamp, modified: stamp)),
+            .failure(
+                ErrorDictionary(
+                    uuid: "6b1c0c5e", serverErrorCode: .conflict, reason: "client oplock error updating record",
+                    recordName: "A-17")),
             .deleted(DeletedRecord(recordName: "A-03")),
         ])
         let json =
@@ -34,9 +37,11 @@ struct ResponseTests {
     func recordWithEverything() throws {
         let zone = ZoneIDDictionary(zoneName: "Gallery", ownerRecordName: "_o")
         let response = RecordsResponse(records: [
-            .record(RecordDictionary(
-                recordName: "A", recordType: "T", recordChangeTag: "1", zoneID: zone,
-                parent: ReferenceValue(recordName: "P"), share: ReferenceValue(recordName: "S", zoneID: .defaultZone))),
+            .record(
+                RecordDictionary(
+                    recordName: "A", recordType: "T", recordChangeTag: "1", zoneID: zone,
+                    parent: ReferenceValue(recordName: "P"),
+                    share: ReferenceValue(recordName: "S", zoneID: .defaultZone))),
             .deleted(DeletedRecord(recordName: "B", recordType: "T", zoneID: zone)),
         ])
         let zoneJSON = #""zoneID":{"zoneName":"Gallery","ownerRecordName":"_o","zoneType":"REGULAR_CUSTOM_ZONE"}"#
@@ -80,62 +85,84 @@ struct ResponseTests {
 
     @Test("An unknown server error code is kept in the reason")
     func unknownErrorCode() throws {
-        let error = try ErrorDictionary(decoding: bytes(
-            #"{"serverErrorCode":"UNIQUE_FIELD_ERROR","reason":"taken","redirectUrl":"u","subscriptionId":"s"}"#))
-        #expect(error == ErrorDictionary(
-            uuid: "", serverErrorCode: .internalError, reason: "UNIQUE_FIELD_ERROR: taken", redirectURL: "u",
-            subscriptionID: "s"))
+        let error = try ErrorDictionary(
+            decoding: bytes(
+                #"{"serverErrorCode":"UNIQUE_FIELD_ERROR","reason":"taken","redirectUrl":"u","subscriptionId":"s"}"#))
+        #expect(
+            error
+                == ErrorDictionary(
+                    uuid: "", serverErrorCode: .internalError, reason: "UNIQUE_FIELD_ERROR: taken", redirectURL: "u",
+                    subscriptionID: "s"))
     }
 
     @Test("An item is an error exactly when it has a server error code")
     func errorItems() throws {
-        let response = try RecordsResponse(decoding: bytes("""
-            {"records":[{"recordName":"A","recordType":"T","recordChangeTag":"1","serverErrorCode":null},
-              {"recordName":"B","serverErrorCode":"NOT_FOUND"},{"recordName":"C","deleted":true}],"syncToken":"AQ"}
-            """))
-        #expect(response.records == [
-            .record(RecordDictionary(recordName: "A", recordType: "T", recordChangeTag: "1")),
-            .failure(ErrorDictionary(uuid: "", serverErrorCode: .notFound, reason: "", recordName: "B")),
-            .deleted(DeletedRecord(recordName: "C")),
-        ])
+        let response = try RecordsResponse(
+            decoding: bytes(
+                """
+                {"records":[{"recordName":"A","recordType":"T","recordChangeTag":"1","serverErrorCode":null},
+                  {"recordName":"B","serverErrorCode":"NOT_FOUND"},{"recordName":"C","deleted":true}],"syncToken":"AQ"}
+                """))
+        #expect(
+            response.records == [
+                .record(RecordDictionary(recordName: "A", recordType: "T", recordChangeTag: "1")),
+                .failure(ErrorDictionary(uuid: "", serverErrorCode: .notFound, reason: "", recordName: "B")),
+                .deleted(DeletedRecord(recordName: "C")),
+            ])
     }
 
-    @Test("A bad answer is refused where it is wrong", arguments: [
-        ("{}", "records: expected an array, found nothing"),
-        (#"{"records":[{"recordType":"T","recordChangeTag":"1"}]}"#,
-            "records[0].recordName: expected a string, found nothing"),
-        (#"{"records":[{"recordName":"A","recordType":"T","recordChangeTag":"1","created":{"timestamp":0.5}}]}"#,
-            "records[0].created.timestamp: expected a date in whole milliseconds, found the number 0.5"),
-        (#"{"records":[{"recordName":"A","recordType":"T","recordChangeTag":"1","fields":5}]}"#,
-            "records[0].fields: expected an object of fields, found the number 5"),
-    ])
+    @Test(
+        "A bad answer is refused where it is wrong",
+        arguments: [
+            ("{}", "records: expected an array, found nothing"),
+            (
+                #"{"records":[{"recordType":"T","recordChangeTag":"1"}]}"#,
+                "records[0].recordName: expected a string, found nothing"
+            ),
+            (
+                #"{"records":[{"recordName":"A","recordType":"T","recordChangeTag":"1","created":{"timestamp":0.5}}]}"#,
+                "records[0].created.timestamp: expected a date in whole milliseconds, found the number 0.5"
+            ),
+            (
+                #"{"records":[{"recordName":"A","recordType":"T","recordChangeTag":"1","fields":5}]}"#,
+                "records[0].fields: expected an object of fields, found the number 5"
+            ),
+        ])
     func refused(body: String, message: String) {
         #expect(error(RecordsResponse.self, body)?.description == message)
     }
 
     @Test("Fields from another server arrive in our own form")
     func foreignFields() throws {
-        let response = try RecordsResponse(decoding: bytes("""
-            {"records": [ {"recordName":"A", "recordType":"T", "recordChangeTag":"1",
-              "fields" : { "b" : {"type":"STRING","value":"x"}, "a" : {"value":1,"type":"INT64"} } } ]}
-            """))
+        let response = try RecordsResponse(
+            decoding: bytes(
+                """
+                {"records": [ {"recordName":"A", "recordType":"T", "recordChangeTag":"1",
+                  "fields" : { "b" : {"type":"STRING","value":"x"}, "a" : {"value":1,"type":"INT64"} } } ]}
+                """))
         guard case .record(let record) = response.records[0] else {
             Issue.record("expected a record")
             return
         }
-        #expect(try record.fields.decoded() == RecordFields([
-            .init(name: "a", field: Field(.int64(1))), .init(name: "b", field: Field(.string("x"))),
-        ]))
+        #expect(
+            try record.fields.decoded()
+                == RecordFields([
+                    .init(name: "a", field: Field(.int64(1))), .init(name: "b", field: Field(.string("x"))),
+                ]))
     }
 
     @Test("Zones tell their type, token and abilities")
     func zones() throws {
         let response = ZonesResponse(zones: [
-            .zone(ZoneDictionary(zoneID: ZoneIDDictionary(zoneName: "_defaultZone", ownerRecordName: "_o"), atomic: false)),
-            .zone(ZoneDictionary(
-                zoneID: ZoneIDDictionary(zoneName: "Gallery"), syncToken: "AQAAAWxQ", atomic: true, deleted: true)),
-            .failure(ErrorDictionary(
-                uuid: "u", serverErrorCode: .zoneNotFound, reason: "no", zoneID: ZoneIDDictionary(zoneName: "X"))),
+            .zone(
+                ZoneDictionary(zoneID: ZoneIDDictionary(zoneName: "_defaultZone", ownerRecordName: "_o"), atomic: false)
+            ),
+            .zone(
+                ZoneDictionary(
+                    zoneID: ZoneIDDictionary(zoneName: "Gallery"), syncToken: "AQAAAWxQ", atomic: true, deleted: true)),
+            .failure(
+                ErrorDictionary(
+                    uuid: "u", serverErrorCode: .zoneNotFound, reason: "no", zoneID: ZoneIDDictionary(zoneName: "X"))),
         ])
         let json =
             #"{"zones":[{"zoneID":{"zoneName":"_defaultZone","ownerRecordName":"_o","zoneType":"DEFAULT_ZONE"},"#
@@ -154,8 +181,10 @@ struct ResponseTests {
                 == #"{"userRecordName":"_u","firstName":"Mei","lastName":"Chen","#
                 + #""nameComponents":{"givenName":"Mei","familyName":"Chen"}}"#)
         #expect(try UserDictionary(decoding: user.encoded()) == user)
-        #expect(try UserDictionary(decoding: bytes(
-            #"{"userRecordName":"_u","nameComponents":{"givenName":"Mei","familyName":"Chen"}}"#)) == user)
+        #expect(
+            try UserDictionary(
+                decoding: bytes(
+                    #"{"userRecordName":"_u","nameComponents":{"givenName":"Mei","familyName":"Chen"}}"#)) == user)
         let bare = UserDictionary(userRecordName: "_u")
         #expect(text(bare.encoded()) == #"{"userRecordName":"_u"}"#)
         #expect(try UserDictionary(decoding: bare.encoded()) == bare)

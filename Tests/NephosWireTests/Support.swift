@@ -58,7 +58,8 @@ extension SeededGenerator {
     /// Letters, quotes, escapes, control characters, NUL, combining marks, emoji.
     mutating func string(upTo length: Int = 24) -> String {
         let pieces: [String] = [
-            "a", "Z", "0", " ", "\"", "\\", "/", "\u{0}", "\u{1}", "\u{8}", "\t", "\n", "\u{C}", "\r", "\u{1F}", "\u{7F}",
+            "a", "Z", "0", " ", "\"", "\\", "/", "\u{0}", "\u{1}", "\u{8}", "\t", "\n", "\u{C}", "\r", "\u{1F}",
+            "\u{7F}",
             "é", "e\u{301}", "日", "😀", "\u{2028}", "\u{FFFD}", "\u{10FFFF}", "{", "}", "[", "]", ":", ",",
             "\"REFERENCE", "plain text of some length",
         ]

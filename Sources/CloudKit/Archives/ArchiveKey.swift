@@ -43,6 +43,8 @@ enum ArchiveKey {
 
     static let capabilities = "Capabilities"
     static let encryptionScope = "EncryptionScope"
+
+    static let changeTokenData = "ChangeTokenData"
 }
 
 /// Foundation's decoder fails for a key that is not there; archives have only some of the keys.

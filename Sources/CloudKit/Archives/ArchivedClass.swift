@@ -28,6 +28,9 @@ struct ArchivedClass: Sendable {
     static let valueStore = ArchivedClass("CKRecordValueStore", RecordValueStore.self)
     static let encryptedValueStore = ArchivedClass(
         "CKEncryptedRecordValueStore", EncryptedRecordValueStore.self, superclass: valueStore)
+    static let changeToken = ArchivedClass("CKServerChangeToken", CKServerChangeToken.self)
+    static let zoneConfiguration = ArchivedClass(
+        "CKFetchRecordZoneChangesConfiguration", CKFetchRecordZoneChangesOperation.ZoneConfiguration.self)
     static let encryptedData = ArchivedClass("CKEncryptedData", ArchivedEncryptedData.self)
     static let query = ArchivedClass("CKQuery", CKQuery.self)
     static let queryCursor = ArchivedClass("CKQueryCursor", CKQueryOperation.Cursor.self)
@@ -37,7 +40,7 @@ struct ArchivedClass: Sendable {
     static var all: [ArchivedClass] {
         [
             recordID, reference, record, share, zoneID, zone, asset, location, valueStore, encryptedValueStore,
-            encryptedData, query, queryCursor,
+            encryptedData, changeToken, zoneConfiguration, query, queryCursor,
         ]
     }
 

@@ -2,6 +2,7 @@ import NephosWire
 
 extension CKContainer {
     /// Whether there is an account. No account is no error; not being able to tell is.
+    @preconcurrency
     public func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
         callBack(completionHandler) { container in
             do {
@@ -30,6 +31,7 @@ extension CKContainer {
     }
 
     /// The ID of the account's user record in this container.
+    @preconcurrency
     public func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
         callBack(completionHandler) { container in
             do {
@@ -50,6 +52,7 @@ extension CKContainer {
 
     /// The IDs of the long-lived operations that have not finished. Operations do not outlive the process here, so there
     /// are none.
+    @preconcurrency
     public func fetchAllLongLivedOperationIDs(
         completionHandler: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void
     ) {
@@ -60,6 +63,7 @@ extension CKContainer {
     public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] { [] }
 
     /// The long-lived operation of that ID: nil, as operations do not outlive the process here.
+    @preconcurrency
     public func fetchLongLivedOperation(
         withID operationID: CKOperation.ID, completionHandler: @escaping @Sendable (CKOperation?, (any Error)?) -> Void
     ) {

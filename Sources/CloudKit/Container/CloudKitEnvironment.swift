@@ -126,7 +126,7 @@ public struct CloudKitEnvironment: Hashable, Sendable {
     /// Where that is not valid, every request of those containers fails with `CKError.badContainer`, and its
     /// description names the variable. Setting another account posts `CKAccountChanged`.
     public static var current: CloudKitEnvironment {
-        get { (try? ServiceDirectory.shared.environment.get()) ?? CloudKitEnvironment() }
+        get { ServiceDirectory.shared.currentEnvironment }
         set { ServiceDirectory.shared.setEnvironment(newValue) }
     }
 }

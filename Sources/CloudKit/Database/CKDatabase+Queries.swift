@@ -4,6 +4,7 @@ extension CKDatabase {
     /// Searches for records. The result has one page of them in the query's order, and a cursor if there may be more.
     ///
     /// No zone means all zones, `resultsLimit` 0 as many records as the service gives at once, `desiredKeys` nil all keys.
+    @preconcurrency
     public func fetch(
         withQuery query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int = CKQueryOperation.maximumResults,
@@ -21,6 +22,7 @@ extension CKDatabase {
     }
 
     /// Gets the next page of a search.
+    @preconcurrency
     public func fetch(
         withCursor queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int = CKQueryOperation.maximumResults,
@@ -67,6 +69,7 @@ extension CKDatabase {
 
     /// Searches for records and hands out the first page of them.
     @available(*, deprecated, message: "use fetch(withQuery:inZoneWith:desiredKeys:resultsLimit:completionHandler:)")
+    @preconcurrency
     public func perform(
         _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?,
         completionHandler: @escaping @Sendable ([CKRecord]?, (any Error)?) -> Void

@@ -4,6 +4,7 @@ extension CKDatabase {
     // MARK: One record
 
     /// Fetches a record. Fails with `unknownItem` if it does not exist.
+    @preconcurrency
     public func fetch(
         withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
     ) {
@@ -19,6 +20,7 @@ extension CKDatabase {
     }
 
     /// Saves a record unless the server has another version of it, and hands it back as the server has it now.
+    @preconcurrency
     public func save(
         _ record: CKRecord, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
     ) {
@@ -36,6 +38,7 @@ extension CKDatabase {
 
     /// Deletes a record, and with it those that refer to it with `.deleteSelf`. Deleting one that does not exist is
     /// success.
+    @preconcurrency
     public func delete(
         withRecordID recordID: CKRecord.ID,
         completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void
@@ -58,6 +61,7 @@ extension CKDatabase {
     // MARK: Several records
 
     /// Fetches records; each ID gets its own result. `desiredKeys` nil means all keys.
+    @preconcurrency
     public func fetch(
         withRecordIDs recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil,
         completionHandler:
@@ -75,6 +79,7 @@ extension CKDatabase {
     }
 
     /// Saves and deletes records; each ID gets its own result.
+    @preconcurrency
     public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
         savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,

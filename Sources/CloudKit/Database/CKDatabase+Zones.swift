@@ -4,6 +4,7 @@ extension CKDatabase {
     // MARK: All zones
 
     /// Fetches all zones of this database; the private database has at least the default zone.
+    @preconcurrency
     public func fetchAllRecordZones(completionHandler: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void) {
         runFetchAllZones { result in hand(result, to: completionHandler) }
     }
@@ -17,6 +18,7 @@ extension CKDatabase {
     // MARK: One zone
 
     /// Fetches a zone. Fails with `zoneNotFound` if it does not exist.
+    @preconcurrency
     public func fetch(
         withRecordZoneID zoneID: CKRecordZone.ID,
         completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
@@ -31,6 +33,7 @@ extension CKDatabase {
     }
 
     /// Saves a zone and hands it back as the server has it; saving one that exists changes nothing.
+    @preconcurrency
     public func save(
         _ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
     ) {
@@ -47,6 +50,7 @@ extension CKDatabase {
     }
 
     /// Deletes a zone with all of its records. Fails with `zoneNotFound` if it does not exist.
+    @preconcurrency
     public func delete(
         withRecordZoneID zoneID: CKRecordZone.ID,
         completionHandler: @escaping @Sendable (CKRecordZone.ID?, (any Error)?) -> Void
@@ -68,6 +72,7 @@ extension CKDatabase {
     // MARK: Several zones
 
     /// Fetches zones; each ID gets its own result.
+    @preconcurrency
     public func fetch(
         withRecordZoneIDs zoneIDs: [CKRecordZone.ID],
         completionHandler:
@@ -85,6 +90,7 @@ extension CKDatabase {
     }
 
     /// Saves and deletes zones; each ID gets its own result.
+    @preconcurrency
     public func modifyRecordZones(
         saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID],
         completionHandler:

@@ -24,8 +24,7 @@ public let CKErrorUserDidResetEncryptedDataKey = "CKUserDidResetEncryptedData"
 
 /// An error of CloudKit's (CKError, Apple's documentation).
 ///
-/// Every error that this module hands out is a `CKError` value, those inside `partialErrorsByItemID` included:
-/// where there is no Objective-C, an `NSError` cannot be cast back to it.
+/// Every error that this module hands out is a `CKError` value, those inside `partialErrorsByItemID` included.
 public struct CKError: _BridgedStoredNSError, Hashable, Sendable {
     public let _nsError: NSError
 
@@ -36,8 +35,36 @@ public struct CKError: _BridgedStoredNSError, Hashable, Sendable {
         self.init(_nsError: NSError(domain: CKErrorDomain, code: code.rawValue, userInfo: userInfo))
     }
 
+    // NSError's own hash calls itself without end where there is no Objective-C.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(_nsError.domain)
+        hasher.combine(_nsError.code)
+    }
+
     public static var _nsErrorDomain: String { CKErrorDomain }
     public static var errorDomain: String { CKErrorDomain }
+}
+
+extension CKError: _ObjectiveCBridgeable {
+    // Where there is no Objective-C, casts between errors and NSError go by this. Without it `catch let error as NSError`
+    // does not match a CKError (the compiler holds that it always does: the program crashes), and an NSError of
+    // CloudKit's domain cannot be cast to CKError.
+
+    public func _bridgeToObjectiveC() -> NSError { _nsError }
+
+    public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout CKError?) {
+        _ = _conditionallyBridgeFromObjectiveC(source, result: &result)
+    }
+
+    @discardableResult
+    public static func _conditionallyBridgeFromObjectiveC(_ source: NSError, result: inout CKError?) -> Bool {
+        result = source.domain == CKErrorDomain ? CKError(_nsError: source) : nil
+        return result != nil
+    }
+
+    public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> CKError {
+        source.map { CKError(_nsError: $0) } ?? CKError(.internalError)
+    }
 }
 
 extension CKError {

@@ -14,10 +14,15 @@ extension CKError.Code {
     init(_ error: ErrorDictionary) {
         if let raw = error.clientErrorCode, let code = CKError.Code(rawValue: raw) {
             self = code
+        } else if error.reason == Self.expiredTokenReason {
+            self = .changeTokenExpired
         } else {
             self.init(error.serverErrorCode)
         }
     }
+
+    /// By this reason alone a `BAD_REQUEST` says that a change token has expired (CloudKit Web Services, changes/zone).
+    private static let expiredTokenReason = "client knowledge differs from server knowledge"
 
     /// The code a server error code stands for (CloudKit Web Services, error codes).
     init(_ code: ServerErrorCode) {

@@ -127,6 +127,15 @@ open class CKOperation: Operation, @unchecked Sendable {
         }
         didChangeValue(for: \.isExecuting)
         guard begins else { return }
+        if isCancelled { launch() } else { main() }
+    }
+
+    /// What `start` runs unless the operation was cancelled before. A subclass of an app's that overrides it to prepare
+    /// the operation calls `super.main()` at its end.
+    open override func main() { launch() }
+
+    /// Sets the work going.
+    private func launch() {
         let task = Task(priority: TaskPriority(effectiveConfiguration.qualityOfService ?? .default)) {
             await self.run()
         }

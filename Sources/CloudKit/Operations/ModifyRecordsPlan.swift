@@ -69,7 +69,9 @@ struct ModifyRecordsPlan: Sendable {
         }
         return ModifyRecordsRequest(
             operations: operations, zoneID: isOneZone ? zoneID.wireValue : nil, atomic: input.isAtomic,
-            wantsServerRecord: true)
+            // The records are here already: only what the service knows of them has to come back.
+            desiredKeys: [], wantsServerRecord: true,
+            clientChangeToken: input.clientChangeTokenData?.base64EncodedString())
     }
 
     private static func refuseDuplicates(

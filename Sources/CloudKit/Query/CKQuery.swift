@@ -1,5 +1,5 @@
 public import Foundation
-import NephosWire
+package import NephosWire
 import Synchronization
 
 /// What records to look for: their type, a condition, and an order (CKQuery, Apple's documentation).
@@ -46,14 +46,39 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
 
     /// The query as it is sent.
     func wireValue() throws(PredicateRefusal) -> Query {
+        var query = try wireValueWithoutCondition()
+        query.filterBy = try PredicateConversion.filters(of: predicate.expression)
+        return query
+    }
+
+    /// The query as `CloudKitExtras` sends it: its predicate may have `OR`, and `NOT` of anything.
+    /// - Throws: `CKError`, `.invalidArguments` for what even that cannot ask.
+    package func extendedWireValue() throws(CKError) -> Query {
+        do throws(PredicateRefusal) {
+            var query = try wireValueWithoutCondition()
+            let condition = try PredicateConversion.condition(of: predicate.expression, .extended).normalized
+            if let filters = condition.conjunctiveFilters {
+                query.filterBy = filters
+            } else if condition.depth <= QueryExpression.depthLimit {
+                query.extendedFilter = condition
+            } else {
+                throw PredicateRefusal(
+                    "the predicate", "it nests deeper than \(QueryExpression.depthLimit) levels", "simplify it")
+            }
+            return query
+        } catch {
+            throw CKError(.invalidArguments, error.description)
+        }
+    }
+
+    private func wireValueWithoutCondition() throws(PredicateRefusal) -> Query {
         guard recordType != CKRecord.SystemType.userRecord else {
             throw PredicateRefusal(
                 "the record type Users", "user records cannot be queried", "fetch them by their record IDs")
         }
         var sortBy: [QuerySortDescriptor] = []
         for descriptor in sortDescriptors ?? [] { sortBy.append(try descriptor.wireValue()) }
-        return Query(
-            recordType: recordType, filterBy: try PredicateConversion.filters(of: predicate.expression), sortBy: sortBy)
+        return Query(recordType: recordType, sortBy: sortBy)
     }
 
     // MARK: Copying and archives
@@ -94,7 +119,8 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
             CKRecord.Reference.self, CKRecord.ID.self,
         ]
         func list(_ key: String) -> [Any]? {
-            (coder.decodeObject(of: classes, forKey: key) as? NSArray).map(Array.init)
+            guard coder.containsValue(forKey: key) else { return nil }
+            return (coder.decodeObject(of: classes, forKey: key) as? NSArray).map(Array.init)
         }
         guard let recordType = coder.string(forKey: Key.recordType), !recordType.isEmpty,
             let format = coder.string(forKey: Key.format),
@@ -107,7 +133,8 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         order = Mutex(SortOrderBox(descriptors: descriptors))
     }
 
-    private static func sortDescriptors(_ keys: [Any]?, _ ascending: [Any]?, _ locations: [Any]?) -> [NSSortDescriptor]? {
+    private static func sortDescriptors(_ keys: [Any]?, _ ascending: [Any]?, _ locations: [Any]?) -> [NSSortDescriptor]?
+    {
         guard let keys, let ascending, let locations, keys.count == ascending.count, keys.count == locations.count
         else { return nil }
         return keys.indices.compactMap { index in

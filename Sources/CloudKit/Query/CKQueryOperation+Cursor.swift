@@ -8,7 +8,9 @@ extension CKQueryOperation {
         let page: QueryRecordsRequest
 
         @available(*, unavailable, message: "cursors come from queries")
-        public override init() { preconditionFailure("CKQueryOperation.Cursor has no init(): cursors come from queries.") }
+        public override init() {
+            preconditionFailure("CKQueryOperation.Cursor has no init(): cursors come from queries.")
+        }
 
         init(_ page: QueryRecordsRequest, continuationMarker: String) {
             var page = page
@@ -61,5 +63,6 @@ extension CKQueryOperation {
 public typealias CKQueryCursor = CKQueryOperation.Cursor
 
 /// The old name of `CKQueryOperation.maximumResults`.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 @available(*, deprecated, renamed: "CKQueryOperation.maximumResults")
 public let CKQueryOperationMaximumResults = 0

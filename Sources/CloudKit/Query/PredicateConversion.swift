@@ -86,7 +86,9 @@ struct PredicateConversion {
     ) throws(PredicateRefusal) -> QueryExpression {
         if negated, let opposite = comparison.oppositeOrdering { return try condition(of: opposite, negated: false) }
         let filters = try ComparisonConversion(comparison, dialect, now: now).filters()
-        guard negated else { return filters.count == 1 ? .filter(filters[0]) : .and(filters.map(QueryExpression.filter)) }
+        guard negated else {
+            return filters.count == 1 ? .filter(filters[0]) : .and(filters.map(QueryExpression.filter))
+        }
         if filters.count == 1, let complement = filters[0].complement { return .filter(complement) }
         guard dialect == .extended else {
             throw PredicateRefusal(
@@ -278,7 +280,8 @@ struct ComparisonConversion {
             throw refusal("BETWEEN takes two bounds", "write field BETWEEN {low, high}, or %@ with an array of two")
         }
         return [
-            try ordering(key, name, .greaterThanOrEquals, bounds[0]), try ordering(key, name, .lessThanOrEquals, bounds[1]),
+            try ordering(key, name, .greaterThanOrEquals, bounds[0]),
+            try ordering(key, name, .lessThanOrEquals, bounds[1]),
         ]
     }
 

@@ -3,17 +3,18 @@ import NephosWire
 
 /// Evaluates a predicate on an object in memory: a record, a dictionary, a value.
 ///
-/// On a record it gives the answer that a query would give. What a query cannot ask (`LIKE`, `OR`, a key path, …) works
-/// too, with the rules of queries for the rest: equality ignores case, a record without the field matches no ordering.
+/// On a record it gives the answer that a query would give. What a query cannot ask (`LIKE`, `OR`, a key path, …)
+/// works too, with the rules of queries for the rest: equality ignores case, a record without the field matches no ordering.
 /// On anything else equality is exact unless `[c]` says otherwise, as with Foundation's own predicates.
 struct PredicateEvaluation: Sendable {
     private let expression: PredicateExpression
     /// The condition that a query would send; nil where no query can.
     private let matcher: QueryMatcher?
 
-    init(_ expression: PredicateExpression) {
+    /// `asksQueries` false evaluates everything here, as what no query can ask is.
+    init(_ expression: PredicateExpression, asksQueries: Bool = true) {
         self.expression = expression.pushingNegations
-        if Self.dependsOnMoment(expression) {
+        if !asksQueries || Self.dependsOnMoment(expression) {
             matcher = nil
         } else {
             matcher = (try? PredicateConversion.condition(of: expression, .extended)).map(QueryMatcher.init)
@@ -77,12 +78,9 @@ struct PredicateEvaluation: Sendable {
         }
     }
 
+    /// Only a list has elements.
     private func elements(_ value: PredicateValue) -> [PredicateValue] {
-        switch value {
-        case .list(let elements): elements
-        case .null: []
-        default: [value]
-        }
+        if case .list(let elements) = value { elements } else { [] }
     }
 }
 

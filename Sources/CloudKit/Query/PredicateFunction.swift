@@ -27,7 +27,9 @@ enum PredicateFunction: String, CaseIterable {
 
     private static let byName: [String: PredicateFunction] = {
         var names = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue, $0) })
-        for function in allCases where function.argumentCount == 1 { names[String(function.rawValue.dropLast())] = function }
+        for function in allCases where function.argumentCount == 1 {
+            names[String(function.rawValue.dropLast())] = function
+        }
         names["tokenize"] = .tokenize
         names["now:"] = .now
         return names

@@ -9,6 +9,11 @@ public protocol CKRecordValueProtocol {}
 /// the protocol as well.
 public protocol __CKRecordObjCValue: CKRecordValueProtocol {}
 
+extension __CKRecordObjCValue {
+    /// The value as text. Apple's protocol has it from `NSObjectProtocol`, which Swift's value types cannot adopt.
+    public var description: String { String(describing: self) }
+}
+
 /// A data type for objects that CloudKit stores in a record's field.
 public typealias CKRecordValue = __CKRecordObjCValue
 
@@ -56,8 +61,12 @@ extension UInt32: __CKRecordObjCValue {}
 extension UInt64: __CKRecordObjCValue {}
 extension Date: __CKRecordObjCValue {}
 extension Data: __CKRecordObjCValue {}
-extension Array: CKRecordValueProtocol where Element: CKRecordValueProtocol {}
-extension Array: __CKRecordObjCValue where Element: CKRecordValueProtocol {}
+// Whatever its elements: an array of `Any` that holds strings is a value, as `as? CKRecordValue` finds on Apple's
+// platforms, where every array turns into an `NSArray`. What a record cannot hold is refused when it is set.
+extension Array: __CKRecordObjCValue {}
+// Apple's platforms turn these into an `NSNumber`.
+extension CGFloat: __CKRecordObjCValue {}
+extension Decimal: __CKRecordObjCValue {}
 
 extension NSString: __CKRecordObjCValue {}
 extension NSNumber: __CKRecordObjCValue {}

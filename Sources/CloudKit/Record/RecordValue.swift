@@ -24,6 +24,9 @@ enum RecordValue: Hashable, Sendable {
         // A number casts to every Swift type that can represent it, so numbers are looked at as NSNumber.
         case let value as NSNumber where value.isBoolean: self = .bool(value.boolValue)
         case let value as NSNumber: self.init(number: value)
+        // Not every build of Foundation bridges these two to NSNumber where they are held as Any.
+        case let value as CGFloat: self = .double(Double(value))
+        case let value as Decimal: self = .double(NSDecimalNumber(decimal: value).doubleValue)
         case let value as Date: self = .date(value)
         case let value as Data: self = .data(Data(value))
         case let value as CKRecord.Reference: self = .reference(value)

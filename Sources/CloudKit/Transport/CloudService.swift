@@ -23,6 +23,12 @@ package protocol CloudService: AnyObject, Sendable {
     func lookupZones(_ request: LookupZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse
     /// zones/modify
     func modifyZones(_ request: ModifyZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse
+    /// changes/zone
+    func recordZoneChanges(_ request: RecordZoneChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> RecordZoneChangesResponse
+    /// changes/database
+    func databaseChanges(_ request: DatabaseChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> DatabaseChangesResponse
     /// users/current
     func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary
 }

@@ -48,14 +48,15 @@ struct DatabaseRequestContext: Sendable {
     func fetch(
         _ recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?
     ) async throws(CKError) -> [Result<CKRecord, CKError>] {
-        let zoneID = recordIDs.first?.zoneID ?? .default
-        let isOneZone = recordIDs.allSatisfy { $0.zoneID == zoneID }
+        // Each names its zone, so that one that does not exist fails what is in it and nothing else. The default zone, which
+        // always exists, is meant where none is named.
         let request = LookupRecordsRequest(
-            records: recordIDs.map {
+            records: recordIDs.map { recordID in
                 LookupRecordsRequest.Item(
-                    recordName: $0.recordName, zoneID: isOneZone ? nil : $0.zoneID.wireValue)
+                    recordName: recordID.recordName,
+                    zoneID: recordID.zoneID == .default ? nil : recordID.zoneID.wireValue)
             },
-            zoneID: isOneZone ? zoneID.wireValue : nil, desiredKeys: desiredKeys)
+            desiredKeys: desiredKeys)
         // The account's own name is asked for beside the first fetch: records name their users.
         async let userRecordName = session.userRecordName(call)
         let results: [RecordResult]

@@ -60,6 +60,18 @@ final class HTTPService: CloudService {
         try await send("zones/modify", request.encoded(), call)
     }
 
+    func recordZoneChanges(_ request: RecordZoneChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> RecordZoneChangesResponse
+    {
+        try await send("changes/zone", request.encoded(), call)
+    }
+
+    func databaseChanges(_ request: DatabaseChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> DatabaseChangesResponse
+    {
+        try await send("changes/database", request.encoded(), call)
+    }
+
     func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary {
         try await send("users/current", nil, call)
     }

@@ -26,5 +26,11 @@ final class MisconfiguredService: CloudService {
     func modifyZones(_: ModifyZonesRequest, _: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
         throw failure
     }
+    func recordZoneChanges(_: RecordZoneChangesRequest, _: ServiceCall) async throws(ServiceFailure)
+        -> RecordZoneChangesResponse
+    { throw failure }
+    func databaseChanges(_: DatabaseChangesRequest, _: ServiceCall) async throws(ServiceFailure)
+        -> DatabaseChangesResponse
+    { throw failure }
     func currentUser(_: ServiceCall) async throws(ServiceFailure) -> UserDictionary { throw failure }
 }

@@ -24,10 +24,15 @@ package final class ServiceDirectory: Sendable {
 
     private let state = Locked(State())
 
+    package init() {}
+
     /// What `CloudKitEnvironment.current` is, or why it is not valid.
     var environment: Result<CloudKitEnvironment, CloudKitEnvironment.Invalid> {
         state.withLock { Self.environment(&$0) }
     }
+
+    /// The environment that holds, the defaults where it is not valid.
+    var currentEnvironment: CloudKitEnvironment { (try? environment.get()) ?? CloudKitEnvironment() }
 
     private static func environment(_ state: inout State) -> Result<CloudKitEnvironment, CloudKitEnvironment.Invalid> {
         if let known = state.environment { return known }
@@ -38,7 +43,7 @@ package final class ServiceDirectory: Sendable {
         return read
     }
 
-    func setEnvironment(_ environment: CloudKitEnvironment) {
+    package func setEnvironment(_ environment: CloudKitEnvironment) {
         let (changesAccount, old) = state.withLock { state in
             let before = Self.environment(&state)
             state.environment = .success(environment)
@@ -98,9 +103,12 @@ package final class ServiceDirectory: Sendable {
         }
     }
 
+    /// The container with that identifier.
+    package func container(_ identifier: String) -> CKContainer { CKContainer(session(for: identifier)) }
+
     /// What `CKContainer.default()` is: the same object until another service comes in force.
     func defaultContainer() -> CKContainer {
-        let identifier = CloudKitEnvironment.current.defaultContainerIdentifier
+        let identifier = currentEnvironment.defaultContainerIdentifier
         let session = session(for: identifier)
         return state.withLock { state in
             if let container = state.defaultContainer { return container }

@@ -1,5 +1,6 @@
 import CMicroHTTPD
 import Dispatch
+import NephosService
 import Synchronization
 
 /// One request and its answer, while libmicrohttpd works on it. Only the thread of its connection touches it.
@@ -64,9 +65,12 @@ final class Exchange {
         self.request.body = []
         phase = .running(answer)
         bridge.runningHandlers.enter()
-        Task.immediate {
-            answer.give(await bridge.handler(request))
-            bridge.runningHandlers.leave()
+        // The thread is the HTTP server's own, so short reads are done on it: then there is an answer at once.
+        onBlockingThread {
+            _ = Task.immediate {
+                answer.give(await bridge.handler(request))
+                bridge.runningHandlers.leave()
+            }
         }
         guard let response = answer.takeOrSuspend() else { return .YES }
         return queue(response, connection, bridge)

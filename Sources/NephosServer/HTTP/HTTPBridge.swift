@@ -86,5 +86,15 @@ private let completedCallback: MHD_RequestCompletedCallback = { closure, _, cont
 
 private let logCallback: nephos_mhd_log = { closure, message in
     guard let bridge = HTTPBridge.from(closure), let message else { return }
-    bridge.log(String(cString: message))
+    let line = String(cString: message)
+    if clientFaults.contains(where: line.hasPrefix) { return }
+    bridge.log(line.last == "\n" ? String(line.dropLast()) : line)
 }
+
+/// How the library's messages begin that tell of a client which left or sent no HTTP. Anybody can cause any number of
+/// them, and nothing is wrong with the server.
+private let clientFaults = [
+    "Socket has been disconnected", "Connection socket is closed", "Connection was closed by remote",
+    "Failed to send", "Failed to parse", "Too large value of", "Error processing request", "Received HTTP/1.1 request",
+    "Application reported internal error",
+]

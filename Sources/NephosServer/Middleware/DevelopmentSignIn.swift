@@ -23,13 +23,16 @@ enum DevelopmentSignIn {
     static func accountName(token: String) -> String? {
         guard token.hasPrefix(tokenPrefix) else { return nil }
         let name = token.dropFirst(tokenPrefix.count)
-        let isPrintable = name.unicodeScalars.allSatisfy { scalar in
-            switch scalar.properties.generalCategory {
-            case .control, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: false
-            default: true
-            }
-        }
+        let isPrintable = name.unicodeScalars.allSatisfy(isPrintable)
         return isPrintable && (1...accountNameLength).contains(name.unicodeScalars.count) ? String(name) : nil
+    }
+
+    private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.isASCII { return scalar.value >= 0x20 && scalar.value != 0x7F }
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: return false
+        default: return true
+        }
     }
 
     /// What a person sees who follows the `redirectURL` of a request that needs an account.

@@ -40,7 +40,7 @@ struct FetchRecordZoneChanges {
         return RecordZoneChanges(
             zoneID: zone.zoneID, records: try results(page.rows, zone, accounts, reader),
             syncToken: ChangeToken(feed: .zone(row.key.id), sequence: page.end).text(owner: caller.feedOwner),
-            moreComing: page.hasMore)
+            moreComing: page.hasMore, clientChangeToken: row.clientChangeToken)
     }
 
     private func position(_ token: String?, _ zone: ZoneRow) throws(ServiceError) -> Int64 {

@@ -54,13 +54,14 @@ actor IndexBuilder {
         let rows = try await engine.read { try $0.indexDefinitions() }.filter { $0.recordType == recordType }
         let missing = signatures.map(\.text).filter { text in !rows.contains { $0.components == text } }
         if missing.isEmpty {
-            return signatures.allSatisfy { signature in rows.contains { $0.components == signature.text && $0.isReady } }
+            return signatures.allSatisfy { signature in rows.contains { $0.components == signature.text && $0.isReady }
+            }
         }
         try await changing { transaction in
             let known = try transaction.indexDefinitions()
             let sequence = try transaction.nextSequence()
-            for text in Set(missing) where !known.contains(where: { $0.recordType == recordType && $0.components == text })
-            {
+            for text in Set(missing)
+            where !known.contains(where: { $0.recordType == recordType && $0.components == text }) {
                 _ = try transaction.insertIndexDefinition(recordType: recordType, components: text, sequence: sequence)
             }
         }

@@ -48,7 +48,8 @@ struct MergedRanges: CandidateStream {
     private var isTopGiven = false
 
     init(
-        _ scan: QueryScan, in zones: [QueryZone], _ indexes: TypeIndexes, after position: QueryPosition?, expecting: Int,
+        _ scan: QueryScan, in zones: [QueryZone], _ indexes: TypeIndexes, after position: QueryPosition?,
+        expecting: Int,
         reader: any StorageReader, trace: QueryTrace
     ) throws {
         for zone in zones {

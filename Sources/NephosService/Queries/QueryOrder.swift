@@ -57,7 +57,11 @@ struct QueryOrder: Hashable, Sendable {
 
     var needsUsers: Bool {
         keys.contains { key in
-            if case .component(let component) = key, case .system(let field) = component.key { field.isUser } else { false }
+            if case .component(let component) = key, case .system(let field) = component.key {
+                field.isUser
+            } else {
+                false
+            }
         }
     }
 

@@ -100,7 +100,8 @@ struct QueryPlanner {
     // MARK: - Scans
 
     /// The conditions of equality that one index answers together.
-    private func equalities(_ limit: Int = 3) -> [(index: Int, component: IndexComponent, points: [QueryAccess.Point])] {
+    private func equalities(_ limit: Int = 3) -> [(index: Int, component: IndexComponent, points: [QueryAccess.Point])]
+    {
         var chosen: [(index: Int, component: IndexComponent, points: [QueryAccess.Point])] = []
         var ranges = 1
         var hasList = false
@@ -232,7 +233,9 @@ struct QueryPlanner {
         let ascending = IndexComponent(.ascending, key)
         let descending = IndexComponent(.descending, key)
         if let chosenOrder, chosenOrder.first?.key == key { return chosenOrder[0] }
-        let signature = { (component: IndexComponent) in self.prefixes(of: self.equalities(), order: [component]).ranges[0].signature }
+        let signature = { (component: IndexComponent) in
+            self.prefixes(of: self.equalities(), order: [component]).ranges[0].signature
+        }
         let isDefined = { (component: IndexComponent) in self.indexes?.defines(signature(component)) == true }
         return !isDefined(ascending) && isDefined(descending) ? descending : ascending
     }

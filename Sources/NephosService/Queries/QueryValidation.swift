@@ -32,7 +32,8 @@ struct QueryValidation {
             throw .invalid("Can't query system types: records of type 'Users' are fetched by their names")
         }
         guard let type = schema.recordTypes[query.recordType] else {
-            throw ServiceError(.badRequest, .unknownItem, "Did not find record type: \(Identifier.excerpt(query.recordType))")
+            throw ServiceError(
+                .badRequest, .unknownItem, "Did not find record type: \(Identifier.excerpt(query.recordType))")
         }
         let check = TypeCheck(validation: self, recordType: query.recordType, type: type)
         let condition = try query.condition.mapFilters { (filter) throws(ServiceError) in try check.filter(filter) }
@@ -82,7 +83,8 @@ private struct TypeCheck {
         case .field(let name) where type.fields[name] == nil:
             ": the type '\(recordType)' has no field of that name; save a record with it, or add it to the schema"
         case .allSearchableFields: ": the type '\(recordType)' has no field that is \(option)"
-        case .field(let name): ": add \(option) to the field '\(Identifier.excerpt(name))' of '\(recordType)' in the schema"
+        case .field(let name):
+            ": add \(option) to the field '\(Identifier.excerpt(name))' of '\(recordType)' in the schema"
         case .system(let field): ": add \(option) to \"\(field.schemaName)\" of '\(recordType)' in the schema"
         }
     }

@@ -11,6 +11,7 @@ struct ModifyRecords {
     let account: AccountRow
     let containerEnvironment: ContainerEnvironment
     let environment: ServiceEnvironment
+    let configuration: ServiceConfiguration
 
     /// One operation after validation.
     struct Item {
@@ -32,6 +33,7 @@ struct ModifyRecords {
         self.caller = caller
         self.containerEnvironment = containerEnvironment
         self.environment = environment
+        self.configuration = configuration
         account = try caller.requireAccount()
         try Self.checkSize(request, configuration)
         items = try Self.validate(request, caller, environment)
@@ -112,7 +114,8 @@ struct ModifyRecords {
     }
 
     func run(
-        schema knownSchema: Schema, accounts: Accounts, indexes: IndexDefinitions, in transaction: any StorageTransaction
+        schema knownSchema: Schema, accounts: Accounts, indexes: IndexDefinitions,
+        in transaction: any StorageTransaction
     ) throws -> Applied {
         var applied = Applied(
             outcomes: Array(repeating: .refused(.internalError, server: nil), count: items.count), leftJobs: false,
@@ -126,7 +129,7 @@ struct ModifyRecords {
             }
             let batch = ZoneBatch(
                 zone: row, merge: FieldMerge(zone: row.key, now: now, account: account.id),
-                isAtomic: ZoneRules.isAtomic(row.name) && request.atomic ?? true,
+                isAtomic: ZoneRules.isAtomic(row.name) && request.atomic ?? true, isStrict: configuration.isStrict,
                 containerEnvironment: containerEnvironment,
                 indexes: IndexWriter(definitions: indexes, accounts: accounts), reader: transaction)
             let operations = zone.items.map { items[$0].operation }
@@ -144,18 +147,29 @@ struct ModifyRecords {
                 applied.schema = schema
             }
             applied.leftJobs = applied.leftJobs || plan.leavesJobs
+            try keepClientChangeToken(row, outcomes, in: transaction)
         }
         try refuseMalformed(applied.outcomes)
         applied.userRecordNames = try userRecordNames(applied.outcomes, accounts, transaction)
         return applied
     }
 
-    /// The zone that the request itself names is missing: that is the request's error. A zone that an item names is the
-    /// item's.
+    /// The data of the newest request that modified the zone is the zone's (`clientChangeTokenData`, Apple's
+    /// documentation).
+    private func keepClientChangeToken(
+        _ zone: ZoneRow, _ outcomes: [Outcome], in transaction: any StorageTransaction
+    ) throws {
+        guard zone.clientChangeToken != request.clientChangeToken, ZoneRules.hasChangeFeed(zone.name) else { return }
+        let modifies = outcomes.contains { if case .refused = $0 { false } else { true } }
+        if modifies { try transaction.setClientChangeToken(request.clientChangeToken, zone: zone.key) }
+    }
+
+    /// The zone that the request itself names is missing: that is the request's error, but for our own library, which wants
+    /// every refusal at its item. A zone that an item names is the item's.
     private func refuse(_ indexes: [Int], missing address: ZoneAddress, in applied: inout Applied) throws {
         let error = ServiceError.zoneNotFound(address.zoneName)
         for index in indexes {
-            guard request.operations[index].record.zoneID != nil else { throw error }
+            guard request.wantsServerRecord || request.operations[index].record.zoneID != nil else { throw error }
             applied.outcomes[index] = .refused(error, server: nil)
         }
     }

@@ -97,6 +97,11 @@ struct RecordValidation {
                     local, hasDeclaredType: entry.field.hasDeclaredType, isEncrypted: entry.field.isEncrypted)
             }
         }
+        do throws(WireError) {
+            try fields.validate()
+        } catch {
+            throw .invalid("record '\(name)': \(error)")
+        }
         if fields.storedSize > Limits.recordSize {
             throw .limitExceeded("record '\(name)' holds more than \(Limits.recordSize) bytes without its assets")
         }

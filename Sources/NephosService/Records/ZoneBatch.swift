@@ -36,6 +36,8 @@ struct ZoneBatch {
     let zone: ZoneRow
     let merge: FieldMerge
     let isAtomic: Bool
+    /// Whether what only Apple's Web Services refuse is refused.
+    let isStrict: Bool
     let containerEnvironment: ContainerEnvironment
     let indexes: IndexWriter
     let reader: any StorageReader
@@ -46,6 +48,7 @@ struct ZoneBatch {
         var draft = JustInTimeSchema(environment: containerEnvironment, schema: schema)
         for operation in operations { decisions.append(try decide(operation, &draft)) }
         try refuseSavesWithoutTarget(&decisions)
+        if isStrict { try refuseTooManySources(&decisions) }
         let deletion = try planDeletion(&decisions)
         if isAtomic { decisions = AtomicBatch.settle(decisions) }
         let deletesSomething = decisions.contains { if case .delete = $0 { true } else { false } }
@@ -137,6 +140,26 @@ struct ZoneBatch {
             if alive[edge.target] == false { return edge }
         }
         return nil
+    }
+
+    /// Refuses saves that would give an owner more records than one deletion may take along.
+    private func refuseTooManySources(_ decisions: inout [ItemDecision]) throws {
+        var counts: [String: Int] = [:]
+        for (index, decision) in decisions.enumerated() {
+            guard case .save(let save) = decision else { continue }
+            for edge in save.newEdges.subtracting(save.oldEdges) where edge.kind == .deleteSelf {
+                let limit = Limits.strictDeleteSelfSources
+                let count =
+                    try counts[edge.target]
+                    ?? reader.references(
+                        zone: zone.key, to: edge.target, kinds: [.deleteSelf], after: nil, limit: limit
+                    ).count
+                counts[edge.target] = count + 1
+                guard count >= limit else { continue }
+                decisions[index] = .refuse(
+                    .limitExceeded("more than \(limit) records would be owned by '\(edge.target)'"), server: nil)
+            }
+        }
     }
 
     // MARK: - Deletions

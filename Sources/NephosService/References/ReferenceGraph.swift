@@ -13,7 +13,7 @@ enum ReferenceGraph {
         var edges: Set<ReferenceEdge> = []
         if let parent = row.parent { edges.insert(ReferenceEdge(target: parent, kind: .parent)) }
         if let share = row.share { edges.insert(ReferenceEdge(target: share, kind: .share)) }
-        for (_, reference) in EncodedFields(bytes: row.fields).references() {
+        for (_, reference) in EncodedFields(bytes: row.fields).bindingReferences() {
             switch reference.action {
             case .none: break
             case .deleteSelf: edges.insert(ReferenceEdge(target: reference.recordName, kind: .deleteSelf))

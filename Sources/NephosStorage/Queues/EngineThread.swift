@@ -1,10 +1,10 @@
 import Glibc
 
 /// A thread of an engine's own: it blocks on disks and locks, which a thread of the cooperative pool must not.
-enum EngineThread {
+package enum EngineThread {
     /// Starts a thread that ends when `body` returns.
     /// - Throws: `StorageError` `.other` if the system has no thread left.
-    static func start(_ body: @escaping @Sendable () -> Void) throws {
+    package static func start(_ body: @escaping @Sendable () -> Void) throws {
         let box = Unmanaged.passRetained(Body(run: body))
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)

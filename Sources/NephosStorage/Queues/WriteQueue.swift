@@ -13,8 +13,9 @@ package final class WriteQueue: @unchecked Sendable {
         static let leastGatheringNanoseconds: Int64 = 10_000
     }
 
-    // Sendable because `condition` guards these…
-    private let condition = Condition()
+    // Sendable because `lock` guards these…
+    private let lock = Lock()
+    private let condition: Condition
     private var waitingWrites: [any Work<SQLTransaction>] = []
     private var waitingReads: [any Work<SQLReader>] = []
     /// How many works have to wait for the thread to be woken; nil while it is awake.
@@ -33,6 +34,7 @@ package final class WriteQueue: @unchecked Sendable {
     /// Starts the thread. The connection belongs to it from now on.
     package init(connection: any SQLConnection) throws {
         self.connection = connection
+        condition = Condition(lock)
         let statement = try connection.prepare(.lastSequence)
         guard try statement.step() else { throw StorageError(.damaged, "the change sequence is missing") }
         sequence = SequenceCounter(last: statement.integer(0))
@@ -68,9 +70,9 @@ package final class WriteQueue: @unchecked Sendable {
     }
 
     private func enqueue(_ work: any Work, _ append: () -> Void) {
-        condition.lock()
+        lock.lock()
         guard !isClosing else {
-            condition.unlock()
+            lock.unlock()
             work.answer(failure: StorageError.closed)
             return
         }
@@ -80,14 +82,14 @@ package final class WriteQueue: @unchecked Sendable {
             self.wakesAt = nil
             wakes = true
         }
-        condition.unlock()
+        lock.unlock()
         if wakes { condition.signal() }
     }
 
     /// Finishes what was handed in and closes the connection.
     package func close() async {
         await withCheckedContinuation { continuation in
-            let isClosed = condition.withLock {
+            let isClosed = lock.withLock {
                 if !hasClosed { closers.append(continuation) }
                 return hasClosed
             }
@@ -98,12 +100,12 @@ package final class WriteQueue: @unchecked Sendable {
 
     /// Like `close()`, without waiting for it.
     package func shutDown() {
-        condition.withLock { isClosing = true }
+        lock.withLock { isClosing = true }
         condition.signal()
     }
 
     /// Whether the connection was closed.
-    package var isClosed: Bool { condition.withLock { hasClosed } }
+    package var isClosed: Bool { lock.withLock { hasClosed } }
 
     // MARK: The thread
 
@@ -113,7 +115,7 @@ package final class WriteQueue: @unchecked Sendable {
             if !group.isEmpty { runGroup() }
         }
         connection.close()
-        let closers = condition.withLock {
+        let closers = lock.withLock {
             hasClosed = true
             return self.closers
         }
@@ -122,8 +124,8 @@ package final class WriteQueue: @unchecked Sendable {
 
     /// Fills `group` with the writes that wait, and returns the reads; nil when the queue was closed and is empty.
     private func waitForWork() -> [any Work<SQLReader>]? {
-        condition.lock()
-        defer { condition.unlock() }
+        lock.lock()
+        defer { lock.unlock() }
         while group.isEmpty && waitingWrites.isEmpty && waitingReads.isEmpty {
             if isClosing { return nil }
             wakesAt = 1
@@ -176,7 +178,7 @@ package final class WriteQueue: @unchecked Sendable {
                 ran.append((work, nil))
                 ran[ran.endIndex - 1].failure = try run(work, inSavepoint: !isAlone)
                 if isAlone { break }
-                if group.isEmpty { condition.withLock { takeWaitingWrites() } }
+                if group.isEmpty { lock.withLock { takeWaitingWrites() } }
             } while !group.isEmpty && ran.count < Limit.works && MonotonicTime.now < deadline
             try commit(keepsAnything: ran.contains { $0.failure == nil })
         } catch {

@@ -40,12 +40,17 @@ package struct ZoneRow: Hashable, Sendable {
     /// The change sequence of its creation, or of its deletion if it is deleted.
     package var sequence: Int64
     package var isDeleted: Bool
+    /// What the client that modified the zone last gave with it, opaque here.
+    package var clientChangeToken: String?
 
-    package init(key: ZoneKey, name: String, sequence: Int64, isDeleted: Bool = false) {
+    package init(
+        key: ZoneKey, name: String, sequence: Int64, isDeleted: Bool = false, clientChangeToken: String? = nil
+    ) {
         self.key = key
         self.name = name
         self.sequence = sequence
         self.isDeleted = isDeleted
+        self.clientChangeToken = clientChangeToken
     }
 }
 

@@ -5,7 +5,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case savepoint, releaseSavepoint, rollbackToSavepoint
     case lastSequence, setLastSequence
     case accountByID, accountByName, accountByUserRecordName, insertAccount
-    case zoneByName, zoneDeletion, zones, insertZone, markZoneDeleted
+    case zoneByName, zoneDeletion, zones, insertZone, markZoneDeleted, setClientChangeToken
     case deletedZones, lastSequenceOfZone
     case recordByName, recordsAfter, putRecord, purgeRecords
     case referencesTo, referencesToAfter, referencesFrom
@@ -31,17 +31,20 @@ package enum SQL: Int, CaseIterable, Sendable {
         case .insertAccount: "INSERT INTO account (name, user_record_name) VALUES ($1, $2) RETURNING id"
 
         case .zoneByName:
-            "SELECT id, name, sequence FROM zone WHERE owner = $1 AND name = $2 AND deleted = 0"
+            "SELECT \(Self.zoneColumns) FROM zone WHERE owner = $1 AND name = $2 AND deleted = 0"
         case .zoneDeletion: "SELECT deleted FROM zone WHERE owner = $1 AND id = $2"
-        case .zones: "SELECT id, name, sequence FROM zone WHERE owner = $1 AND deleted = 0 ORDER BY name"
+        case .zones: "SELECT \(Self.zoneColumns) FROM zone WHERE owner = $1 AND deleted = 0 ORDER BY name"
         case .insertZone:
             "INSERT INTO zone (owner, name, sequence, deleted) VALUES ($1, $2, $3, 0) RETURNING id"
         case .markZoneDeleted:
             "UPDATE zone SET deleted = 1, sequence = $1 WHERE owner = $2 AND id = $3 AND deleted = 0"
 
+        case .setClientChangeToken:
+            "UPDATE zone SET client_change_token = $1 WHERE owner = $2 AND id = $3"
+
         case .deletedZones:
             """
-            SELECT id, name, sequence FROM zone WHERE owner = $1 AND deleted = 1 AND sequence > $2 ORDER BY sequence
+            SELECT \(Self.zoneColumns) FROM zone WHERE owner = $1 AND deleted = 1 AND sequence > $2 ORDER BY sequence
             """
         case .lastSequenceOfZone:
             "SELECT max(sequence) FROM record WHERE owner = $1 AND zone = $2"
@@ -160,6 +163,9 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
         }
     }
+
+    /// A zone's columns after owner, in the order in which they are read.
+    private static let zoneColumns = "id, name, sequence, client_change_token"
 
     /// A record's columns after owner and zone, in the order in which they are read and bound.
     private static let recordColumns = """

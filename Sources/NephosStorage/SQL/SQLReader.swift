@@ -78,8 +78,8 @@ package class SQLReader: StorageReader {
             zone.isDeleted = true
             return zone
         }
-        var names: Set<String> = []
-        return zones.reversed().filter { names.insert($0.name).inserted }.reversed()
+        var names: Set<[UInt8]> = []
+        return zones.reversed().filter { names.insert(Array($0.name.utf8)).inserted }.reversed()
     }
 
     // MARK: Records
@@ -197,7 +197,9 @@ extension AccountRow {
 
 extension ZoneRow {
     fileprivate init(owner: OwnerID, _ row: any SQLStatement) {
-        self.init(key: ZoneKey(owner: owner, id: row.integer(0)), name: row.text(1), sequence: row.integer(2))
+        self.init(
+            key: ZoneKey(owner: owner, id: row.integer(0)), name: row.text(1), sequence: row.integer(2),
+            clientChangeToken: row.optionalText(3))
     }
 }
 

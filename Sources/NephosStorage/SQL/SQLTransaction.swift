@@ -50,6 +50,10 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
         }
     }
 
+    package func setClientChangeToken(_ token: String?, zone: ZoneKey) throws {
+        try change(.setClientChangeToken) { try $0.bind(token).bind(zone) }
+    }
+
     package func purgeRecords(zone: ZoneKey, limit: Int) throws -> Int {
         let isDeleted = try row(.zoneDeletion, bind: { try $0.bind(zone) }, read: { $0.integer(0) != 0 })
         guard isDeleted == true else {
@@ -67,7 +71,9 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
     private func purgeIndexEntries(zone: ZoneKey, limit: Int) throws -> Bool {
         let first = try row(.firstIndexOfZone, bind: { try $0.bind(zone) }, read: { $0.integer(0) })
         guard let first else { return true }
-        try change(.purgeIndexEntries) { try $0.bind(zone).bind(first).bind(limit: limit > .max / 10 ? limit : 10 * limit) }
+        try change(.purgeIndexEntries) {
+            try $0.bind(zone).bind(first).bind(limit: limit > .max / 10 ? limit : 10 * limit)
+        }
         return try row(.firstIndexOfZone, bind: { try $0.bind(zone) }, read: { $0.integer(0) }) == nil
     }
 

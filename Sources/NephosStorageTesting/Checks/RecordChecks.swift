@@ -115,6 +115,17 @@ extension StorageConformance {
                 try expect(rows.map(\.sequence), equals: Array(wanted), "after \(after), limit \(limit):")
             }
         },
+        .engine("A zone's last sequence is its newest record's or tombstone's, and 0 without any") { engine in
+            let zone = try await engine.makeZone()
+            let other = try await engine.makeZone("Other")
+            func last() async throws -> Int64 { try await engine.read { try $0.lastSequence(zone: zone) } }
+            try expect(try await last(), equals: 0)
+            for (name, isDeleted) in [("a", false), ("b", false), ("a", false), ("b", true)] {
+                let sequence = try await engine.save(zone, name, isDeleted: isDeleted)
+                try await engine.save(other, name)
+                try expect(try await last(), equals: sequence)
+            }
+        },
         .engine("A limit of zero or less gives nothing") { engine in
             let zone = try await engine.makeZone()
             try await engine.save(zone, "a")

@@ -70,6 +70,34 @@ extension StorageConformance {
                 try await engine.delete(ZoneKey(owner: .everyone, id: zone.id + 100))
             }
         },
+        .engine("Deleted zones come in the order of their deletion, after the one given, of one name the last") {
+            engine in
+            let owner = OwnerID(rawValue: 1)
+            var sequences: [Int64] = []
+            for (name, zoneOwner) in [
+                ("A", owner), ("B", owner), ("C", OwnerID(rawValue: 2)), ("A", owner), ("é", owner),
+                ("e\u{301}", owner),
+            ] {
+                let zone = try await engine.makeZone(name, owner: zoneOwner)
+                sequences.append(
+                    try await engine.write { transaction in
+                        let sequence = try transaction.nextSequence()
+                        try transaction.markZoneDeleted(zone, sequence: sequence)
+                        return sequence
+                    })
+            }
+            _ = try await engine.makeZone("A", owner: owner)
+            for (after, names, expected) in [
+                (0, ["B", "A", "é", "e\u{301}"], [1, 3, 4, 5]), (sequences[1], ["A", "é", "e\u{301}"], [3, 4, 5]),
+            ] {
+                let found = try await engine.read { try $0.deletedZones(owner: owner, after: after) }
+                try expect(found.map(\.name).asBytes, equals: names.asBytes, "after \(after):")
+                try expect(found.allSatisfy(\.isDeleted), "they are deleted")
+                try expect(found.map(\.sequence), equals: expected.map { sequences[$0] })
+            }
+            let last = sequences[5]
+            try expect(try await engine.read { try $0.deletedZones(owner: owner, after: last) }, equals: [])
+        },
         StorageCheck("Zone ids are not used again after the store was opened again") { store in
             guard store.keepsData else { return }
             let first = try await store.run { engine in

@@ -56,11 +56,12 @@ extension JSONWriter {
 extension RecordZoneChangesRequest: WireMessage {
     package init(json: JSONValue) throws(WireError) {
         let defaults = try Zone(json: json, defaults: nil, zoneID: .defaultZone)
-        self.init(zones: try json.required("zones", "an array") { (zones) throws(WireError) in
-            try zones.elements("an array of zones") { (zone) throws(WireError) in
-                try Zone(json: zone, defaults: defaults)
-            }
-        })
+        self.init(
+            zones: try json.required("zones", "an array") { (zones) throws(WireError) in
+                try zones.elements("an array of zones") { (zone) throws(WireError) in
+                    try Zone(json: zone, defaults: defaults)
+                }
+            })
     }
 
     package func write(to writer: inout JSONWriter) {

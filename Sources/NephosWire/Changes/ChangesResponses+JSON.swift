@@ -48,12 +48,13 @@ extension RecordZoneChanges {
 
 extension RecordZoneChangesResponse: WireMessage {
     package init(json: JSONValue) throws(WireError) {
-        self.init(zones: try json.required("zones", "an array") { (zones) throws(WireError) in
-            try zones.elements("an array of zones") { (zone) throws(WireError) in
-                ErrorDictionary.describes(zone)
-                    ? .failure(try ErrorDictionary(json: zone)) : .changes(try RecordZoneChanges(json: zone))
-            }
-        })
+        self.init(
+            zones: try json.required("zones", "an array") { (zones) throws(WireError) in
+                try zones.elements("an array of zones") { (zone) throws(WireError) in
+                    ErrorDictionary.describes(zone)
+                        ? .failure(try ErrorDictionary(json: zone)) : .changes(try RecordZoneChanges(json: zone))
+                }
+            })
     }
 
     package var estimatedSize: Int {

@@ -20,10 +20,13 @@ extension ErrorDictionary: WireMessage {
             case "recordName": recordName = try value?.string()
             case "zoneID": zoneID = try value.map(ZoneIDDictionary.init(json:))
             case "subscriptionID", "subscriptionId": subscriptionID = try value?.string()
-            case "nephosErrorCode": clientErrorCode = try value.map { (value) throws(WireError) in Int(try value.int64()) }
-            case "serverRecord": serverRecord = try value.map { (value) throws(WireError) in
-                [try RecordDictionary(json: value)]
-            } ?? []
+            case "nephosErrorCode":
+                clientErrorCode = try value.map { (value) throws(WireError) in Int(try value.int64()) }
+            case "serverRecord":
+                serverRecord =
+                    try value.map { (value) throws(WireError) in
+                        [try RecordDictionary(json: value)]
+                    } ?? []
             default: break
             }
         }

@@ -1,4 +1,4 @@
-/// Apple's server error codes (web-services.md §4.2).
+/// Apple's server error codes (CloudKit Web Services, error codes).
 package enum ServerErrorCode: String, Hashable, Sendable, CaseIterable {
     case accessDenied = "ACCESS_DENIED"
     case atomicError = "ATOMIC_ERROR"
@@ -16,7 +16,8 @@ package enum ServerErrorCode: String, Hashable, Sendable, CaseIterable {
     case zoneNotFound = "ZONE_NOT_FOUND"
 }
 
-/// An error as the whole answer of a request, or as one item of its result array (web-services.md §4.1).
+/// An error as the whole answer of a request, or as one item of its result array
+/// (CloudKit Web Services, Record Fetch Error Dictionary).
 package struct ErrorDictionary: Hashable, Sendable {
     package var uuid: String
     package var serverErrorCode: ServerErrorCode

@@ -18,7 +18,9 @@ extension EncodedFields {
     /// The fields whose names are among `desiredKeys`.
     package func selecting(_ desiredKeys: DesiredKeys) -> EncodedFields {
         let selected = bytes.withUnsafeBytes { bytes in
-            Self.select(from: bytes) { scanner, slice in desiredKeys.contains { scanner.order(of: slice, comparedTo: $0) } }
+            Self.select(from: bytes) { scanner, slice in
+                desiredKeys.contains { scanner.order(of: slice, comparedTo: $0) }
+            }
         }
         return selected ?? (canonical() ?? .empty).selecting(desiredKeys)
     }
@@ -45,6 +47,15 @@ extension EncodedFields {
         }
         guard let fields = try? (selected ?? self).decoded() else { return [] }
         return fields.references()
+    }
+
+    /// The references that bind their records, by whatever action but NONE. Costs two searches of the bytes where there
+    /// is none.
+    package func bindingReferences() -> [(name: String, reference: ReferenceValue)] {
+        let mayBind = bytes.withUnsafeBytes { bytes in
+            contains("\"DELETE_SELF\"", in: bytes) || contains("\"VALIDATE\"", in: bytes)
+        }
+        return mayBind ? references().filter { $0.reference.action != .none } : []
     }
 
     /// The same fields as `RecordFields.encoded()` would write them; nil where they cannot be decoded.

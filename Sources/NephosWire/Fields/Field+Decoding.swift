@@ -30,7 +30,8 @@ extension Field {
                 hasDeclaredType: try declared.tellsEverything(about: value),
                 isEncrypted: isEncrypted || declared.isEncrypted)
         } catch {
-            throw WireError(path: error.path, reason: "declared \(WirePath.shortened(type.text.string)): \(error.reason)")
+            throw WireError(
+                path: error.path, reason: "declared \(WirePath.shortened(type.text.string)): \(error.reason)")
         }
     }
 }
@@ -56,13 +57,15 @@ extension FieldValue {
             self = try Self.inferredList(json)
             return
         }
-        self = .list(of: scalar, try json.elements("an array") { (element) throws(WireError) in
-            let (value, inner) = try element.unwrapped()
-            if let inner, inner.isList || inner.scalar != scalar {
-                throw element.mismatch("an element of type \(FieldType(scalar).wireName)")
-            }
-            return try Self.scalar(scalar, value)
-        })
+        self = .list(
+            of: scalar,
+            try json.elements("an array") { (element) throws(WireError) in
+                let (value, inner) = try element.unwrapped()
+                if let inner, inner.isList || inner.scalar != scalar {
+                    throw element.mismatch("an element of type \(FieldType(scalar).wireName)")
+                }
+                return try Self.scalar(scalar, value)
+            })
     }
 
     /// Infers the type from the value's shape: CloudKit Web Services lets a sender leave it out.

@@ -1,4 +1,4 @@
-/// The type of a field, as the wire and the schema name it (web-services.md §3.2).
+/// The type of a field, as the wire and the schema name it (CloudKit Web Services, Record Field Dictionary).
 package struct FieldType: Hashable, Sendable {
     package enum Scalar: UInt8, Hashable, Sendable, CaseIterable {
         case string, int64, double, bytes, timestamp, location, reference, asset

@@ -1,4 +1,5 @@
-/// A field's value as it travels: one case per scalar type, and lists of one scalar type (web-services.md §3.2, §3.3).
+/// A field's value as it travels: one case per scalar type, and lists of one scalar type
+/// (CloudKit Web Services, Record Field Dictionary).
 package enum FieldValue: Hashable, Sendable {
     case string(String)
     case int64(Int64)
@@ -56,7 +57,8 @@ package struct LocationValue: Hashable, Sendable {
 
 /// A link to a record. Without a zone it points into the zone of the record that holds it.
 package struct ReferenceValue: Hashable, Sendable {
-    /// What the deletion of the target does to the record that holds the reference (web-services.md §3.3).
+    /// What the deletion of the target does to the record that holds the reference
+    /// (CloudKit Web Services, Reference Dictionary).
     package enum Action: String, Hashable, Sendable {
         case none = "NONE"
         case deleteSelf = "DELETE_SELF"
@@ -74,7 +76,7 @@ package struct ReferenceValue: Hashable, Sendable {
     }
 }
 
-/// The description of an uploaded file (web-services.md §2.16): `size` in bytes.
+/// The description of an uploaded file (CloudKit Web Services, Asset Dictionary): `size` in bytes.
 package struct AssetValue: Hashable, Sendable {
     package var fileChecksum: String
     package var size: Int64

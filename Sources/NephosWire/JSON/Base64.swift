@@ -38,7 +38,8 @@ enum Base64 {
     static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         guard text.count > 0 else { return [] }
-        let padding = text[text.count - 1] == UInt8(ascii: "=") ? (text[text.count - 2] == UInt8(ascii: "=") ? 2 : 1) : 0
+        let padding =
+            text[text.count - 1] == UInt8(ascii: "=") ? (text[text.count - 2] == UInt8(ascii: "=") ? 2 : 1) : 0
         let digits = text.count - padding
         var isValid = true
         let bytes = [UInt8](unsafeUninitializedCapacity: text.count / 4 * 3) { output, count in

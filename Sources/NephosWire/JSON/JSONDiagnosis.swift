@@ -169,8 +169,10 @@ struct JSONDiagnosis {
 
     private mutating func literal(_ text: StaticString) throws(WireError) {
         let end = index + text.utf8CodeUnitCount
-        guard end <= bytes.count, bytes[index..<end].elementsEqual(UnsafeBufferPointer(
-            start: text.utf8Start, count: text.utf8CodeUnitCount))
+        guard end <= bytes.count,
+            bytes[index..<end].elementsEqual(
+                UnsafeBufferPointer(
+                    start: text.utf8Start, count: text.utf8CodeUnitCount))
         else { throw unexpected("a value") }
         index = end
     }

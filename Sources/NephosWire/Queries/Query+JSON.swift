@@ -129,7 +129,8 @@ extension QuerySortDescriptor {
         self.init(key, ascending: try ascending?.bool() ?? true)
         guard let location else { return }
         // A field dictionary, or the location itself.
-        let value = try location.members("a location").contains { key, _ in "value" ~= key }
+        let value =
+            try location.members("a location").contains { key, _ in "value" ~= key }
             ? try Field(json: location).value : .location(try LocationValue(json: location))
         guard case .location(let relativeLocation) = value else { throw location.mismatch("a location") }
         self.relativeLocation = relativeLocation

@@ -13,6 +13,15 @@ package indirect enum QueryExpression: Hashable, Sendable {
     /// How deeply an expression may nest on the wire: a level takes two of the 64 that a JSON document may have.
     package static let depthLimit = 24
 
+    /// How many levels the expression has.
+    package var depth: Int {
+        switch self {
+        case .all, .none, .filter: 1
+        case .not(let inner): 1 + inner.depth
+        case .and(let parts), .or(let parts): 1 + (parts.map(\.depth).max() ?? 0)
+        }
+    }
+
     /// The one form of this condition that everything else works with. It matches the same records: negations stand
     /// at single filters and only where no comparator says them, conjunctions and disjunctions are flat, have two or
     /// more parts and no part twice, and `all` and `none` stand only at the top.

@@ -63,7 +63,8 @@ package struct SortOrder: Sendable {
         case (_, nil): return 1
         case (let left?, let right?):
             // A field has one type; records made before it had one may hold another.
-            return ValueComparison.order(left, right) ?? Int(left.type.scalar.rawValue) - Int(right.type.scalar.rawValue)
+            return ValueComparison.order(left, right) ?? Int(left.type.scalar.rawValue)
+                - Int(right.type.scalar.rawValue)
         }
     }
 }

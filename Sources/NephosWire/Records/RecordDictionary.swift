@@ -5,7 +5,7 @@ package struct EncodedFields: Hashable, Sendable {
     package static let empty = EncodedFields(bytes: Array("{}".utf8))
 }
 
-/// Who did something to a record, and when: milliseconds since 1970 (web-services.md §3.1).
+/// Who did something to a record, and when: milliseconds since 1970 (CloudKit Web Services, Record Dictionary).
 package struct TimestampDictionary: Hashable, Sendable {
     package var timestamp: Int64
     package var userRecordName: String
@@ -18,7 +18,7 @@ package struct TimestampDictionary: Hashable, Sendable {
     }
 }
 
-/// A record as responses carry it (web-services.md §3.1).
+/// A record as responses carry it (CloudKit Web Services, Record Dictionary).
 package struct RecordDictionary: Hashable, Sendable {
     package var recordName: String
     package var recordType: String

@@ -10,9 +10,11 @@ extension RecordToModify {
             case "zoneID": zoneID = try value.nonNull.map(ZoneIDDictionary.init(json:))
             case "fields": fields = value.nonNull
             // Here `null` says more than an absent key: the parent goes.
-            case "parent": parent = try value.nonNull.map { (value) throws(WireError) in
-                .set(try ReferenceValue(json: value))
-            } ?? .clear
+            case "parent":
+                parent =
+                    try value.nonNull.map { (value) throws(WireError) in
+                        .set(try ReferenceValue(json: value))
+                    } ?? .clear
             default: break
             }
         }

@@ -5,7 +5,7 @@ package enum ReferenceChange: Hashable, Sendable {
     case set(ReferenceValue)
 }
 
-/// A record as requests carry it (web-services.md §3.1).
+/// A record as requests carry it (CloudKit Web Services, Record Dictionary).
 package struct RecordToModify: Hashable, Sendable {
     package var recordName: String?
     package var recordType: String?
@@ -28,7 +28,7 @@ package struct RecordToModify: Hashable, Sendable {
     }
 }
 
-/// One operation of `records/modify` (web-services.md §2.2).
+/// One operation of `records/modify` of CloudKit Web Services.
 package struct RecordOperation: Hashable, Sendable {
     package enum OperationType: String, Hashable, Sendable, CaseIterable {
         case create, update, forceUpdate, replace, forceReplace, delete, forceDelete
@@ -45,7 +45,7 @@ package struct RecordOperation: Hashable, Sendable {
     }
 }
 
-/// `records/modify` (web-services.md §2.2).
+/// `records/modify` of CloudKit Web Services.
 package struct ModifyRecordsRequest: Hashable, Sendable {
     package var operations: [RecordOperation]
     package var zoneID: ZoneIDDictionary?
@@ -55,10 +55,14 @@ package struct ModifyRecordsRequest: Hashable, Sendable {
     package var numbersAsStrings: Bool
     /// Our addition, `nephosServerRecord` on the wire: a conflict's error carries the server's record.
     package var wantsServerRecord: Bool
+    /// Our addition, `clientChangeToken` on the wire: data of the client's own, in base64, that `changes/zone` hands out
+    /// until the zones are modified again.
+    package var clientChangeToken: String?
 
     package init(
         operations: [RecordOperation], zoneID: ZoneIDDictionary? = nil, atomic: Bool? = nil,
-        desiredKeys: [String]? = nil, numbersAsStrings: Bool = false, wantsServerRecord: Bool = false
+        desiredKeys: [String]? = nil, numbersAsStrings: Bool = false, wantsServerRecord: Bool = false,
+        clientChangeToken: String? = nil
     ) {
         self.operations = operations
         self.zoneID = zoneID
@@ -66,10 +70,11 @@ package struct ModifyRecordsRequest: Hashable, Sendable {
         self.desiredKeys = desiredKeys
         self.numbersAsStrings = numbersAsStrings
         self.wantsServerRecord = wantsServerRecord
+        self.clientChangeToken = clientChangeToken
     }
 }
 
-/// `records/lookup` (web-services.md §2.3).
+/// `records/lookup` of CloudKit Web Services.
 package struct LookupRecordsRequest: Hashable, Sendable {
     package struct Item: Hashable, Sendable {
         package var recordName: String

@@ -11,6 +11,7 @@ extension ModifyRecordsRequest: WireMessage {
             case "desiredKeys": desiredKeys = try value?.arrayOfStrings()
             case "numbersAsStrings": numbersAsStrings = try value?.bool() ?? false
             case "nephosServerRecord": wantsServerRecord = try value?.bool() ?? false
+            case "clientChangeToken": clientChangeToken = try value?.string()
             default: break
             }
         }
@@ -35,6 +36,7 @@ extension ModifyRecordsRequest: WireMessage {
             writer.key("nephosServerRecord")
             writer.bool(true)
         }
+        writer.member("clientChangeToken", clientChangeToken)
         writer.endObject()
     }
 }

@@ -31,9 +31,10 @@ extension RecordResult {
 
 extension RecordsResponse: WireMessage {
     package init(json: JSONValue) throws(WireError) {
-        self.init(records: try json.required("records", "an array") { (records) throws(WireError) in
-            try records.elements("an array of records", RecordResult.init(json:))
-        })
+        self.init(
+            records: try json.required("records", "an array") { (records) throws(WireError) in
+                try records.elements("an array of records", RecordResult.init(json:))
+            })
     }
 
     package var estimatedSize: Int { records.reduce(64) { $0 + $1.estimatedSize } }

@@ -1,4 +1,4 @@
-/// The answer of `users/current` and `users/caller` (web-services.md §2.14).
+/// The answer of `users/current` and `users/caller` (CloudKit Web Services, users/current).
 package struct UserDictionary: Hashable, Sendable {
     package var userRecordName: String
     package var firstName: String?

@@ -66,12 +66,13 @@ extension ZoneDictionary {
 
 extension ZonesResponse: WireMessage {
     package init(json: JSONValue) throws(WireError) {
-        self.init(zones: try json.required("zones", "an array") { (zones) throws(WireError) in
-            try zones.elements("an array of zones") { (zone) throws(WireError) in
-                ErrorDictionary.describes(zone)
-                    ? .failure(try ErrorDictionary(json: zone)) : .zone(try ZoneDictionary(json: zone))
-            }
-        })
+        self.init(
+            zones: try json.required("zones", "an array") { (zones) throws(WireError) in
+                try zones.elements("an array of zones") { (zone) throws(WireError) in
+                    ErrorDictionary.describes(zone)
+                        ? .failure(try ErrorDictionary(json: zone)) : .zone(try ZoneDictionary(json: zone))
+                }
+            })
     }
 
     package func write(to writer: inout JSONWriter) {

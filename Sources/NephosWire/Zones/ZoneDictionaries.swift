@@ -1,4 +1,5 @@
-/// Names a zone: its name and its owner's user record name; no owner means the caller (web-services.md §3.4).
+/// Names a zone: its name and its owner's user record name; no owner means the caller
+/// (CloudKit Web Services, Zone ID Dictionary).
 package struct ZoneIDDictionary: Hashable, Sendable {
     package static let defaultZoneName = "_defaultZone"
     package static let defaultZone = ZoneIDDictionary(zoneName: defaultZoneName)
@@ -48,13 +49,13 @@ package struct ZoneOperation: Hashable, Sendable {
     }
 }
 
-/// `zones/modify` (web-services.md §2.9).
+/// `zones/modify` of CloudKit Web Services.
 package struct ModifyZonesRequest: Hashable, Sendable {
     package var operations: [ZoneOperation]
     package init(operations: [ZoneOperation]) { self.operations = operations }
 }
 
-/// `zones/lookup` (web-services.md §2.8).
+/// `zones/lookup` of CloudKit Web Services.
 package struct LookupZonesRequest: Hashable, Sendable {
     package var zones: [ZoneIDDictionary]
     package init(zones: [ZoneIDDictionary]) { self.zones = zones }

@@ -32,9 +32,10 @@ extension ZoneOperation {
 
 extension ModifyZonesRequest: WireMessage {
     package init(json: JSONValue) throws(WireError) {
-        self.init(operations: try json.required("operations", "an array") { (operations) throws(WireError) in
-            try operations.elements("an array of operations", ZoneOperation.init(json:))
-        })
+        self.init(
+            operations: try json.required("operations", "an array") { (operations) throws(WireError) in
+                try operations.elements("an array of operations", ZoneOperation.init(json:))
+            })
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -49,9 +50,10 @@ extension ModifyZonesRequest: WireMessage {
 
 extension LookupZonesRequest: WireMessage {
     package init(json: JSONValue) throws(WireError) {
-        self.init(zones: try json.required("zones", "an array") { (zones) throws(WireError) in
-            try zones.elements("an array of zone IDs", ZoneIDDictionary.init(json:))
-        })
+        self.init(
+            zones: try json.required("zones", "an array") { (zones) throws(WireError) in
+                try zones.elements("an array of zone IDs", ZoneIDDictionary.init(json:))
+            })
     }
 
     package func write(to writer: inout JSONWriter) {

@@ -27,7 +27,8 @@ private func brief(_ value: FieldValue) -> String {
     case .location(let location): "(\(location.latitude) \(location.longitude))"
     case .reference(let reference):
         "@\(reference.recordName)" + (reference.zoneID.map { $0 == .defaultZone ? "" : "/\($0.zoneName)" } ?? "/?")
-    case .list(let scalar, let values): "[\(values.map(brief).joined(separator: ", "))]" + (values.isEmpty ? "\(scalar)" : "")
+    case .list(let scalar, let values):
+        "[\(values.map(brief).joined(separator: ", "))]" + (values.isEmpty ? "\(scalar)" : "")
     case .bytes, .asset: "?"
     }
 }

@@ -9,13 +9,16 @@ final class StartedNephos: @unchecked Sendable {
     private let output = Pipe()
     private let errors = Pipe()
 
-    init(_ arguments: [String], in directory: URL? = nil) throws {
+    init(
+        _ arguments: [String], in directory: URL? = nil, product: String = "nephos", environment: [String: String] = [:]
+    ) throws {
         // The products lie beside the test runner.
         process.executableURL = URL(
             fileURLWithPath: try FileManager.default.destinationOfSymbolicLink(
                 atPath: "/proc/self/exe")
-        ).deletingLastPathComponent().appendingPathComponent("nephos")
+        ).deletingLastPathComponent().appendingPathComponent(product)
         process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.currentDirectoryURL = directory
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output

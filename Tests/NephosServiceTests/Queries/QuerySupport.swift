@@ -41,13 +41,15 @@ final class QueryCloud: Sendable {
 
     func makeZones(_ names: String...) async throws {
         _ = try await service.modifyZones(
-            ModifyZonesRequest(operations: names.map { ZoneOperation(operationType: .create, zoneID: .init(zoneName: $0)) }),
+            ModifyZonesRequest(
+                operations: names.map { ZoneOperation(operationType: .create, zoneID: .init(zoneName: $0)) }),
             context)
     }
 
     func deleteZone(_ name: String) async throws {
         _ = try await service.modifyZones(
-            ModifyZonesRequest(operations: [ZoneOperation(operationType: .delete, zoneID: .init(zoneName: name))]), context)
+            ModifyZonesRequest(operations: [ZoneOperation(operationType: .delete, zoneID: .init(zoneName: name))]),
+            context)
     }
 
     /// Saves and deletes; every operation has to succeed.
@@ -86,7 +88,8 @@ final class QueryCloud: Sendable {
     ) async throws(ServiceError) -> QueryRecordsResponse {
         try await service.queryRecords(
             QueryRecordsRequest(
-                query: query, zoneID: zone.map { ZoneIDDictionary(zoneName: $0) }, zoneWide: zoneWide, resultsLimit: limit,
+                query: query, zoneID: zone.map { ZoneIDDictionary(zoneName: $0) }, zoneWide: zoneWide,
+                resultsLimit: limit,
                 continuationMarker: marker, wantsCount: count, wantsExplanation: explain), context)
     }
 

@@ -94,11 +94,18 @@ import Testing
         #expect(results[2].record?.zoneID?.zoneName == "B")
     }
 
-    @Test func `saving into a zone that the request names and that does not exist is the request's error`() async {
+    @Test func `a zone that does not exist is the request's error on the web, and each item's for our own library`()
+        async throws
+    {
         var database = TestDatabase(TestCloud())
         database.zone = "Nowhere"
-        await #expect(throws: ServiceError.zoneNotFound("Nowhere")) { try await database.modify([.create("a")]) }
+        let request = ModifyRecordsRequest(operations: [.create("a")], zoneID: database.zoneID)
+        await #expect(throws: ServiceError.zoneNotFound("Nowhere")) {
+            try await database.cloud.service.modifyRecords(request, database.context)
+        }
         await #expect(throws: ServiceError.zoneNotFound("Nowhere")) { try await database.lookup("a") }
+        let results = try await database.modify([.create("a"), .delete("b")])
+        #expect(results.map(\.summary) == ["error 26", "error 26"])
     }
 
     @Test func `a malformed operation is the request's error on the web, and its item's for our own library`()

@@ -40,6 +40,11 @@ import Testing
         #expect(try await error(operation) == nil)
     }
 
+    @Test(arguments: [Double.nan, .infinity, -.infinity])
+    func `a number that JSON does not have is refused`(value: Double) async throws {
+        #expect(try await error(.create("a", ["x": .double(value)]))?.clientErrorCode == 12)
+    }
+
     @Test func `a record over 1 MB is refused, also when it grows there by merging`() async throws {
         let database = TestDatabase(TestCloud())
         let half = FieldValue.string(String(repeating: "x", count: 600_000))

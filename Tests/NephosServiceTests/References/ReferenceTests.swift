@@ -168,4 +168,15 @@ import Testing
         #expect(try await database.modify([.create("a")]).map(\.summary) == ["saved"])
         #expect(try await database.existing("a", "b") == ["a"])
     }
+
+    @Test func `in strict mode 750 records may be owned by one`() async throws {
+        let database = try await TestDatabase(TestCloud(isStrict: true)).making(zone: "Z")
+        _ = try await database.modify([.create("list")])
+        for start in stride(from: 0, to: 750, by: 150) {
+            let items = (start..<start + 150).map { RecordOperation.create("n\($0)", ["list": .owner("list")]) }
+            #expect(try await database.modify(items).allSatisfy { $0.record != nil })
+        }
+        #expect(try await database.modify([.create("one", ["list": .owner("list")])])[0].summary == "error 27")
+        #expect(try await database.modify([.force("n0", ["x": .int64(1)])])[0].summary == "saved")
+    }
 }

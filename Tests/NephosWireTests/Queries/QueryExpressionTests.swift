@@ -1,18 +1,6 @@
 import NephosWire
 import Testing
 
-/// A small generator with a seed, so that a failure can be repeated.
-private struct Seeded: RandomNumberGenerator {
-    private var state: UInt64
-    init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
-    mutating func next() -> UInt64 {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return state
-    }
-}
-
 @Suite("Conditions as trees")
 struct QueryExpressionTests {
     private let a = Filter(.field("a"), .equals, .int64(1))
@@ -44,7 +32,7 @@ struct QueryExpressionTests {
     @Test("The normal form matches the same records, and is its own normal form")
     func normalFormKeepsMeaning() {
         let seed: UInt64 = 20_260_727
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let names = ["a", "b", "c"]
 
         func expression(_ depth: Int) -> QueryExpression {

@@ -65,7 +65,8 @@ struct QueryJSONTests {
                 filterBy: [
                     Filter(.field("a"), .in, .list(of: .string, [.string("x"), .string("\"y\"")])),
                     Filter(.field("l"), .near, .location(location), distance: 12.5),
-                    Filter(.system(.parent), .equals, .reference(ReferenceValue(recordName: "p", zoneID: .defaultZone))),
+                    Filter(
+                        .system(.parent), .equals, .reference(ReferenceValue(recordName: "p", zoneID: .defaultZone))),
                     Filter(.allSearchableFields, .containsAnyTokens, .string("red")),
                     .matchesNothing,
                 ],
@@ -103,7 +104,8 @@ struct QueryJSONTests {
                 #""fieldName":"\#(field.schemaName)""#,
             ] {
                 let request = try decode(
-                    #"{"query":{"recordType":"T","filterBy":[{\#(key),"comparator":"EQUALS","fieldValue":{"value":"x"}}]}}"#)
+                    #"{"query":{"recordType":"T","filterBy":[{\#(key),"comparator":"EQUALS","fieldValue":{"value":"x"}}]}}"#
+                )
                 #expect(request.query.filterBy.first?.key == .system(field))
             }
         }
@@ -113,7 +115,8 @@ struct QueryJSONTests {
     @Test("A value without a type keeps that it had none")
     func undeclaredType() throws {
         let request = try decode(
-            #"{"query":{"recordType":"T","filterBy":{"fieldName":"a","comparator":"EQUALS","fieldValue":{"value":5}}}}"#)
+            #"{"query":{"recordType":"T","filterBy":{"fieldName":"a","comparator":"EQUALS","fieldValue":{"value":5}}}}"#
+        )
         let filter = try #require(request.query.filterBy.first)
         #expect(filter.fieldValue == Field(.int64(5), hasDeclaredType: false))
         #expect(try QueryRecordsRequest(decoding: request.encoded()) == request)
@@ -128,34 +131,56 @@ struct QueryJSONTests {
         }
     }
 
-    @Test("Bad queries are refused with their place and what was expected", arguments: [
-        (#"{}"#, "query: expected a query dictionary"),
-        (#"{"query":{}}"#, "query.recordType: expected a string"),
-        (#"{"query":{"recordType":1}}"#, "query.recordType: expected a string"),
-        (#"{"query":{"recordType":"T"},"resultsLimit":0}"#, "resultsLimit: expected a number of records above 0"),
-        (#"{"query":{"recordType":"T","filterBy":[{}]}}"#, "query.filterBy[0].comparator: expected one of EQUALS"),
-        (#"{"query":{"recordType":"T","filterBy":[{"comparator":"LIKE"}]}}"#,
-            "query.filterBy[0].comparator: expected one of EQUALS"),
-        (#"{"query":{"recordType":"T","filterBy":[{"comparator":"EQUALS","fieldValue":{"value":1}}]}}"#,
-            "query.filterBy[0].fieldName: expected the name of a field"),
-        (#"{"query":{"recordType":"T","filterBy":[{"comparator":"EQUALS","fieldName":"a"}]}}"#,
-            "query.filterBy[0].fieldValue: expected a dictionary"),
-        (#"{"query":{"recordType":"T","filterBy":[{"comparator":"EQUALS","fieldName":"a","fieldValue":{"value":null}}]}}"#,
-            "query.filterBy[0].fieldValue.value: expected a value to compare with"),
-        (#"{"query":{"recordType":"T","filterBy":[{"comparator":"IN","fieldName":"a","fieldValue":{"value":1}}]}}"#,
-            "query.filterBy[0].fieldValue: IN expects a list of values, found a value of type INT64"),
-        (#"{"query":{"recordType":"T","filterBy":[{"comparator":"EQUALS","fieldName":"a","fieldValue":{"value":[1]}}]}}"#,
-            "EQUALS expects a single value"),
-        (#"{"query":{"recordType":"T","filterBy":[{"comparator":"BEGINS_WITH","fieldName":"a","fieldValue":{"value":1}}]}}"#,
-            "BEGINS_WITH expects a string"),
-        (#"{"query":{"recordType":"T","filterBy":[{"comparator":"NEAR","fieldName":"a","fieldValue":{"value":{"latitude":1,"longitude":1}}}]}}"#,
-            "query.filterBy[0].distance: expected a number of metres"),
-        (#"{"query":{"recordType":"T","filterBy":[{"comparator":"EQUALS","systemFieldName":"title","fieldValue":{"value":1}}]}}"#,
-            "query.filterBy[0].systemFieldName: expected one of recordName"),
-        (#"{"query":{"recordType":"T","sortBy":[{}]}}"#, "query.sortBy[0].fieldName: expected the name of a field"),
-        (#"{"query":{"recordType":"T","nephosFilter":{"or":{}}}}"#,
-            "query.nephosFilter.or: expected an array of conditions"),
-    ])
+    @Test(
+        "Bad queries are refused with their place and what was expected",
+        arguments: [
+            (#"{}"#, "query: expected a query dictionary"),
+            (#"{"query":{}}"#, "query.recordType: expected a string"),
+            (#"{"query":{"recordType":1}}"#, "query.recordType: expected a string"),
+            (#"{"query":{"recordType":"T"},"resultsLimit":0}"#, "resultsLimit: expected a number of records above 0"),
+            (#"{"query":{"recordType":"T","filterBy":[{}]}}"#, "query.filterBy[0].comparator: expected one of EQUALS"),
+            (
+                #"{"query":{"recordType":"T","filterBy":[{"comparator":"LIKE"}]}}"#,
+                "query.filterBy[0].comparator: expected one of EQUALS"
+            ),
+            (
+                #"{"query":{"recordType":"T","filterBy":[{"comparator":"EQUALS","fieldValue":{"value":1}}]}}"#,
+                "query.filterBy[0].fieldName: expected the name of a field"
+            ),
+            (
+                #"{"query":{"recordType":"T","filterBy":[{"comparator":"EQUALS","fieldName":"a"}]}}"#,
+                "query.filterBy[0].fieldValue: expected a dictionary"
+            ),
+            (
+                #"{"query":{"recordType":"T","filterBy":[{"comparator":"EQUALS","fieldName":"a","fieldValue":{"value":null}}]}}"#,
+                "query.filterBy[0].fieldValue.value: expected a value to compare with"
+            ),
+            (
+                #"{"query":{"recordType":"T","filterBy":[{"comparator":"IN","fieldName":"a","fieldValue":{"value":1}}]}}"#,
+                "query.filterBy[0].fieldValue: IN expects a list of values, found a value of type INT64"
+            ),
+            (
+                #"{"query":{"recordType":"T","filterBy":[{"comparator":"EQUALS","fieldName":"a","fieldValue":{"value":[1]}}]}}"#,
+                "EQUALS expects a single value"
+            ),
+            (
+                #"{"query":{"recordType":"T","filterBy":[{"comparator":"BEGINS_WITH","fieldName":"a","fieldValue":{"value":1}}]}}"#,
+                "BEGINS_WITH expects a string"
+            ),
+            (
+                #"{"query":{"recordType":"T","filterBy":[{"comparator":"NEAR","fieldName":"a","fieldValue":{"value":{"latitude":1,"longitude":1}}}]}}"#,
+                "query.filterBy[0].distance: expected a number of metres"
+            ),
+            (
+                #"{"query":{"recordType":"T","filterBy":[{"comparator":"EQUALS","systemFieldName":"title","fieldValue":{"value":1}}]}}"#,
+                "query.filterBy[0].systemFieldName: expected one of recordName"
+            ),
+            (#"{"query":{"recordType":"T","sortBy":[{}]}}"#, "query.sortBy[0].fieldName: expected the name of a field"),
+            (
+                #"{"query":{"recordType":"T","nephosFilter":{"or":{}}}}"#,
+                "query.nephosFilter.or: expected an array of conditions"
+            ),
+        ])
     func refusals(_ json: String, _ expected: String) {
         let found = problem(json)
         #expect(found?.contains(expected) == true, "\(found ?? "nothing") for \(json)")

@@ -18,7 +18,8 @@ struct QueryMatcherTests {
             .init(name: "marks", field: Field(.list(of: .int64, [.int64(1), .int64(2)]))),
         ]),
         system: [
-            .createdTimestamp: .timestamp(1000), .createdUserRecordName: .reference(ReferenceValue(recordName: "_anna")),
+            .createdTimestamp: .timestamp(1000),
+            .createdUserRecordName: .reference(ReferenceValue(recordName: "_anna")),
             .parent: .reference(ReferenceValue(recordName: "Hall")),
         ])
 
@@ -91,7 +92,9 @@ struct QueryMatcherTests {
 
     @Test("Every comparator's complement matches exactly the other records")
     func complements() {
-        let values: [FieldValue] = [.string("Red"), .int64(1), strings("Red", "green"), .list(of: .int64, []), .bytes([1])]
+        let values: [FieldValue] = [
+            .string("Red"), .int64(1), strings("Red", "green"), .list(of: .int64, []), .bytes([1]),
+        ]
         for comparator in FilterComparator.allCases {
             guard let complement = comparator.complement else { continue }
             #expect(complement.complement == comparator)
@@ -135,7 +138,8 @@ struct QueryMatcherTests {
         #expect(matches("place", .near, granada, distance: 90_000))
         let poles = LocationValue(latitude: 90, longitude: 0).distance(to: LocationValue(latitude: -90, longitude: 0))
         #expect((poles - .pi * LocationValue.meanEarthRadius).magnitude < 1)
-        let dateLine = LocationValue(latitude: 0, longitude: 179.5).distance(to: LocationValue(latitude: 0, longitude: -179.5))
+        let dateLine = LocationValue(latitude: 0, longitude: 179.5).distance(
+            to: LocationValue(latitude: 0, longitude: -179.5))
         #expect((dateLine - 111_195).magnitude < 10)
     }
 
@@ -180,7 +184,8 @@ struct TokenizerTests {
 
     @Test("A long token is cut, on a character's boundary, in texts and in searches alike")
     func longToken() {
-        let tokens = Tokenizer.tokens(of: String(repeating: "x", count: 1000) + " " + "y" + String(repeating: "я", count: 100))
+        let tokens = Tokenizer.tokens(
+            of: String(repeating: "x", count: 1000) + " " + "y" + String(repeating: "я", count: 100))
         #expect(tokens.map(\.utf8.count) == [Tokenizer.longestToken, Tokenizer.longestToken - 1])
     }
 }

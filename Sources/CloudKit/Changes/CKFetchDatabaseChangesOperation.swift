@@ -1,0 +1,159 @@
+/// Fetches which zones changed or went away since a token (CKFetchDatabaseChangesOperation, Apple's documentation).
+/// Private and shared databases have such changes.
+open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Sendable {
+    private struct Request {
+        var previousServerChangeToken: CKServerChangeToken?
+        var resultsLimit = 0
+        var fetchAllChanges = true
+    }
+
+    private struct Blocks {
+        var changed: ((CKRecordZone.ID) -> Void)?
+        var deleted: ((CKRecordZone.ID) -> Void)?
+        var purged: ((CKRecordZone.ID) -> Void)?
+        var deletedDueToReset: ((CKRecordZone.ID) -> Void)?
+        var tokenUpdated: ((CKServerChangeToken) -> Void)?
+        var result: ((Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void)?
+        var completion: ((CKServerChangeToken?, Bool, (any Error)?) -> Void)?
+    }
+
+    private enum Item: Sendable {
+        case change(DatabaseChangeBatch.Change)
+        case token(CKServerChangeToken)
+    }
+
+    private let request = Locked(Request())
+    private let blocks = Locked(Blocks())
+    /// Where the fetch ended.
+    private let end = Locked<(token: CKServerChangeToken, moreComing: Bool)?>(nil)
+
+    public override init() { super.init() }
+
+    /// An operation that fetches what changed since a token; nil is the beginning.
+    public convenience init(previousServerChangeToken: CKServerChangeToken?) {
+        self.init()
+        self.previousServerChangeToken = previousServerChangeToken
+    }
+
+    /// Where the last fetch ended; nil is the beginning.
+    public var previousServerChangeToken: CKServerChangeToken? {
+        get { request.previousServerChangeToken }
+        set { request.previousServerChangeToken = newValue }
+    }
+
+    /// How many zones a batch has at most; 0 leaves that to the service.
+    public var resultsLimit: Int {
+        get { request.resultsLimit }
+        set { request.resultsLimit = newValue }
+    }
+
+    /// Whether the operation asks again until nothing is left; otherwise it fetches one batch.
+    public var fetchAllChanges: Bool {
+        get { request.fetchAllChanges }
+        set { request.fetchAllChanges = newValue }
+    }
+
+    /// Called once for every zone that is new, or in which something changed.
+    public var recordZoneWithIDChangedBlock: ((CKRecordZone.ID) -> Void)? {
+        get { blocks.changed }
+        set { blocks.changed = newValue }
+    }
+
+    /// Called once for every zone that was deleted.
+    public var recordZoneWithIDWasDeletedBlock: ((CKRecordZone.ID) -> Void)? {
+        get { blocks.deleted }
+        set { blocks.deleted = newValue }
+    }
+
+    /// Called, instead of the block for deleted zones, for every zone that the user removed with all of its data.
+    public var recordZoneWithIDWasPurgedBlock: ((CKRecordZone.ID) -> Void)? {
+        get { blocks.purged }
+        set { blocks.purged = newValue }
+    }
+
+    /// Called, instead of the block for deleted zones, for every zone that went because the user reset encrypted data.
+    public var recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock: ((CKRecordZone.ID) -> Void)? {
+        get { blocks.deletedDueToReset }
+        set { blocks.deletedDueToReset = newValue }
+    }
+
+    /// Called after every batch but the last: the token stands for all changes that came before it.
+    public var changeTokenUpdatedBlock: ((CKServerChangeToken) -> Void)? {
+        get { blocks.tokenUpdated }
+        set { blocks.tokenUpdated = newValue }
+    }
+
+    /// Called once, at the end, with the token to keep.
+    public var fetchDatabaseChangesResultBlock:
+        (
+            (_ operationResult: Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void
+        )?
+    {
+        get { blocks.result }
+        set { blocks.result = newValue }
+    }
+
+    /// Called once, at the end, with the token to keep.
+    @available(*, deprecated, message: "use fetchDatabaseChangesResultBlock")
+    public var fetchDatabaseChangesCompletionBlock: ((CKServerChangeToken?, Bool, (any Error)?) -> Void)? {
+        get { blocks.completion }
+        set { blocks.completion = newValue }
+    }
+
+    // MARK: Running
+
+    override func perform() async throws(CKError) {
+        let context = makeRequestContext()
+        try context.requireChangeFeed()
+        let request = request.withLock { $0 }
+        var token = request.previousServerChangeToken
+        while true {
+            let batch = try await context.databaseChanges(since: token, resultsLimit: request.resultsLimit)
+            var items = batch.changes.map { Item.change($0) }
+            let goesOn = batch.moreComing && request.fetchAllChanges
+            if goesOn { items.append(.token(batch.serverChangeToken)) }
+            deliver(items) { self.hand(out: $0) }
+            guard goesOn else {
+                end.exchange((batch.serverChangeToken, batch.moreComing))
+                return
+            }
+            guard batch.serverChangeToken != token else {
+                throw CKError(
+                    .internalError, "The service has more changes but its token does not move.", context.errors)
+            }
+            token = batch.serverChangeToken
+        }
+    }
+
+    private func hand(out item: Item) {
+        let blocks = blocks.withLock { $0 }
+        switch item {
+        case .change(.changed(let zoneID)): blocks.changed?(zoneID)
+        case .change(.deleted(let zoneID, let reason)):
+            switch reason {
+            case .deleted: blocks.deleted?(zoneID)
+            case .purged: (blocks.purged ?? blocks.deleted)?(zoneID)
+            case .encryptedDataReset: (blocks.deletedDueToReset ?? blocks.deleted)?(zoneID)
+            }
+        case .token(let token): blocks.tokenUpdated?(token)
+        }
+    }
+
+    override func conclude(_ failure: CKError?) {
+        let blocks = blocks.withLock { $0 }
+        let end = end.exchange(nil)
+        if failure == nil, let end {
+            blocks.result?(.success((end.token, end.moreComing)))
+            blocks.completion?(end.token, end.moreComing, nil)
+        } else {
+            let error = failure ?? CKError(.internalError, "The fetch ended without a token.", errorContext)
+            blocks.result?(.failure(error))
+            blocks.completion?(nil, false, error)
+        }
+    }
+
+    override func releaseBlocks() {
+        super.releaseBlocks()
+        blocks.exchange(Blocks())
+    }
+}

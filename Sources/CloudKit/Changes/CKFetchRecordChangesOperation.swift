@@ -1,0 +1,113 @@
+public import Foundation
+
+/// Fetches one batch of one zone's changes (CKFetchRecordChangesOperation, Apple's documentation).
+@available(*, deprecated, message: "use CKFetchRecordZoneChangesOperation")
+open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendable {
+    private struct Request {
+        var recordZoneID: CKRecordZone.ID?
+        var values = ZoneFetchValues()
+    }
+
+    private struct Blocks {
+        var recordChanged: ((CKRecord) -> Void)?
+        var recordWithIDWasDeleted: ((CKRecord.ID) -> Void)?
+        var completion: ((CKServerChangeToken?, Data?, (any Error)?) -> Void)?
+    }
+
+    private struct End {
+        var token: CKServerChangeToken?
+        var data: Data?
+        var moreComing = false
+    }
+
+    private let request = Locked(Request())
+    private let blocks = Locked(Blocks())
+    private let end = Locked(End())
+
+    public override init() { super.init() }
+
+    /// An operation that fetches what changed in a zone since a token; nil is the beginning.
+    public convenience init(recordZoneID: CKRecordZone.ID, previousServerChangeToken: CKServerChangeToken?) {
+        self.init()
+        self.recordZoneID = recordZoneID
+        self.previousServerChangeToken = previousServerChangeToken
+    }
+
+    /// The zone.
+    public var recordZoneID: CKRecordZone.ID? {
+        get { request.recordZoneID }
+        set { request.recordZoneID = newValue }
+    }
+
+    /// Where the last fetch ended; nil is the beginning.
+    public var previousServerChangeToken: CKServerChangeToken? {
+        get { request.values.previousServerChangeToken }
+        set { request.values.previousServerChangeToken = newValue }
+    }
+
+    /// How many changes come at most; 0 leaves that to the service.
+    public var resultsLimit: Int {
+        get { request.values.resultsLimit }
+        set { request.values.resultsLimit = newValue }
+    }
+
+    /// The keys whose values are fetched; nil means all of them.
+    public var desiredKeys: [String]? {
+        get { request.values.desiredKeys }
+        set { request.values.desiredKeys = newValue }
+    }
+
+    /// Called once for every record that was saved.
+    public var recordChangedBlock: ((CKRecord) -> Void)? {
+        get { blocks.recordChanged }
+        set { blocks.recordChanged = newValue }
+    }
+
+    /// Called once for every record that was deleted.
+    public var recordWithIDWasDeletedBlock: ((CKRecord.ID) -> Void)? {
+        get { blocks.recordWithIDWasDeleted }
+        set { blocks.recordWithIDWasDeleted = newValue }
+    }
+
+    /// Once the operation has finished: whether there is more, to be fetched by another one with the token.
+    public var moreComing: Bool { end.moreComing }
+
+    /// Called once, at the end, with the token to keep.
+    public var fetchRecordChangesCompletionBlock: ((CKServerChangeToken?, Data?, (any Error)?) -> Void)? {
+        get { blocks.completion }
+        set { blocks.completion = newValue }
+    }
+
+    override func perform() async throws(CKError) {
+        let context = makeRequestContext()
+        try context.requireChangeFeed()
+        let request = request.withLock { $0 }
+        guard let zoneID = request.recordZoneID else {
+            throw CKError(.invalidArguments, "The operation names no zone.", context.errors)
+        }
+        let position = RecordZonePosition(zoneID: zoneID, values: request.values)
+        let batch = try await context.recordZoneChanges([position])[0].get()
+        end.exchange(
+            End(token: batch.serverChangeToken, data: batch.clientChangeTokenData, moreComing: batch.moreComing))
+        deliver(batch.changes) { self.hand(out: $0) }
+    }
+
+    private func hand(out change: RecordZoneChangeBatch.Change) {
+        let blocks = blocks.withLock { $0 }
+        switch change {
+        case .changed(_, .success(let record)): blocks.recordChanged?(record)
+        case .changed(_, .failure): break
+        case .deleted(let recordID, _): blocks.recordWithIDWasDeleted?(recordID)
+        }
+    }
+
+    override func conclude(_ failure: CKError?) {
+        let end = end.withLock { $0 }
+        blocks.completion?(failure == nil ? end.token : nil, failure == nil ? end.data : nil, failure)
+    }
+
+    override func releaseBlocks() {
+        super.releaseBlocks()
+        blocks.exchange(Blocks())
+    }
+}

@@ -1,0 +1,86 @@
+public import Foundation
+
+extension CKFetchRecordZoneChangesOperation {
+    /// From where, how much and what to fetch of a zone.
+    public class ZoneConfiguration: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+        // Unchecked, because NSObject is not Sendable: what changes is behind the lock of `values`.
+        fileprivate let values: Locked<ZoneFetchValues>
+
+        public override init() { values = Locked(ZoneFetchValues()) }
+
+        required init(_ values: ZoneFetchValues) { self.values = Locked(values) }
+
+        /// A configuration with something set.
+        public convenience init(
+            previousServerChangeToken: CKServerChangeToken? = nil, resultsLimit: Int? = nil,
+            desiredKeys: [CKRecord.FieldKey]? = nil
+        ) {
+            self.init(
+                ZoneFetchValues(
+                    previousServerChangeToken: previousServerChangeToken, resultsLimit: resultsLimit ?? 0,
+                    desiredKeys: desiredKeys))
+        }
+
+        /// Where the last fetch of the zone ended; nil is the beginning.
+        public var previousServerChangeToken: CKServerChangeToken? {
+            get { values.previousServerChangeToken }
+            set { values.previousServerChangeToken = newValue }
+        }
+
+        /// How many changes a batch has at most; 0 leaves that to the service.
+        public var resultsLimit: Int {
+            get { values.resultsLimit }
+            set { values.resultsLimit = newValue }
+        }
+
+        /// The keys whose values are fetched; nil means all of them, an empty array none.
+        public var desiredKeys: [CKRecord.FieldKey]? {
+            get { values.desiredKeys }
+            set { values.desiredKeys = newValue }
+        }
+
+        /// What is set at the moment.
+        var snapshot: ZoneFetchValues { values.withLock { $0 } }
+
+        public func copy(with zone: NSZone? = nil) -> Any { type(of: self).init(snapshot) }
+
+        public class var supportsSecureCoding: Bool { true }
+
+        public required init?(coder: NSCoder) { values = Locked(ZoneFetchValues(coder: coder)) }
+
+        public func encode(with coder: NSCoder) { snapshot.encode(with: coder) }
+
+        public override var classForKeyedArchiver: AnyClass? { ArchivedClass.zoneConfiguration.archiverClass }
+    }
+
+    /// The older name of a `ZoneConfiguration`.
+    @available(*, deprecated, message: "use ZoneConfiguration")
+    public class ZoneOptions: ZoneConfiguration, @unchecked Sendable {}
+}
+
+/// What a zone's configuration says.
+struct ZoneFetchValues: Sendable {
+    var previousServerChangeToken: CKServerChangeToken?
+    var resultsLimit = 0
+    var desiredKeys: [CKRecord.FieldKey]?
+}
+
+extension ZoneFetchValues {
+    private enum Key {
+        static let token = "previousServerChangeToken"
+        static let limit = "resultsLimit"
+        static let keys = "desiredKeys"
+    }
+
+    fileprivate init(coder: NSCoder) {
+        previousServerChangeToken = coder.object(of: CKServerChangeToken.self, forKey: Key.token)
+        resultsLimit = coder.decodeInteger(forKey: Key.limit)
+        desiredKeys = coder.object(ofAny: [NSArray.self, NSString.self], forKey: Key.keys) as? [String]
+    }
+
+    fileprivate func encode(with coder: NSCoder) {
+        if let previousServerChangeToken { coder.encode(previousServerChangeToken, forKey: Key.token) }
+        coder.encode(resultsLimit, forKey: Key.limit)
+        if let desiredKeys { coder.encode(NSArray(array: desiredKeys), forKey: Key.keys) }
+    }
+}

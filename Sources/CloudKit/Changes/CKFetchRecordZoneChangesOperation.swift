@@ -1,0 +1,257 @@
+public import Foundation
+
+/// Fetches what was saved and deleted in zones since their tokens (CKFetchRecordZoneChangesOperation, Apple's
+/// documentation). Private and shared databases have such changes, and there every zone but the default one.
+///
+/// Zones are fetched one after another. Of each come its changes, batch by batch, each batch followed by a token that
+/// is safe to keep, and after the last batch its result.
+open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
+    /// What came of a zone, with the token to keep.
+    public typealias ZoneFetchResult = Result<
+        (serverChangeToken: CKServerChangeToken, clientChangeTokenData: Data?, moreComing: Bool), any Error
+    >
+
+    private struct Request {
+        var recordZoneIDs: [CKRecordZone.ID]?
+        var configurations: [CKRecordZone.ID: ZoneConfiguration]?
+        var fetchAllChanges = true
+    }
+
+    private struct Blocks {
+        var recordWasChanged: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+        var recordWithIDWasDeleted: ((CKRecord.ID, CKRecord.RecordType) -> Void)?
+        var tokensUpdated: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)?
+        var zoneFetchResult: ((CKRecordZone.ID, ZoneFetchResult) -> Void)?
+        var result: ((Result<Void, any Error>) -> Void)?
+        var recordChanged: ((CKRecord) -> Void)?
+        var zoneFetchCompletion: ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
+        var completion: (((any Error)?) -> Void)?
+    }
+
+    /// What is handed out, in this order.
+    private enum Item: Sendable {
+        case change(RecordZoneChangeBatch.Change)
+        case tokens(CKRecordZone.ID, CKServerChangeToken, Data?)
+        case zone(CKRecordZone.ID, CKServerChangeToken, Data?, moreComing: Bool)
+        case failed(CKRecordZone.ID, CKError)
+    }
+
+    /// Zones that one request asks for.
+    private static let zonesPerRequest = 50
+
+    private let request = Locked(Request())
+    private let blocks = Locked(Blocks())
+    /// What failed, by record ID or zone ID, for the older completion block.
+    private let failures = Locked<[AnyHashable: any Error]>([:])
+
+    public override init() { super.init() }
+
+    /// An operation that fetches the changes of these zones, each as its configuration says.
+    public convenience init(
+        recordZoneIDs: [CKRecordZone.ID]? = nil,
+        configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? = nil
+    ) {
+        self.init()
+        self.recordZoneIDs = recordZoneIDs
+        self.configurationsByRecordZoneID = configurationsByRecordZoneID
+    }
+
+    /// An operation that fetches the changes of these zones.
+    @available(*, deprecated, message: "use init(recordZoneIDs:configurationsByRecordZoneID:)")
+    @_disfavoredOverload
+    public convenience init(
+        recordZoneIDs: [CKRecordZone.ID], optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]? = nil
+    ) {
+        self.init()
+        self.recordZoneIDs = recordZoneIDs
+        self.optionsByRecordZoneID = optionsByRecordZoneID
+    }
+
+    /// The zones; nil means those that have a configuration.
+    public var recordZoneIDs: [CKRecordZone.ID]? {
+        get { request.recordZoneIDs }
+        set { request.recordZoneIDs = newValue }
+    }
+
+    /// From where, how much and what to fetch of the zones.
+    public var configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? {
+        get { request.configurations }
+        set { request.configurations = newValue }
+    }
+
+    /// The older form of `configurationsByRecordZoneID`, which it sets.
+    @available(*, deprecated, message: "use configurationsByRecordZoneID")
+    public var optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]? {
+        get { request.configurations?.compactMapValues { $0 as? ZoneOptions } }
+        set { request.configurations = newValue }
+    }
+
+    /// Whether the operation asks again until nothing is left; otherwise it fetches one batch of each zone.
+    public var fetchAllChanges: Bool {
+        get { request.fetchAllChanges }
+        set { request.fetchAllChanges = newValue }
+    }
+
+    // MARK: Blocks
+
+    /// Called once for every record that was saved, with its newest state.
+    public var recordWasChangedBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
+    {
+        get { blocks.recordWasChanged }
+        set { blocks.recordWasChanged = newValue }
+    }
+
+    /// Called once for every record that was deleted.
+    public var recordWithIDWasDeletedBlock: ((_ recordID: CKRecord.ID, _ recordType: CKRecord.RecordType) -> Void)? {
+        get { blocks.recordWithIDWasDeleted }
+        set { blocks.recordWithIDWasDeleted = newValue }
+    }
+
+    /// Called after every batch of a zone but its last: the token stands for all changes that came before it.
+    public var recordZoneChangeTokensUpdatedBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)? {
+        get { blocks.tokensUpdated }
+        set { blocks.tokensUpdated = newValue }
+    }
+
+    /// Called once for every zone, after its last batch.
+    public var recordZoneFetchResultBlock:
+        ((_ recordZoneID: CKRecordZone.ID, _ fetchChangesResult: ZoneFetchResult) -> Void)?
+    {
+        get { blocks.zoneFetchResult }
+        set { blocks.zoneFetchResult = newValue }
+    }
+
+    /// Called once, at the end. Fails only with what concerns the whole operation, never with `partialFailure`.
+    public var fetchRecordZoneChangesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
+        get { blocks.result }
+        set { blocks.result = newValue }
+    }
+
+    /// Called once for every record that was saved, unless there is a `recordWasChangedBlock`.
+    @available(*, deprecated, message: "use recordWasChangedBlock")
+    public var recordChangedBlock: ((CKRecord) -> Void)? {
+        get { blocks.recordChanged }
+        set { blocks.recordChanged = newValue }
+    }
+
+    /// Called once for every zone, after its last batch, unless there is a `recordZoneFetchResultBlock`.
+    @available(*, deprecated, message: "use recordZoneFetchResultBlock")
+    public var recordZoneFetchCompletionBlock:
+        ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
+    {
+        get { blocks.zoneFetchCompletion }
+        set { blocks.zoneFetchCompletion = newValue }
+    }
+
+    /// Called once, at the end; if zones or records failed, with a `partialFailure`.
+    @available(*, deprecated, message: "use fetchRecordZoneChangesResultBlock")
+    public var fetchRecordZoneChangesCompletionBlock: (((any Error)?) -> Void)? {
+        get { blocks.completion }
+        set { blocks.completion = newValue }
+    }
+
+    // MARK: Running
+
+    override func perform() async throws(CKError) {
+        let context = makeRequestContext()
+        try context.requireChangeFeed()
+        let request = request.withLock { $0 }
+        let zoneIDs =
+            request.recordZoneIDs?.uniqued() ?? request.configurations?.keys.sorted { $0.zoneName < $1.zoneName }
+        let positions = (zoneIDs ?? []).map { zoneID in
+            RecordZonePosition(
+                zoneID: zoneID, values: request.configurations?[zoneID]?.snapshot ?? ZoneFetchValues())
+        }
+        for start in stride(from: 0, to: positions.count, by: Self.zonesPerRequest) {
+            let some = Array(positions[start..<min(start + Self.zonesPerRequest, positions.count)])
+            // One request for the first batches of all of them: most zones have no more than that.
+            for (position, first) in zip(some, try await context.recordZoneChanges(some)) {
+                try await fetch(position, first, untilDone: request.fetchAllChanges, context)
+            }
+        }
+    }
+
+    /// Hands out a zone's batches, of which the first is there, fetching the others.
+    private func fetch(
+        _ position: RecordZonePosition, _ first: Result<RecordZoneChangeBatch, CKError>, untilDone: Bool,
+        _ context: DatabaseRequestContext
+    ) async throws(CKError) {
+        var position = position
+        var next = first
+        while true {
+            // At most one batch waits while another one is being handed out, however slow the app is.
+            await waitForCallbacks()
+            guard !isCancelled else { return }
+            let zoneID = position.zoneID
+            let batch: RecordZoneChangeBatch
+            switch next {
+            case .failure(let error): return deliver([Item.failed(zoneID, error)]) { self.hand(out: $0) }
+            case .success(let fetched): batch = fetched
+            }
+            let (token, data) = (batch.serverChangeToken, batch.clientChangeTokenData)
+            let goesOn = batch.moreComing && untilDone
+            let last: Item =
+                goesOn ? .tokens(zoneID, token, data) : .zone(zoneID, token, data, moreComing: batch.moreComing)
+            deliver(batch.changes.map { Item.change($0) } + [last]) { self.hand(out: $0) }
+            guard goesOn else { return }
+            guard position.values.previousServerChangeToken != token else {
+                throw CKError(
+                    .internalError, "The service has more changes but its token does not move.", context.errors)
+            }
+            position.values.previousServerChangeToken = token
+            next = try await context.recordZoneChanges([position])[0]
+        }
+    }
+
+    private func waitForCallbacks() async {
+        await withCheckedContinuation { continuation in
+            callbackQueue.async { continuation.resume() }
+        }
+    }
+
+    private func hand(out item: Item) {
+        let blocks = blocks.withLock { $0 }
+        switch item {
+        case .change(.changed(let recordID, let result)):
+            if case .failure(let error) = result { failures.withLock { $0[recordID] = error } }
+            if let block = blocks.recordWasChanged {
+                block(recordID, result.mapError { $0 })
+            } else if case .success(let record) = result {
+                blocks.recordChanged?(record)
+            }
+        case .change(.deleted(let recordID, let type)):
+            blocks.recordWithIDWasDeleted?(recordID, type)
+        case .tokens(let zoneID, let token, let data):
+            blocks.tokensUpdated?(zoneID, token, data)
+        case .zone(let zoneID, let token, let data, let moreComing):
+            if let block = blocks.zoneFetchResult {
+                block(zoneID, .success((token, data, moreComing)))
+            } else {
+                blocks.zoneFetchCompletion?(zoneID, token, data, moreComing, nil)
+            }
+        case .failed(let zoneID, let error):
+            failures.withLock { $0[zoneID] = error }
+            if let block = blocks.zoneFetchResult {
+                block(zoneID, .failure(error))
+            } else {
+                blocks.zoneFetchCompletion?(zoneID, nil, nil, false, error)
+            }
+        }
+    }
+
+    override func conclude(_ failure: CKError?) {
+        let blocks = blocks.withLock { $0 }
+        let failures = failures.exchange([:])
+        blocks.result?(failure.map { .failure($0) } ?? .success(()))
+        if let failure {
+            blocks.completion?(failure)
+        } else {
+            blocks.completion?(failures.isEmpty ? nil : CKError.partialFailure(failures, errorContext))
+        }
+    }
+
+    override func releaseBlocks() {
+        super.releaseBlocks()
+        blocks.exchange(Blocks())
+    }
+}

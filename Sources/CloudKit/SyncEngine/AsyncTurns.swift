@@ -1,0 +1,51 @@
+/// Lets one task at a time do something, in the order in which they come.
+final class AsyncTurns: Sendable {
+    private struct Line: Sendable {
+        var isBusy = false
+        /// The first at `head`.
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        var head = 0
+
+        mutating func next() -> CheckedContinuation<Void, Never>? {
+            guard head < waiting.count else {
+                waiting.removeAll(keepingCapacity: true)
+                head = 0
+                return nil
+            }
+            defer { head += 1 }
+            return waiting[head]
+        }
+    }
+
+    private let line = Locked(Line())
+
+    /// Waits for its turn, then runs `body`.
+    func take<Value, Failure: Error>(_ body: () async throws(Failure) -> Value) async throws(Failure) -> Value {
+        await wait()
+        defer { pass() }
+        return try await body()
+    }
+
+    private func wait() async {
+        await withCheckedContinuation { continuation in
+            let isFree = line.withLock { line in
+                if line.isBusy {
+                    line.waiting.append(continuation)
+                    return false
+                }
+                line.isBusy = true
+                return true
+            }
+            if isFree { continuation.resume() }
+        }
+    }
+
+    private func pass() {
+        let next = line.withLock { line in
+            let next = line.next()
+            if next == nil { line.isBusy = false }
+            return next
+        }
+        next?.resume()
+    }
+}

@@ -1,0 +1,99 @@
+extension CKSyncEngine.State {
+    /// A state to keep, opaque to the app: the newest one goes into the configuration of the next engine.
+    public struct Serialization: Codable, Sendable {
+        private var version = 1
+        private var databaseToken: String?
+        private var zones: [Zone]
+        private var records: [Change]
+        private var database: [Change]
+        private var hasPendingUntrackedChanges: Bool
+        private var userRecordName: String?
+        private var subscriptionID: String?
+
+        /// What is known of a zone.
+        private struct Zone: Codable, Sendable {
+            var name: String
+            var owner: String
+            var token: String?
+            /// Whether it has changes that were not fetched.
+            var isUnfetched: Bool
+        }
+
+        /// A pending change, to a record or to a zone.
+        private struct Change: Codable, Sendable {
+            var deletes: Bool
+            /// Nil for a change to the zone.
+            var record: String?
+            var zone: String
+            var owner: String
+            /// Of a zone to save, the raw value.
+            var encryptionScope: Int?
+        }
+    }
+}
+
+extension CKSyncEngine.State.Serialization {
+    init(_ content: CKSyncEngine.State.Content) {
+        databaseToken = content.databaseToken?.syncToken
+        let fetched = content.zoneTokens.keys.filter { !content.unfetchedZoneIDs.contains($0) }
+        // Sorted, so that equal states are equal bytes.
+        let ordered = fetched.sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }
+        zones = (content.unfetchedZoneIDs + ordered).enumerated().map { place, zoneID in
+            Zone(
+                name: zoneID.zoneName, owner: zoneID.ownerName, token: content.zoneTokens[zoneID]?.syncToken,
+                isUnfetched: place < content.unfetchedZoneIDs.count)
+        }
+        records = content.records.changes.map { change in
+            let (recordID, deletes) =
+                switch change {
+                case .saveRecord(let recordID): (recordID, false)
+                case .deleteRecord(let recordID): (recordID, true)
+                }
+            return Change(
+                deletes: deletes, record: recordID.recordName, zone: recordID.zoneID.zoneName,
+                owner: recordID.zoneID.ownerName)
+        }
+        database = content.database.changes.map { change in
+            switch change {
+            case .saveZone(let zone):
+                Change(
+                    deletes: false, zone: zone.zoneID.zoneName, owner: zone.zoneID.ownerName,
+                    encryptionScope: zone.encryptionScope.rawValue)
+            case .deleteZone(let zoneID): Change(deletes: true, zone: zoneID.zoneName, owner: zoneID.ownerName)
+            }
+        }
+        hasPendingUntrackedChanges = content.hasPendingUntrackedChanges
+        userRecordName = content.userRecordName
+        subscriptionID = content.subscriptionID
+    }
+
+    fileprivate func restore(to content: inout CKSyncEngine.State.Content) {
+        content.databaseToken = databaseToken.map { CKServerChangeToken(syncToken: $0) }
+        for zone in zones {
+            let zoneID = CKRecordZone.ID(unchecked: zone.name, ownerName: zone.owner)
+            content.zoneTokens[zoneID] = zone.token.map { CKServerChangeToken(syncToken: $0) }
+            if zone.isUnfetched { content.unfetchedZoneIDs.append(zoneID) }
+        }
+        for change in records {
+            let zoneID = CKRecordZone.ID(unchecked: change.zone, ownerName: change.owner)
+            let recordID = CKRecord.ID(unchecked: change.record ?? "", zoneID: zoneID)
+            content.records.add(change.deletes ? .deleteRecord(recordID) : .saveRecord(recordID), at: 0)
+        }
+        for change in database {
+            let zoneID = CKRecordZone.ID(unchecked: change.zone, ownerName: change.owner)
+            let zone = CKRecordZone(zoneID: zoneID)
+            zone.encryptionScope = change.encryptionScope.flatMap { .init(rawValue: $0) } ?? .perRecord
+            content.database.add(change.deletes ? .deleteZone(zoneID) : .saveZone(zone), at: 0)
+        }
+        content.hasPendingUntrackedChanges = hasPendingUntrackedChanges
+        content.userRecordName = userRecordName
+        content.subscriptionID = subscriptionID
+    }
+}
+
+extension CKSyncEngine.State.Content {
+    init(_ serialization: CKSyncEngine.State.Serialization) {
+        self.init()
+        serialization.restore(to: &self)
+    }
+}

@@ -1,0 +1,131 @@
+extension CKSyncEngine {
+    /// What is to be sent, and how far the engine has come (CKSyncEngine.State, Apple's documentation).
+    public final class State: Sendable {
+        struct Content: Sendable {
+            var records = PendingList<PendingRecordZoneChange>()
+            var database = PendingList<PendingDatabaseChange>()
+            var hasPendingUntrackedChanges = false
+            /// When the app last said so.
+            var untrackedAdded: UInt64 = 0
+            var databaseToken: CKServerChangeToken?
+            var zoneTokens: [CKRecordZone.ID: CKServerChangeToken] = [:]
+            /// The zones that changed on the server and were not fetched, the oldest change first.
+            var unfetchedZoneIDs: [CKRecordZone.ID] = []
+            /// Whose data this is.
+            var userRecordName: String?
+            var subscriptionID: String?
+            /// Counts the app's changes.
+            var time: UInt64 = 0
+            /// Whether something changed since the last `stateUpdate`.
+            var isUnsaved = false
+        }
+
+        private let content: Locked<Content>
+        /// Called after every change of the app's; the flag says whether there is something new to send.
+        private let onChange = Locked<(@Sendable (_ addsWork: Bool) -> Void)?>(nil)
+
+        init(_ serialization: Serialization?) {
+            content = Locked(serialization.map { Content($0) } ?? Content())
+        }
+
+        // MARK: For the app
+
+        /// The changes to records that are to be sent, in their order, each record once.
+        public var pendingRecordZoneChanges: [PendingRecordZoneChange] { content.withLock { $0.records.changes } }
+
+        /// The changes to zones that are to be sent, in their order, each zone once.
+        public var pendingDatabaseChanges: [PendingDatabaseChange] { content.withLock { $0.database.changes } }
+
+        /// Whether there are changes to send that only the delegate knows. The engine resets it when the delegate has no
+        /// more.
+        public var hasPendingUntrackedChanges: Bool {
+            get { content.withLock { $0.hasPendingUntrackedChanges } }
+            set {
+                change(addsWork: newValue) {
+                    $0.hasPendingUntrackedChanges = newValue
+                    $0.untrackedAdded = $0.time
+                }
+            }
+        }
+
+        /// The zones that changed on the server and were not fetched yet.
+        public var zoneIDsWithUnfetchedServerChanges: [CKRecordZone.ID] { content.withLock { $0.unfetchedZoneIDs } }
+
+        /// Adds changes to send. Of several changes to one record the last counts.
+        public func add(pendingRecordZoneChanges: [PendingRecordZoneChange]) {
+            guard !pendingRecordZoneChanges.isEmpty else { return }
+            change(addsWork: true) { content in
+                for change in pendingRecordZoneChanges { content.records.add(change, at: content.time) }
+            }
+        }
+
+        /// Takes changes out that need not be sent.
+        public func remove(pendingRecordZoneChanges: [PendingRecordZoneChange]) {
+            guard !pendingRecordZoneChanges.isEmpty else { return }
+            change(addsWork: false) { content in
+                for change in pendingRecordZoneChanges { content.records.remove(change) }
+            }
+        }
+
+        /// Adds changes to send, which go before those of records. Of several changes to one zone the last counts.
+        public func add(pendingDatabaseChanges: [PendingDatabaseChange]) {
+            guard !pendingDatabaseChanges.isEmpty else { return }
+            change(addsWork: true) { content in
+                for change in pendingDatabaseChanges { content.database.add(change, at: content.time) }
+            }
+        }
+
+        /// Takes changes out that need not be sent.
+        public func remove(pendingDatabaseChanges: [PendingDatabaseChange]) {
+            guard !pendingDatabaseChanges.isEmpty else { return }
+            change(addsWork: false) { content in
+                for change in pendingDatabaseChanges { content.database.remove(change) }
+            }
+        }
+
+        private func change(addsWork: Bool, _ body: (inout Content) -> Void) {
+            content.withLock { content in
+                content.time += 1
+                content.isUnsaved = true
+                body(&content)
+            }
+            onChange.withLock { $0 }?(addsWork)
+        }
+
+        // MARK: For the engine
+
+        /// Calls `handler` after every change of the app's.
+        func observe(_ handler: (@Sendable (_ addsWork: Bool) -> Void)?) { onChange.exchange(handler) }
+
+        /// What the state is at the moment.
+        func read<T>(_ body: (Content) -> T) -> T { content.withLock { body($0) } }
+
+        /// Changes the state as the engine's work goes on.
+        func update(_ body: (inout Content) -> Void) {
+            content.withLock { content in
+                content.isUnsaved = true
+                body(&content)
+            }
+        }
+
+        /// The state to save, if it changed since it was last given.
+        func takeUnsaved() -> Serialization? {
+            content.withLock { content in
+                guard content.isUnsaved else { return nil }
+                content.isUnsaved = false
+                return Serialization(content)
+            }
+        }
+    }
+}
+
+extension CKSyncEngine.State.Content {
+    /// Forgets everything: the data belongs to somebody else now.
+    mutating func reset(user: String?) {
+        let time = time
+        self = Self()
+        self.time = time
+        userRecordName = user
+        isUnsaved = true
+    }
+}

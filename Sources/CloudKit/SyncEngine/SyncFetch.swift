@@ -1,0 +1,216 @@
+/// One run of fetching: which zones changed, then what changed in each of them, batch by batch.
+struct SyncFetch: Sendable {
+    private let core: SyncEngineCore
+    private let context: CKSyncEngine.FetchChangesContext
+
+    init(_ core: SyncEngineCore, _ context: CKSyncEngine.FetchChangesContext) {
+        self.core = core
+        self.context = context
+    }
+
+    func run() async throws(CKError) {
+        try await core.requireAccount()
+        await core.hand(.willFetchChanges(.init(context: context)))
+        var failure: CKError?
+        do throws(CKError) {
+            try await fetchDatabaseChanges()
+            try await fetchZones()
+        } catch {
+            failure = error
+        }
+        await core.hand(.didFetchChanges(.init(context: context)))
+        await core.handOutState()
+        if let failure { throw failure }
+    }
+
+    /// What to fetch, as the delegate sees it now.
+    private func nextOptions() async -> CKSyncEngine.FetchChangesOptions {
+        await core.call { delegate, engine in
+            await delegate.nextFetchChangesOptions(context, syncEngine: engine)
+        } ?? context.options
+    }
+
+    private func checkCancellation() throws(CKError) {
+        if Task.isCancelled { throw .cancelled(nil) }
+    }
+
+    // MARK: The database
+
+    private func fetchDatabaseChanges() async throws(CKError) {
+        var isMoreComing = true
+        while isMoreComing {
+            try checkCancellation()
+            let group = await nextOptions().operationGroup
+            let token = core.state.read { $0.databaseToken }
+            let database = core.database
+            let changes: DatabaseChanges
+            do {
+                changes = try await database.configuredWith(group: group) {
+                    try await $0.databaseChanges(since: token)
+                }
+            } catch {
+                let error = CKError(any: error)
+                guard error.code == .changeTokenExpired, token != nil else { throw error }
+                // From the beginning: every zone is news again.
+                core.state.update { $0.databaseToken = nil }
+                continue
+            }
+            await note(changes)
+            isMoreComing = changes.moreComing
+        }
+    }
+
+    private typealias DatabaseChanges = (
+        modifications: [CKDatabase.DatabaseChange.Modification], deletions: [CKDatabase.DatabaseChange.Deletion],
+        changeToken: CKServerChangeToken, moreComing: Bool
+    )
+
+    private func note(_ changes: DatabaseChanges) async {
+        func advance(_ content: inout CKSyncEngine.State.Content) {
+            let deleted = Set(changes.deletions.map(\.zoneID))
+            let modified = changes.modifications.map(\.zoneID)
+            let again = deleted.union(modified)
+            content.unfetchedZoneIDs = content.unfetchedZoneIDs.filter { !again.contains($0) } + modified
+            for zoneID in deleted { content.zoneTokens[zoneID] = nil }
+            content.databaseToken = changes.changeToken
+        }
+        guard !changes.modifications.isEmpty || !changes.deletions.isEmpty else {
+            if core.state.read({ $0.databaseToken }) != changes.changeToken { core.state.update(advance) }
+            return
+        }
+        await core.hand(
+            .fetchedDatabaseChanges(.init(modifications: changes.modifications, deletions: changes.deletions)),
+            after: advance)
+        await core.handOutState()
+    }
+
+    // MARK: Zones
+
+    private func fetchZones() async throws(CKError) {
+        /// Zones that failed in a way that does not concern the others.
+        var failed: Set<CKRecordZone.ID> = []
+        while true {
+            try checkCancellation()
+            let options = await nextOptions()
+            let waiting = core.state.read { $0.unfetchedZoneIDs }.filter {
+                options.scope.contains($0) && !failed.contains($0)
+            }
+            let prioritized = options.prioritizedZoneIDs.first { waiting.contains($0) }
+            guard let zoneID = prioritized ?? waiting.first else { return }
+            await core.hand(.willFetchRecordZoneChanges(.init(zoneID: zoneID)))
+            var failure: CKError?
+            do throws(CKError) {
+                try await fetchZone(zoneID, options)
+            } catch {
+                failure = error
+            }
+            await core.hand(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: failure)))
+            await core.handOutState()
+            guard let failure else { continue }
+            if failure.isRetriedByEngine { throw failure }
+            failed.insert(zoneID)
+            if failure.isAboutMissingZone {
+                core.state.update { content in
+                    content.zoneTokens[zoneID] = nil
+                    content.unfetchedZoneIDs.removeAll { $0 == zoneID }
+                }
+            }
+        }
+    }
+
+    /// Fetches a zone's batches until nothing is left, or until the delegate does not want the zone any more.
+    private func fetchZone(
+        _ zoneID: CKRecordZone.ID, _ options: CKSyncEngine.FetchChangesOptions
+    ) async throws(CKError) {
+        var options = options
+        while options.scope.contains(zoneID) {
+            try checkCancellation()
+            let token = core.state.read { $0.zoneTokens[zoneID] }
+            let batch: ZoneBatch
+            do throws(CKError) {
+                batch = try await fetchBatch(zoneID, since: token, options.operationGroup)
+            } catch {
+                guard error.code == .changeTokenExpired, token != nil else { throw error }
+                // From the beginning: every record comes again.
+                core.state.update { $0.zoneTokens[zoneID] = nil }
+                continue
+            }
+            func advance(_ content: inout CKSyncEngine.State.Content) {
+                content.zoneTokens[zoneID] = batch.token
+                if !batch.moreComing { content.unfetchedZoneIDs.removeAll { $0 == zoneID } }
+            }
+            if batch.modifications.isEmpty && batch.deletions.isEmpty {
+                core.state.update(advance)
+            } else {
+                await core.hand(
+                    .fetchedRecordZoneChanges(
+                        .init(modifications: batch.modifications, deletions: batch.deletions)), after: advance)
+                await core.handOutState()
+            }
+            if !batch.moreComing { return }
+            options = await nextOptions()
+        }
+    }
+
+    private struct ZoneBatch: Sendable {
+        var modifications: [CKDatabase.RecordZoneChange.Modification] = []
+        var deletions: [CKDatabase.RecordZoneChange.Deletion] = []
+        var token: CKServerChangeToken?
+        var moreComing = false
+    }
+
+    /// One batch, in the order in which the service gives it.
+    private func fetchBatch(
+        _ zoneID: CKRecordZone.ID, since token: CKServerChangeToken?, _ group: CKOperationGroup
+    ) async throws(CKError) -> ZoneBatch {
+        let database = core.database
+        do {
+            return try await database.configuredWith(group: group) { database in
+                try await database.resultOfOperation { completion in
+                    let operation = Self.operation(zoneID, since: token, completion)
+                    database.run(operation)
+                    return operation
+                }
+            }
+        } catch {
+            throw CKError(any: error)
+        }
+    }
+
+    private static func operation(
+        _ zoneID: CKRecordZone.ID, since token: CKServerChangeToken?,
+        _ completion: @escaping @Sendable (Result<ZoneBatch, any Error>) -> Void
+    ) -> CKFetchRecordZoneChangesOperation {
+        let batch = Locked(ZoneBatch())
+        let failure = Locked<(any Error)?>(nil)
+        let operation = CKFetchRecordZoneChangesOperation(
+            recordZoneIDs: [zoneID],
+            configurationsByRecordZoneID: [zoneID: .init(previousServerChangeToken: token)])
+        operation.fetchAllChanges = false
+        operation.recordWasChangedBlock = { _, result in
+            if case .success(let record) = result { batch.withLock { $0.modifications.append(.init(record: record)) } }
+        }
+        operation.recordWithIDWasDeletedBlock = { recordID, recordType in
+            batch.withLock { $0.deletions.append(.init(recordID: recordID, recordType: recordType)) }
+        }
+        operation.recordZoneFetchResultBlock = { _, result in
+            switch result {
+            case .success(let end):
+                batch.withLock { ($0.token, $0.moreComing) = (end.serverChangeToken, end.moreComing) }
+            case .failure(let error): failure.exchange(error)
+            }
+        }
+        operation.fetchRecordZoneChangesResultBlock = { outcome in
+            completion(
+                outcome.flatMap {
+                    failure.withLock { $0 }.map { .failure($0) } ?? .success(batch.withLock { $0 })
+                })
+        }
+        return operation
+    }
+}
+
+extension CKError {
+    /// Whether the zone is not there any more.
+    fileprivate var isAboutMissingZone: Bool { code == .zoneNotFound || code == .userDeletedZone }
+}

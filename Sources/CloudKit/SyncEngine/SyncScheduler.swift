@@ -1,0 +1,100 @@
+/// When a sync engine does what it does by itself. Work that failed waits, longer each time.
+final class SyncScheduler: Sendable {
+    /// What is to be done.
+    struct Work: OptionSet, Sendable {
+        let rawValue: Int
+        static let fetch = Work(rawValue: 1)
+        static let send = Work(rawValue: 2)
+    }
+
+    enum Outcome: Sendable {
+        case nothingLeft
+        /// Try this again, not before that many seconds if the service said so.
+        case left(Work, after: Double?)
+    }
+
+    private struct State {
+        var wanted: Work = []
+        var isRunning = false
+        var isStopped = false
+        var task: Task<Void, Never>?
+        var body: (@Sendable (Work) async -> Outcome)?
+        /// Counts the calls of `giveUp`.
+        var abandoned = 0
+    }
+
+    /// Seconds: the longest wait that grows by itself.
+    static let longestWait = 300.0
+
+    private let environment: SyncEngineEnvironment
+    private let state = Locked(State())
+
+    init(_ environment: SyncEngineEnvironment) { self.environment = environment }
+
+    /// Says what does the work.
+    func start(_ body: @escaping @Sendable (Work) async -> Outcome) {
+        state.withLock { $0.body = body }
+    }
+
+    /// Has work done soon. What is scheduled several times before it begins is done once.
+    func schedule(_ work: Work) {
+        state.withLock { state in
+            state.wanted.formUnion(work)
+            guard !state.isRunning, !state.isStopped else { return }
+            state.isRunning = true
+            state.task = Task { await self.work() }
+        }
+    }
+
+    /// Forgets what is scheduled, and what waits to be tried again.
+    func giveUp() {
+        state.withLock { state in
+            state.wanted = []
+            state.abandoned += 1
+            state.task?.cancel()
+        }
+    }
+
+    func stop() {
+        state.withLock { state in
+            state.isStopped = true
+            state.body = nil
+            state.task?.cancel()
+        }
+    }
+
+    private func work() async {
+        var failures = 0
+        while let (work, body, abandoned) = next() {
+            switch await body(work) {
+            case .nothingLeft: failures = 0
+            case .left(let left, let after):
+                failures += 1
+                try? await environment.sleep(wait(failures, after))
+                state.withLock { state in
+                    if state.abandoned == abandoned { state.wanted.formUnion(left) }
+                }
+            }
+        }
+    }
+
+    private func next() -> (Work, @Sendable (Work) async -> Outcome, abandoned: Int)? {
+        state.withLock { state in
+            guard let body = state.body, !state.isStopped, !state.wanted.isEmpty else {
+                state.isRunning = false
+                state.task = nil
+                return nil
+            }
+            defer { state.wanted = [] }
+            return (state.wanted, body, state.abandoned)
+        }
+    }
+
+    /// Seconds: 1, 2, 4 and so on, spread over half of that, and never less than the service asked for.
+    private func wait(_ failures: Int, _ retryAfter: Double?) -> Double {
+        var seconds = 1.0
+        for _ in 1..<max(failures, 1) where seconds < Self.longestWait { seconds *= 2 }
+        seconds = min(seconds, Self.longestWait)
+        return max(retryAfter ?? 0, seconds * (1 - environment.random() / 2))
+    }
+}

@@ -1,0 +1,179 @@
+/// One run of sending: changes to zones first, then those to records, batch by batch.
+struct SyncSend: Sendable {
+    private let core: SyncEngineCore
+    private let context: CKSyncEngine.SendChangesContext
+    private var scope: CKSyncEngine.SendChangesOptions.Scope { context.options.scope }
+
+    init(_ core: SyncEngineCore, _ context: CKSyncEngine.SendChangesContext) {
+        self.core = core
+        self.context = context
+    }
+
+    func run() async throws(CKError) {
+        try await core.requireAccount()
+        await core.hand(.willSendChanges(.init(context: context)))
+        let failure = await sendAll()
+        await core.handOutState()
+        await core.hand(.didSendChanges(.init(context: context)))
+        await core.handOutState()
+        if let failure { throw failure }
+    }
+
+    /// Sends until nothing is left, or until something has to wait: then says why.
+    private func sendAll() async -> CKError? {
+        while true {
+            if Task.isCancelled { return .cancelled(nil) }
+            let zones = core.state.read { content in
+                content.database.changes.filter { scope.contains(zone: $0.zoneID) }
+            }
+            if !zones.isEmpty {
+                if let failure = await send(zones) { return failure }
+                continue
+            }
+            let (hasRecords, isUntracked, time) = core.state.read { content in
+                (content.records.contains { scope.contains($0) }, content.hasPendingUntrackedChanges, content.time)
+            }
+            guard hasRecords || isUntracked else { return nil }
+            let batch = await core.call { delegate, engine in
+                await delegate.nextRecordZoneChangeBatch(context, syncEngine: engine)
+            }
+            guard let batch, !batch.isEmpty else {
+                if isUntracked {
+                    core.state.update { content in
+                        if content.untrackedAdded <= time { content.hasPendingUntrackedChanges = false }
+                    }
+                }
+                return nil
+            }
+            if let failure = await send(batch, asOf: time) { return failure }
+        }
+    }
+
+    // MARK: Zones
+
+    private func send(_ changes: [CKSyncEngine.PendingDatabaseChange]) async -> CKError? {
+        let time = core.state.read { $0.time }
+        let changes = changes.prefix(CKSyncEngine.RecordZoneChangeBatch.maximumCount)
+        var (zones, zoneIDs): ([CKRecordZone], [CKRecordZone.ID]) = ([], [])
+        for change in changes {
+            switch change {
+            case .saveZone(let zone): zones.append(zone)
+            case .deleteZone(let zoneID): zoneIDs.append(zoneID)
+            }
+        }
+        var saves: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
+        var deletes: [CKRecordZone.ID: Result<Void, any Error>] = [:]
+        do {
+            let database = core.database
+            let (toSave, toDelete) = (zones, zoneIDs)
+            (saves, deletes) = try await database.configuredWith(group: context.options.operationGroup) {
+                try await $0.modifyRecordZones(saving: toSave, deleting: toDelete)
+            }
+        } catch {
+            for zone in zones { saves[zone.zoneID] = .failure(error) }
+            for zoneID in zoneIDs { deletes[zoneID] = .failure(error) }
+        }
+        var report = SentItems<CKRecordZone, CKRecordZone.ID>()
+        for zone in zones { report.note(saved: zone, saves[zone.zoneID]) }
+        for zoneID in zoneIDs { report.note(deleted: zoneID, deletes[zoneID]) }
+        let event = CKSyncEngine.Event.SentDatabaseChanges(
+            savedZones: report.saved, failedZoneSaves: report.failedSaves.map { .init(zone: $0, error: $1) },
+            deletedZoneIDs: report.deleted, failedZoneDeletes: report.failedDeletes)
+        await core.hand(
+            .sentDatabaseChanges(event),
+            before: { content in
+                for zone in report.settledSaves { content.database.remove(.saveZone(zone), addedUntil: time) }
+                for zoneID in report.settledDeletes { content.database.remove(.deleteZone(zoneID), addedUntil: time) }
+            })
+        await core.handOutState()
+        return report.retried
+    }
+
+    // MARK: Records
+
+    private func send(_ batch: CKSyncEngine.RecordZoneChangeBatch, asOf time: UInt64) async -> CKError? {
+        var saves: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
+        var deletes: [CKRecord.ID: Result<Void, any Error>] = [:]
+        do {
+            let database = core.database
+            (saves, deletes) = try await database.configuredWith(group: context.options.operationGroup) {
+                try await $0.modifyRecords(
+                    saving: batch.recordsToSave, deleting: batch.recordIDsToDelete,
+                    savePolicy: .ifServerRecordUnchanged, atomically: batch.atomicByZone)
+            }
+        } catch {
+            for record in batch.recordsToSave { saves[record.recordID] = .failure(error) }
+            for recordID in batch.recordIDsToDelete { deletes[recordID] = .failure(error) }
+        }
+        var report = SentItems<CKRecord, CKRecord.ID>()
+        for record in batch.recordsToSave { report.note(saved: record, saves[record.recordID]) }
+        for recordID in batch.recordIDsToDelete { report.note(deleted: recordID, deletes[recordID]) }
+        let event = CKSyncEngine.Event.SentRecordZoneChanges(
+            savedRecords: report.saved, failedRecordSaves: report.failedSaves.map { .init(record: $0, error: $1) },
+            deletedRecordIDs: report.deleted, failedRecordDeletes: report.failedDeletes)
+        // What was changed again meanwhile is still to be sent.
+        await core.hand(
+            .sentRecordZoneChanges(event),
+            before: { content in
+                for record in report.settledSaves {
+                    content.records.remove(.saveRecord(record.recordID), addedUntil: time)
+                }
+                for recordID in report.settledDeletes {
+                    content.records.remove(.deleteRecord(recordID), addedUntil: time)
+                }
+            })
+        await core.handOutState()
+        return report.retried
+    }
+}
+
+/// What became of the items of a request.
+private struct SentItems<Item: Sendable, ID: Hashable & Sendable>: Sendable {
+    var saved: [Item] = []
+    var failedSaves: [(Item, CKError)] = []
+    var deleted: [ID] = []
+    var failedDeletes: [ID: CKError] = [:]
+    /// The items that are no longer pending: they succeeded, or failed in a way that only the app can mend.
+    var settledSaves: [Item] = []
+    var settledDeletes: [ID] = []
+    /// Why something has to wait, with the longest wait that the service asked for.
+    var retried: CKError?
+
+    mutating func note(saved item: Item, _ result: Result<Item, any Error>?) {
+        switch result {
+        case .success(let saved):
+            self.saved.append(saved)
+            settledSaves.append(item)
+        case .failure(let error):
+            let error = CKError(any: error)
+            failedSaves.append((item, error))
+            if !keeps(error) { settledSaves.append(item) }
+        case nil:
+            failedSaves.append((item, CKError(.internalError, "The service left an item out.")))
+            settledSaves.append(item)
+        }
+    }
+
+    mutating func note(deleted id: ID, _ result: Result<Void, any Error>?) {
+        switch result {
+        case .success:
+            deleted.append(id)
+            settledDeletes.append(id)
+        case .failure(let error):
+            let error = CKError(any: error)
+            failedDeletes[id] = error
+            if !keeps(error) { settledDeletes.append(id) }
+        case nil:
+            failedDeletes[id] = CKError(.internalError, "The service left an item out.")
+            settledDeletes.append(id)
+        }
+    }
+
+    /// Whether an item that failed stays pending. One whose zone's batch failed for another's sake goes with the next.
+    private mutating func keeps(_ error: CKError) -> Bool {
+        if error.code == .batchRequestFailed { return true }
+        guard error.isRetriedByEngine else { return false }
+        if retried == nil || (error.retryAfterSeconds ?? 0) > (retried?.retryAfterSeconds ?? 0) { retried = error }
+        return true
+    }
+}

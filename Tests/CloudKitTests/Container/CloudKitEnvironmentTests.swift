@@ -1,0 +1,90 @@
+import CloudKit
+import CloudKitLocal
+import Testing
+
+@Suite struct CloudKitEnvironmentTests {
+    @Test func `with no variable the local service is used as the operating system's user`() throws {
+        let environment = try CloudKitEnvironment(variables: [:])
+        #expect(environment.url.absoluteString == "http://127.0.0.1:8484")
+        #expect(environment.account == .token("dev:" + NSUserName()))
+        #expect(environment.name == .development)
+        #expect(environment.defaultContainerIdentifier.hasPrefix("iCloud."))
+    }
+
+    @Test func `variables say where the service is and as whom to use it`() throws {
+        let environment = try CloudKitEnvironment(variables: [
+            "NEPHOS_URL": "https://cloud.example.org/base", "NEPHOS_TOKEN": "dev:mei",
+            "NEPHOS_CONTAINER": "iCloud.org.example.Gallery", "NEPHOS_ENVIRONMENT": "production",
+            "NEPHOS_API_TOKEN": "abc",
+        ])
+        #expect(environment.url.absoluteString == "https://cloud.example.org/base")
+        #expect(environment.account == .token("dev:mei"))
+        #expect(environment.defaultContainerIdentifier == "iCloud.org.example.Gallery")
+        #expect(environment.name == .production)
+        #expect(environment.apiToken == "abc")
+        #expect(try CloudKitEnvironment(variables: ["NEPHOS_TOKEN": "none"]).account == .none)
+    }
+
+    @Test(arguments: [
+        ("NEPHOS_URL", "127.0.0.1:8484"), ("NEPHOS_URL", ""), ("NEPHOS_URL", "ftp://example.org"),
+        ("NEPHOS_URL", "http://"), ("NEPHOS_URL", "http://example.org?x=1"), ("NEPHOS_TOKEN", ""),
+        ("NEPHOS_CONTAINER", ""), ("NEPHOS_CONTAINER", "iCloud/x"), ("NEPHOS_ENVIRONMENT", "staging"),
+    ])
+    func `a variable that makes no sense is refused by its name`(name: String, value: String) throws {
+        let error = try #require(throws: CloudKitEnvironment.Invalid.self) {
+            _ = try CloudKitEnvironment(variables: [name: value])
+        }
+        #expect(error.description.hasPrefix(name))
+        #expect(error.localizedDescription == error.description)
+    }
+
+    @Test func `nothing that listens is a network failure that says what to do`() async throws {
+        // Port 1 is reserved, and nothing listens on it.
+        let directory = ServiceDirectory()
+        let url = try #require(URL(string: "http://127.0.0.1:1"))
+        directory.setEnvironment(CloudKitEnvironment(url: url))
+        let container = directory.container("iCloud.org.example.Gallery")
+        let error = await expectFailure(.networkFailure) {
+            _ = try await container.privateCloudDatabase.allRecordZones()
+        }
+        #expect(error?.localizedDescription.contains("http://127.0.0.1:1") == true)
+    }
+}
+
+/// The process-wide default, which tests may only change one after another.
+@Suite(.serialized) struct DefaultContainerTests {
+    @Test func `unchanged code uses a local cloud that became the default`() async throws {
+        let cloud = try LocalCloud()
+        let before = CKContainer.default()
+        #expect(before === CKContainer.default())
+        cloud.becomeDefault(account: "mei")
+        let record = CKRecord(recordType: "Artwork", recordID: CKRecord.ID(recordName: "A-17"))
+        try await CKContainer.default().privateCloudDatabase.save(record)
+        #expect(CKContainer.default() !== before)
+        #expect(CKContainer.default() === CKContainer.default())
+        let identifier = try #require(CKContainer.default().containerIdentifier)
+        let same = cloud.container(identifier, account: "mei").privateCloudDatabase
+        #expect(try await same.record(for: record.recordID).recordID == record.recordID)
+        cloud.becomeDefault(account: "tom")
+        await expectFailure(.unknownItem) {
+            _ = try await CKContainer(identifier: identifier).privateCloudDatabase.record(for: record.recordID)
+        }
+        cloud.becomeDefault(account: nil)
+        #expect(try await CKContainer.default().accountStatus() == .noAccount)
+        await cloud.close()
+        // What was meant before is meant again: the service that the process's environment names.
+        #expect(CKContainer.default().containerIdentifier == identifier)
+    }
+
+    @Test func `a change of the account is announced`() async throws {
+        let cloud = try LocalCloud()
+        await confirmation(expectedCount: 2) { announced in
+            let observer = NotificationCenter.default.addObserver(
+                forName: .CKAccountChanged, object: nil, queue: nil
+            ) { _ in announced() }
+            cloud.becomeDefault()
+            cloud.resignDefault()
+            NotificationCenter.default.removeObserver(observer)
+        }
+    }
+}

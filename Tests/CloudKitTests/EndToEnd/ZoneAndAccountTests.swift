@@ -1,0 +1,130 @@
+import CloudKit
+import Testing
+
+/// Zones and accounts against the whole service, through both transports.
+@Suite struct ZoneAndAccountEndToEndTests {
+    @Test(arguments: Transport.allCases)
+    func `zones are saved, saved again, listed, fetched and deleted with their records`(transport: Transport)
+        async throws
+    {
+        try await Cloud.with(transport) { cloud in
+            let database = cloud.database()
+            #expect(try await database.allRecordZones().map(\.zoneID) == [.default])
+            let zone = CKRecordZone(zoneName: "Z")
+            #expect(zone.capabilities == [])
+            #expect(try await database.save(zone).capabilities == [.fetchChanges, .atomic, .sharing, .zoneWideSharing])
+            let record = try await database.save(note("n", in: zone.zoneID))
+            // Saving a zone that is there neither fails nor empties it.
+            try await database.save(CKRecordZone(zoneName: "Z"))
+            #expect(try await database.existing([record]) == ["n"])
+            let all = try await database.allRecordZones()
+            #expect(Set(all.map(\.zoneID)) == [.default, zone.zoneID])
+            #expect(all.allSatisfy { $0.zoneID.ownerName == CKCurrentUserDefaultName })
+
+            let missing = CKRecordZone.ID(zoneName: "Missing")
+            let results = try await database.recordZones(for: [zone.zoneID, missing, .default])
+            #expect(results.count == 3 && (try? results[zone.zoneID]?.get()) != nil)
+            await expectFailure(.zoneNotFound) { _ = try results[missing]?.get() }
+
+            let (saves, deletes) = try await database.modifyRecordZones(
+                saving: [CKRecordZone(zoneName: "Y")], deleting: [zone.zoneID, missing])
+            #expect(saves.count == 1 && (try? deletes[zone.zoneID]?.get()) != nil)
+            await expectFailure(.zoneNotFound) { try deletes[missing]?.get() }
+            await expectFailure(.zoneNotFound) { _ = try await database.record(for: record.recordID) }
+            try await database.save(CKRecordZone(zoneName: "Z"))
+            await expectFailure(.unknownItem) { _ = try await database.record(for: record.recordID) }
+        }
+    }
+
+    @Test(arguments: Transport.allCases)
+    func `custom zones are made in the private database only`(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let container = cloud.container()
+            await expectFailure(.badDatabase) {
+                try await container.publicCloudDatabase.save(CKRecordZone(zoneName: "Z"))
+            }
+            await expectFailure(.badDatabase) {
+                try await container.sharedCloudDatabase.save(CKRecordZone(zoneName: "Z"))
+            }
+        }
+    }
+
+    @Test(arguments: Transport.allCases)
+    func `without an account the public database can be read, and everything else needs one`(transport: Transport)
+        async throws
+    {
+        try await Cloud.with(transport) { cloud in
+            let record = try await cloud.container("mei").publicCloudDatabase.save(note("open"))
+            let nobody = cloud.container(nil)
+            #expect(try await nobody.accountStatus() == .noAccount)
+            #expect(try await nobody.publicCloudDatabase.record(for: record.recordID).recordID == record.recordID)
+            await expectFailure(.unknownItem) {
+                _ = try await nobody.publicCloudDatabase.record(for: note("none").recordID)
+            }
+            await expectFailure(.notAuthenticated) { _ = try await nobody.userRecordID() }
+            await expectFailure(.notAuthenticated) { try await nobody.publicCloudDatabase.save(note("mine")) }
+            await expectFailure(.notAuthenticated) { _ = try await nobody.privateCloudDatabase.allRecordZones() }
+            await expectFailure(.notAuthenticated) {
+                _ = try await nobody.sharedCloudDatabase.record(for: record.recordID)
+            }
+        }
+    }
+
+    @Test(arguments: Transport.allCases)
+    func `an account has its own databases, and the same identity in each of a container's`(transport: Transport)
+        async throws
+    {
+        try await Cloud.with(transport) { cloud in
+            let mei = cloud.container("mei")
+            let tom = cloud.container("tom")
+            #expect(try await mei.accountStatus() == .available)
+            let id = try await mei.userRecordID()
+            #expect(id.recordName.hasPrefix("_") && id.zoneID == .default)
+            #expect(try await cloud.container("mei").userRecordID() == id)
+            #expect(try await tom.userRecordID() != id)
+            #expect(try await cloud.container("mei", "iCloud.org.example.Other").userRecordID() != id)
+
+            let record = note("n")
+            record["title"] = "mei's"
+            try await mei.privateCloudDatabase.save(record)
+            await expectFailure(.unknownItem) { _ = try await tom.privateCloudDatabase.record(for: record.recordID) }
+            await expectFailure(.unknownItem) { _ = try await mei.publicCloudDatabase.record(for: record.recordID) }
+            #expect(
+                try await cloud.container("mei").privateCloudDatabase.record(for: record.recordID)["title"] == "mei's")
+        }
+    }
+
+    @Test(arguments: Transport.allCases)
+    func `the current user's record comes without asking for its ID`(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let container = cloud.container()
+            let operation = CKFetchRecordsOperation.fetchCurrentUserRecordOperation()
+            #expect(operation.recordIDs == nil)
+            let user: CKRecord? = await withCheckedContinuation { continuation in
+                var user: CKRecord?
+                operation.perRecordResultBlock = { _, result in user = try? result.get() }
+                operation.fetchRecordsResultBlock = { _ in continuation.resume(returning: user) }
+                container.privateCloudDatabase.add(operation)
+            }
+            #expect(user?.recordType == CKRecord.SystemType.userRecord)
+            let userRecordID = try await container.userRecordID()
+            #expect(user?.recordID == userRecordID)
+        }
+    }
+
+    @Test(arguments: Transport.allCases)
+    func `records of several zones, missing ones and missing zones in one fetch`(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let database = cloud.database()
+            let zone = try await database.zone("Z")
+            try await database.saveAll([note("n"), note("n", in: zone)])
+            let lost = CKRecord.ID(recordName: "n", zoneID: CKRecordZone.ID(zoneName: "Missing"))
+            let ids = [note("n").recordID, note("n", in: zone).recordID, note("none").recordID, lost]
+            let results = try await database.records(for: ids)
+            #expect(results.count == 4)
+            #expect(try results[ids[0]]?.get().recordID == ids[0] && results[ids[1]]?.get().recordID == ids[1])
+            await expectFailure(.unknownItem) { _ = try results[ids[2]]?.get() }
+            await expectFailure(.zoneNotFound) { _ = try results[lost]?.get() }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import CloudKit
+import NephosWire
+import Testing
+
+/// From what the service answers to what the app catches.
+@Suite struct ErrorMappingTests {
+    private static let table: [(ServerErrorCode, CKError.Code)] = [
+        (.accessDenied, .permissionFailure),
+        (.atomicError, .batchRequestFailed),
+        (.authenticationFailed, .notAuthenticated),
+        (.authenticationRequired, .notAuthenticated),
+        (.badRequest, .invalidArguments),
+        (.conflict, .serverRecordChanged),
+        (.exists, .serverRecordChanged),
+        (.internalError, .internalError),
+        (.notFound, .unknownItem),
+        (.quotaExceeded, .quotaExceeded),
+        (.throttled, .requestRateLimited),
+        (.tryAgainLater, .serviceUnavailable),
+        (.validatingReferenceError, .constraintViolation),
+        (.zoneNotFound, .zoneNotFound),
+    ]
+
+    @Test func `the table has every server error code`() {
+        #expect(Set(Self.table.map(\.0)) == Set(ServerErrorCode.allCases))
+    }
+
+    @Test(arguments: table)
+    func `a server error code becomes its CKError, for items and for requests`(
+        server: ServerErrorCode, code: CKError.Code
+    ) async throws {
+        let record = CKRecord(recordType: "Artwork")
+        let item = ScriptedService(ScriptedService.Script(modify: { _, _ in .failure(.scripted(server)) }))
+        await expectFailure(code) { try await item.database.save(record) }
+        let whole = ScriptedService(ScriptedService.Script(failure: .refused(.scripted(server))))
+        await expectFailure(code) { try await whole.database.save(record) }
+    }
+
+    @Test func `the code that the service names wins over the one its server error code stands for`() async {
+        var error = ErrorDictionary.scripted(.badRequest)
+        error.clientErrorCode = CKError.Code.limitExceeded.rawValue
+        let named = ScriptedService(ScriptedService.Script(failure: .refused(error)))
+        await expectFailure(.limitExceeded) { _ = try await named.database.allRecordZones() }
+        error.clientErrorCode = 4_711
+        let unknown = ScriptedService(ScriptedService.Script(failure: .refused(error)))
+        await expectFailure(.invalidArguments) { _ = try await unknown.database.allRecordZones() }
+    }
+
+    @Test func `an error says what the service said, and where it comes from`() async throws {
+        var dictionary = ErrorDictionary.scripted(.throttled, "request throttled")
+        dictionary.retryAfter = 30
+        let service = ScriptedService(ScriptedService.Script(failure: .refused(dictionary)))
+        let caught = await expectFailure(.requestRateLimited) { _ = try await service.database.allRecordZones() }
+        let error = try #require(caught)
+        #expect(error.retryAfterSeconds == 30)
+        #expect(error.localizedDescription == "request throttled")
+        #expect((error as any Error).localizedDescription == "request throttled")
+        let info = (error as NSError).userInfo
+        #expect(info["RequestUUID"] as? String == "6b1c0c5e")
+        #expect(info["ServerErrorDescription"] as? String == "request throttled")
+        #expect(info["ContainerID"] as? String == "iCloud.org.example.Gallery")
+        let description = String(describing: error)
+        #expect(description.hasPrefix("<CKError 0x"))
+        #expect(description.contains("\"Request Rate Limited\" (7); server message = \"request throttled\""))
+        #expect(description.contains("uuid = 6b1c0c5e; container ID = \"iCloud.org.example.Gallery\""))
+    }
+
+    @Test func `without an account only what needs none is asked for`() async throws {
+        let service = ScriptedService(hasAccount: false)
+        let container = service.container
+        await expectFailure(.notAuthenticated) { _ = try await container.privateCloudDatabase.allRecordZones() }
+        await expectFailure(.notAuthenticated) { _ = try await container.sharedCloudDatabase.allRecordZones() }
+        await expectFailure(.notAuthenticated) { _ = try await container.userRecordID() }
+        #expect(try await container.accountStatus() == .noAccount)
+        #expect(service.requests.isEmpty)
+        _ = try await container.publicCloudDatabase.record(for: CKRecord.ID(recordName: "A"))
+        #expect(service.requests.count == 1)
+    }
+}

@@ -1,0 +1,101 @@
+// swift-format-ignore-file
+
+import CloudKit
+import CloudKitLocal
+import Testing
+
+// The samples of Apple's documentation, as they stand there. Those that search come with queries.
+
+func fetchShare(forZone zone: CKRecordZone,
+                completion: @escaping (Result<CKShare, Error>) -> Void) {
+    let database = CKContainer.default().privateCloudDatabase
+
+    // Use the 'CKRecordNameZoneWideShare' constant to create the record ID.
+    let recordID = CKRecord.ID(recordName: CKRecordNameZoneWideShare,
+                               zoneID: zone.zoneID)
+
+    // Fetch the share record from the specified record zone.
+    database.fetch(withRecordID: recordID) { share, error in
+        if let error = error {
+            // If the fetch fails, inform the caller.
+            completion(.failure(error))
+        } else if let share = share as? CKShare {
+            // Otherwise, pass the fetched share record to the
+            // completion handler.
+            completion(.success(share))
+        } else {
+            fatalError("Unable to fetch record with ID: \(recordID)")
+        }
+    }
+}
+
+private protocol Samples {
+    func own(_ itemRecord: CKRecord, _ listRecord: CKRecord)
+    func encrypt() -> (CKRecord, NSString?)
+}
+
+private struct DocumentationSamples: Samples {
+    @available(*, deprecated)
+    func own(_ itemRecord: CKRecord, _ listRecord: CKRecord) {
+        itemRecord["owningList"] = CKReference(record: listRecord, action: .deleteSelf)
+    }
+
+    func encrypt() -> (CKRecord, NSString?) {
+        let record = CKRecord(recordType: "Property")
+
+        // Encrypt the name of the property's owner.
+        record.encryptedValues["ownerName"] = "Maria Ruiz"
+
+        // Decrypt the name of the property's owner, using the
+        // appropriate data type, and assign it to a local variable.
+        var clientName = record.encryptedValues["ownerName"] as? NSString
+        defer { clientName = nil }
+        return (record, clientName)
+    }
+}
+
+@Suite struct DocumentationSampleTests {
+    private let samples: any Samples = DocumentationSamples()
+
+    @Test func `the share of a zone is fetched by its constant name from the default container`() async {
+        // In a process of its own, where the default container is nobody else's.
+        await #expect(processExitsWith: .success) {
+            let cloud = try LocalCloud()
+            cloud.becomeDefault()
+            let database = CKContainer.default().privateCloudDatabase
+            let zone = try await database.save(CKRecordZone(zoneName: "Shared"))
+            let missing = await withCheckedContinuation { done in
+                fetchShare(forZone: CKRecordZone(zoneName: "None")) { done.resume(returning: $0) }
+            }
+            let unshared = await withCheckedContinuation { done in
+                fetchShare(forZone: zone) { done.resume(returning: $0) }
+            }
+            guard case .failure(CKError.zoneNotFound) = missing, case .failure(CKError.unknownItem) = unshared else {
+                fatalError("\(missing), \(unshared)")
+            }
+        }
+    }
+
+    @Test func `an item that points at its list goes when the list is deleted`() async throws {
+        let database = try CKContainer.local().privateCloudDatabase
+        let zone = try await database.save(CKRecordZone(zoneName: "Lists"))
+        let listRecord = CKRecord(recordType: "List", recordID: CKRecord.ID(zoneID: zone.zoneID))
+        let items = (1...3).map { _ in CKRecord(recordType: "Item", recordID: CKRecord.ID(zoneID: zone.zoneID)) }
+        for itemRecord in items { samples.own(itemRecord, listRecord) }
+        try await database.modifyRecords(saving: [listRecord] + items, deleting: [])
+        #expect(try await database.record(for: items[0].recordID)["owningList"] != nil)
+        try await database.deleteRecord(withID: listRecord.recordID)
+        for result in try await database.records(for: items.map(\.recordID)).values {
+            #expect { try result.get() } throws: { CKError.unknownItem ~= $0 }
+        }
+    }
+
+    @Test func `the encrypted name of a property's owner comes back from the cloud`() async throws {
+        let database = try CKContainer.local().privateCloudDatabase
+        let (record, clientName) = samples.encrypt()
+        #expect(clientName == "Maria Ruiz")
+        try await database.save(record)
+        let fetched = try await database.record(for: record.recordID)
+        #expect(fetched.encryptedValues["ownerName"] as? NSString == "Maria Ruiz")
+    }
+}

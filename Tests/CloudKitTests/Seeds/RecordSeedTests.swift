@@ -1,0 +1,251 @@
+import CloudKit
+import Testing
+
+/// What Apple's pages on `CKRecord` and `CKRecord.ID` say of the server; each name gives a sentence's meaning.
+@Suite struct RecordSeedTests {
+    @Test(
+        "When a new record is saved, the server validates its uniqueness and returns an error under the default policy",
+        arguments: Transport.allCases)
+    func uniqueness(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let database = cloud.database()
+            #expect(CKModifyRecordsOperation().savePolicy == .ifServerRecordUnchanged)
+            try await database.save(note("taken"))
+            let failure = await expectFailure(.serverRecordChanged) { try await database.save(note("taken")) }
+            #expect(failure?.serverRecord?.recordChangeTag != nil && failure?.clientRecord?.recordChangeTag == nil)
+        }
+    }
+
+    @Test(
+        "For all other save policies, the server overwrites the contents of the existing record",
+        arguments: Transport.allCases, [CKModifyRecordsOperation.RecordSavePolicy.changedKeys, .allKeys])
+    func overwriting(transport: Transport, policy: CKModifyRecordsOperation.RecordSavePolicy) async throws {
+        try await Cloud.with(transport) { cloud in
+            let database = cloud.database()
+            let first = note("taken")
+            first["title"] = "first"
+            try await database.save(first)
+            let second = note("taken")
+            second["title"] = "second"
+            try await database.saveAll([second], policy)
+            let fetched = try await database.record(for: first.recordID)
+            #expect(fetched["title"] == "second" && fetched.recordChangeTag != first.recordChangeTag)
+        }
+    }
+
+    @Test(
+        "For new instances the dates are nil; a save brings the time of the first save and of the most recent one",
+        arguments: Transport.allCases)
+    func dates(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let database = cloud.database()
+            let record = note("dated")
+            #expect(record.creationDate == nil && record.modificationDate == nil)
+            let before = Date()
+            try await database.save(record)
+            let created = try #require(record.creationDate)
+            let first = try #require(record.modificationDate)
+            #expect(abs(created.timeIntervalSince(before)) < 600 && first == created)
+            record["title"] = "again"
+            try await database.save(record)
+            #expect(record.creationDate == created)
+            #expect(try #require(record.modificationDate) >= first)
+            let fetched = try await database.record(for: record.recordID)
+            #expect(fetched.creationDate == created && fetched.modificationDate == record.modificationDate)
+        }
+    }
+
+    @Test(
+        "creatorUserRecordID is the user who creates the record, lastModifiedUserRecordID who most recently modified it",
+        arguments: Transport.allCases)
+    func users(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let mei = cloud.container("mei")
+            let tom = cloud.container("tom")
+            let meiID = try await mei.userRecordID()
+            let tomID = try await tom.userRecordID()
+            let record = note("ours")
+            #expect(record.creatorUserRecordID == nil && record.lastModifiedUserRecordID == nil)
+            try await mei.publicCloudDatabase.save(record)
+            let seen = try await tom.publicCloudDatabase.record(for: record.recordID)
+            #expect(seen.creatorUserRecordID == meiID && seen.lastModifiedUserRecordID == meiID)
+            seen["title"] = "changed"
+            try await tom.publicCloudDatabase.save(seen)
+            let back = try await mei.publicCloudDatabase.record(for: record.recordID)
+            #expect(back.lastModifiedUserRecordID == tomID)
+            #expect(back.creatorUserRecordID?.recordName == CKCurrentUserDefaultName)
+        }
+    }
+
+    @Test(
+        "Every user of the app has a unique user record that is empty by default, and apps can add data to it",
+        arguments: Transport.allCases)
+    func userRecords(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let mei = cloud.container("mei")
+            let tom = cloud.container("tom")
+            let meiID = try await mei.userRecordID()
+            #expect(try await tom.userRecordID() != meiID)
+            let user = try await mei.privateCloudDatabase.record(for: meiID)
+            #expect(user.recordType == CKRecord.SystemType.userRecord && user.allKeys() == [])
+            user["nickname"] = "M"
+            try await mei.privateCloudDatabase.save(user)
+            #expect(try await mei.privateCloudDatabase.record(for: meiID)["nickname"] == "M")
+        }
+    }
+
+    @Test(
+        "Every time CloudKit saves a record, the server updates its change token; a save that has the current one applies",
+        arguments: Transport.allCases)
+    func changeTags(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let database = cloud.database()
+            let record = note("tagged")
+            var tags: Set<String> = []
+            for round in 1...4 {
+                record["round"] = round
+                try await database.save(record)
+                tags.insert(try #require(record.recordChangeTag))
+            }
+            #expect(tags.count == 4)
+            let fetched = try await database.record(for: record.recordID)
+            #expect(fetched.recordChangeTag == record.recordChangeTag && fetched["round"] == 4)
+        }
+    }
+
+    @Test(
+        "If the two tokens don't match, the server checks the save policy to determine how to proceed",
+        arguments: Transport.allCases)
+    func staleTags(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let database = cloud.database()
+            let record = note("contended")
+            record["title"] = "first"
+            record["untouched"] = "kept"
+            try await database.save(record)
+            let stale = try await database.record(for: record.recordID)
+            record["title"] = "second"
+            try await database.save(record)
+
+            stale["title"] = "third"
+            let failure = await expectFailure(.serverRecordChanged) { try await database.save(stale) }
+            #expect(failure?.serverRecord?["title"] == "second" && failure?.serverRecord?["untouched"] == "kept")
+            #expect(failure?.serverRecord?.recordChangeTag == record.recordChangeTag)
+            #expect(failure?.clientRecord?["title"] == "third" && failure?.ancestorRecord?["title"] == "first")
+            #expect(failure?.ancestorRecord?.recordChangeTag == stale.recordChangeTag)
+            #expect(try await database.record(for: record.recordID)["title"] == "second")
+
+            try await database.saveAll([stale], .changedKeys)
+            let merged = try await database.record(for: record.recordID)
+            #expect(merged["title"] == "third" && merged["untouched"] == "kept")
+            #expect(merged.recordChangeTag == stale.recordChangeTag)
+        }
+    }
+
+    @Test(
+        "Each name is unique within its zone; record IDs can be reused in different zones, databases and accounts",
+        arguments: Transport.allCases)
+    func reuse(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let mei = cloud.container("mei")
+            let tom = cloud.container("tom")
+            let zone = try await mei.privateCloudDatabase.zone("Z")
+            try await mei.privateCloudDatabase.saveAll([note("same"), note("same", in: zone)])
+            try await tom.privateCloudDatabase.save(note("same"))
+            try await cloud.container("mei", "iCloud.org.example.Other").privateCloudDatabase.save(note("same"))
+            await expectFailure(.serverRecordChanged) { try await tom.privateCloudDatabase.save(note("same")) }
+            // A name is one record's, whatever the type, and a record does not change its type.
+            await expectFailure(.invalidArguments) {
+                try await tom.privateCloudDatabase.save(note("same", in: .default, "Other"))
+            }
+        }
+    }
+
+    @Test(
+        "The private database is different for each user, but only one record uses a record ID in the public database",
+        arguments: Transport.allCases)
+    func publicIDs(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            try await cloud.container("mei").publicCloudDatabase.save(note("same"))
+            await expectFailure(.serverRecordChanged) {
+                try await cloud.container("tom").publicCloudDatabase.save(note("same"))
+            }
+        }
+    }
+
+    @Test(
+        "If the record zone doesn't exist, save it before attempting to save any records in that zone",
+        arguments: Transport.allCases)
+    func zonesFirst(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let database = cloud.database()
+            let zone = CKRecordZone(zoneName: "Later")
+            let record = note("early", in: zone.zoneID)
+            await expectFailure(.zoneNotFound) { try await database.save(record) }
+            await expectFailure(.zoneNotFound) { _ = try await database.record(for: record.recordID) }
+            try await database.save(zone)
+            try await database.save(record)
+            #expect(try await database.record(for: record.recordID).recordID == record.recordID)
+        }
+    }
+
+    @Test(
+        "Fetch a record by its ID with CKFetchRecordsOperation or with fetch(withRecordID:completionHandler:)",
+        arguments: Transport.allCases)
+    func fetching(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let database = cloud.database()
+            let record = try await database.save(note("found"))
+            let (fetched, error) = await withCheckedContinuation { continuation in
+                database.fetch(withRecordID: record.recordID) { continuation.resume(returning: ($0, $1)) }
+            }
+            #expect(fetched == record && error == nil)
+            let results: [CKRecord.ID: CKRecord] = await withCheckedContinuation { continuation in
+                var found: [CKRecord.ID: CKRecord] = [:]
+                let operation = CKFetchRecordsOperation(recordIDs: [record.recordID])
+                operation.perRecordResultBlock = { found[$0] = try? $1.get() }
+                operation.fetchRecordsResultBlock = { _ in continuation.resume(returning: found) }
+                database.add(operation)
+            }
+            #expect(results == [record.recordID: record])
+            // The strings of an ID are enough to make it again.
+            let again = CKRecord.ID(
+                recordName: record.recordID.recordName,
+                zoneID: CKRecordZone.ID(
+                    zoneName: record.recordID.zoneID.zoneName, ownerName: record.recordID.zoneID.ownerName))
+            #expect(try await database.record(for: again) == record)
+        }
+    }
+
+    @Test(
+        "encodeSystemFields stores the record ID and the change tag, which are needed to sync records later",
+        arguments: Transport.allCases)
+    func systemFields(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let database = cloud.database()
+            let zone = try await database.zone("Z")
+            let record = note("kept", in: zone)
+            record["title"] = "first"
+            try await database.save(record)
+            let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+            record.encodeSystemFields(with: archiver)
+            archiver.finishEncoding()
+
+            func rebuilt() throws -> CKRecord {
+                let unarchiver = try NSKeyedUnarchiver(forReadingFrom: archiver.encodedData)
+                unarchiver.requiresSecureCoding = true
+                defer { unarchiver.finishDecoding() }
+                return try #require(CKRecord(coder: unarchiver))
+            }
+            let local = try rebuilt()
+            #expect(
+                local.allKeys() == [] && local.changedKeys() == [] && local.recordChangeTag == record.recordChangeTag)
+            local["title"] = "second"
+            try await database.save(local)
+            #expect(try await database.record(for: record.recordID)["title"] == "second")
+            let stale = try rebuilt()
+            stale["title"] = "third"
+            await expectFailure(.serverRecordChanged) { try await database.save(stale) }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import NephosWire
+import Synchronization
+
+@testable import CloudKit
+
+/// Passes requests on to another service, except where a test wants something to go wrong.
+final class FaultyService: CloudService {
+    /// What happens to one request.
+    enum Fate: Sendable {
+        case passes
+        /// It does not get there.
+        case fails(ServiceFailure)
+        /// It gets there, but its answer does not come back.
+        case losesAnswer(ServiceFailure)
+    }
+
+    /// The service behind; another account's after a switch.
+    let target: Box<any CloudService>
+    /// Asked before every request, with its path.
+    let fate: Box<@Sendable (String) async -> Fate>
+
+    init(_ container: CKContainer, fate: @escaping @Sendable (String) async -> Fate = { _ in .passes }) {
+        target = Box(container.session.service)
+        self.fate = Box(fate)
+    }
+
+    var container: CKContainer { CKContainer(identifier: "iCloud.test", service: self) }
+    var hasAccount: Bool { target.value.hasAccount }
+
+    private func pass<Answer>(
+        _ path: String, _ request: (any CloudService) async throws(ServiceFailure) -> Answer
+    ) async throws(ServiceFailure) -> Answer {
+        switch await fate.value(path) {
+        case .passes: return try await request(target.value)
+        case .fails(let failure): throw failure
+        case .losesAnswer(let failure):
+            _ = try await request(target.value)
+            throw failure
+        }
+    }
+
+    func modifyRecords(_ request: ModifyRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> RecordsResponse
+    { try await pass("records/modify") { (to) throws(ServiceFailure) in try await to.modifyRecords(request, call) } }
+    func lookupRecords(_ request: LookupRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> RecordsResponse
+    { try await pass("records/lookup") { (to) throws(ServiceFailure) in try await to.lookupRecords(request, call) } }
+    func queryRecords(_ request: QueryRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> QueryRecordsResponse
+    { try await pass("records/query") { (to) throws(ServiceFailure) in try await to.queryRecords(request, call) } }
+    func listZones(_ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
+        try await pass("zones/list") { (to) throws(ServiceFailure) in try await to.listZones(call) }
+    }
+    func lookupZones(_ request: LookupZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
+        try await pass("zones/lookup") { (to) throws(ServiceFailure) in try await to.lookupZones(request, call) }
+    }
+    func modifyZones(_ request: ModifyZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
+        try await pass("zones/modify") { (to) throws(ServiceFailure) in try await to.modifyZones(request, call) }
+    }
+    func recordZoneChanges(_ request: RecordZoneChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> RecordZoneChangesResponse
+    { try await pass("changes/zone") { (to) throws(ServiceFailure) in try await to.recordZoneChanges(request, call) } }
+    func databaseChanges(_ request: DatabaseChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> DatabaseChangesResponse
+    {
+        try await pass("changes/database") { (to) throws(ServiceFailure) in try await to.databaseChanges(request, call)
+        }
+    }
+    func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary {
+        try await pass("users/current") { (to) throws(ServiceFailure) in try await to.currentUser(call) }
+    }
+}

@@ -1,0 +1,229 @@
+import CloudKit
+import Synchronization
+
+/// An app on a device: it keeps notes, and a sync engine keeps them in step. Of two edits the later one wins.
+final class SyncDevice: CKSyncEngineDelegate {
+    struct Note: Sendable {
+        var text: String
+        /// When it was edited, by the app's clock.
+        var edited: Int
+        /// The record as the server last had it.
+        var record: CKRecord?
+    }
+
+    /// What the device keeps on its disk.
+    struct Disk: Sendable {
+        var notes: [CKRecord.ID: Note] = [:]
+        var state: CKSyncEngine.State.Serialization?
+    }
+
+    private struct Life: Sendable {
+        var disk = Disk()
+        /// The disk as it was with the newest state: what a restart finds.
+        var saved = Disk()
+        var log: [String] = []
+        var waiting: [(matches: @Sendable ([String]) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let life = Mutex(Life())
+    private let running = Mutex<CKSyncEngine?>(nil)
+    /// Called with every event before the device handles it.
+    let onEvent = Box<@Sendable (CKSyncEngine.Event) async -> Void>({ _ in })
+    /// Called when the engine asks for records.
+    let onBatch = Box<@Sendable () async -> Void>({})
+    /// What of `nextFetchChangesOptions` is wanted; nil is the default.
+    let fetchOptions = Box<(@Sendable (CKSyncEngine.FetchChangesContext) -> CKSyncEngine.FetchChangesOptions)?>(nil)
+
+    init(_ disk: Disk = Disk()) {
+        life.withLock { ($0.disk, $0.saved) = (disk, disk) }
+    }
+
+    /// Starts the engine with what is on the disk.
+    func start(
+        _ database: CKDatabase, automatically: Bool = false,
+        environment: SyncEngineEnvironment = SyncEngineEnvironment(sleep: { _ in })
+    ) {
+        var configuration = CKSyncEngine.Configuration(
+            database: database, stateSerialization: life.withLock { $0.disk.state }, delegate: self)
+        configuration.automaticallySync = automatically
+        let engine = CKSyncEngine(configuration, environment: environment)
+        running.withLock { $0 = engine }
+    }
+
+    /// Ends the app; what was not saved is lost.
+    func stop() -> Disk {
+        running.withLock { $0 = nil }
+        return life.withLock { $0.saved }
+    }
+
+    /// What a restart would find now.
+    var saved: Disk { life.withLock { $0.saved } }
+
+    var engine: CKSyncEngine { running.withLock { $0 } ?? preconditionFailureForTest() }
+    private func preconditionFailureForTest() -> CKSyncEngine { preconditionFailure("The device was not started.") }
+
+    var log: [String] { life.withLock { $0.log } }
+    var notes: [CKRecord.ID: Note] { life.withLock { $0.disk.notes } }
+    /// The notes' texts by their names.
+    var texts: [String: String] {
+        Dictionary(uniqueKeysWithValues: notes.map { ($0.key.recordName, $0.value.text) })
+    }
+
+    func clearLog() { life.withLock { $0.log = [] } }
+
+    /// Waits until the log has what `matches` looks for.
+    func wait(until matches: @escaping @Sendable ([String]) -> Bool) async {
+        await withCheckedContinuation { continuation in
+            let isThere = life.withLock { life in
+                if matches(life.log) { return true }
+                life.waiting.append((matches, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    private func note(_ line: String) {
+        let ready = life.withLock { life in
+            life.log.append(line)
+            let log = life.log
+            let ready = life.waiting.filter { $0.matches(log) }
+            life.waiting.removeAll { $0.matches(log) }
+            return ready
+        }
+        for waiter in ready { waiter.continuation.resume() }
+    }
+
+    // MARK: The user
+
+    func edit(_ recordID: CKRecord.ID, _ text: String, at time: Int = 0) {
+        life.withLock { life in
+            life.disk.notes[recordID] = Note(text: text, edited: time, record: life.disk.notes[recordID]?.record)
+        }
+        engine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
+    }
+
+    func delete(_ recordID: CKRecord.ID) {
+        life.withLock { $0.disk.notes[recordID] = nil }
+        engine.state.add(pendingRecordZoneChanges: [.deleteRecord(recordID)])
+    }
+
+    // MARK: The delegate
+
+    func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+        await onEvent.value(event)
+        switch event {
+        case .stateUpdate(let event):
+            life.withLock { life in
+                life.disk.state = event.stateSerialization
+                life.saved = life.disk
+            }
+            return
+        case .accountChange(let event):
+            note("account \(event.changeType.summary)")
+            if case .signIn = event.changeType { break }
+            life.withLock { $0.disk.notes = [:] }
+        case .fetchedDatabaseChanges(let event):
+            note(
+                "zones \(event.modifications.map(\.zoneID.zoneName) + event.deletions.map { "-" + $0.zoneID.zoneName })"
+            )
+            let deleted = Set(event.deletions.map(\.zoneID))
+            life.withLock { $0.disk.notes = $0.disk.notes.filter { !deleted.contains($0.key.zoneID) } }
+        case .fetchedRecordZoneChanges(let event):
+            note(
+                "fetched \(event.modifications.map(\.record.recordID.recordName) + event.deletions.map { "-" + $0.recordID.recordName })"
+            )
+            for modification in event.modifications { take(modification.record) }
+            for deletion in event.deletions { life.withLock { $0.disk.notes[deletion.recordID] = nil } }
+        case .sentDatabaseChanges(let event):
+            note(
+                "sent zones \(event.savedZones.map(\.zoneID.zoneName) + event.deletedZoneIDs.map { "-" + $0.zoneName }) "
+                    + "failed \(event.failedZoneSaves.map { "\($0.zone.zoneID.zoneName)!\($0.error.code.rawValue)" } + event.failedZoneDeletes.map { "-\($0.key.zoneName)!\($0.value.code.rawValue)" })"
+            )
+        case .sentRecordZoneChanges(let event): handle(event, syncEngine)
+        case .willFetchChanges(let event): note("will fetch \(event.context.reason)")
+        case .willFetchRecordZoneChanges(let event): note("will fetch zone \(event.zoneID.zoneName)")
+        case .didFetchRecordZoneChanges(let event):
+            note("did fetch zone \(event.zoneID.zoneName)\(event.error.map { "!\($0.code.rawValue)" } ?? "")")
+        case .didFetchChanges: note("did fetch")
+        case .willSendChanges(let event): note("will send \(event.context.reason)")
+        case .didSendChanges: note("did send")
+        }
+    }
+
+    private func handle(_ event: CKSyncEngine.Event.SentRecordZoneChanges, _ syncEngine: CKSyncEngine) {
+        let sent = event.savedRecords.map(\.recordID.recordName) + event.deletedRecordIDs.map { "-" + $0.recordName }
+        let failed =
+            event.failedRecordSaves.map { "\($0.record.recordID.recordName)!\($0.error.code.rawValue)" }
+            + event.failedRecordDeletes.map { "-\($0.key.recordName)!\($0.value.code.rawValue)" }
+        note("sent \(sent) failed \(failed)")
+        for record in event.savedRecords { take(record, isOwn: true) }
+        for failure in event.failedRecordSaves {
+            let recordID = failure.record.recordID
+            switch failure.error.code {
+            case .serverRecordChanged:
+                guard let server = failure.error.serverRecord else { continue }
+                take(server)
+                if notes[recordID]?.text != server["text"] as? String {
+                    syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
+                }
+            case .zoneNotFound:
+                life.withLock { $0.disk.notes[recordID]?.record = nil }
+                syncEngine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: recordID.zoneID))])
+                syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
+            case .unknownItem:
+                life.withLock { $0.disk.notes[recordID]?.record = nil }
+                syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
+            default: break
+            }
+        }
+    }
+
+    /// Takes a record of the server's over, unless what is here was edited later.
+    private func take(_ record: CKRecord, isOwn: Bool = false) {
+        life.withLock { life in
+            let edited = record["edited"] as? Int ?? 0
+            let text = record["text"] as? String ?? ""
+            if let here = life.disk.notes[record.recordID] {
+                let staysHere = isOwn || (here.edited, here.text) > (edited, text)
+                life.disk.notes[record.recordID] = Note(
+                    text: staysHere ? here.text : text, edited: staysHere ? here.edited : edited, record: record)
+            } else if !isOwn {
+                life.disk.notes[record.recordID] = Note(text: text, edited: edited, record: record)
+            }
+        }
+    }
+
+    func nextRecordZoneChangeBatch(
+        _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+    ) async -> CKSyncEngine.RecordZoneChangeBatch? {
+        await onBatch.value()
+        let pending = syncEngine.state.pendingRecordZoneChanges.filter { context.options.scope.contains($0) }
+        return await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: pending) { recordID in
+            guard let note = self.notes[recordID] else {
+                syncEngine.state.remove(pendingRecordZoneChanges: [.saveRecord(recordID)])
+                return nil
+            }
+            let record = note.record?.copy() as? CKRecord ?? CKRecord(recordType: "Note", recordID: recordID)
+            record["text"] = note.text
+            record["edited"] = note.edited
+            return record
+        }
+    }
+
+    func nextFetchChangesOptions(
+        _ context: CKSyncEngine.FetchChangesContext, syncEngine: CKSyncEngine
+    ) async -> CKSyncEngine.FetchChangesOptions {
+        fetchOptions.value?(context) ?? context.options
+    }
+}
+
+extension CKSyncEngine.Event.AccountChange.ChangeType {
+    var summary: String {
+        switch self {
+        case .signIn: "in"
+        case .signOut: "out"
+        case .switchAccounts: "switch"
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import CloudKitLocal
+import Testing
+
+@testable import CloudKit
+
+@Suite struct SyncEngineStateTests {
+    private static func changes(_ text: String) -> [CKSyncEngine.PendingRecordZoneChange] {
+        text.split(separator: " ").map { word in
+            let recordID = CKRecord.ID(String(word.dropFirst()), "Z")
+            return word.first == "+" ? .saveRecord(recordID) : .deleteRecord(recordID)
+        }
+    }
+
+    /// `+a` saves a, `-a` deletes it.
+    @Test(arguments: [
+        ("+a +b +a", "+a +b"), ("+a -a", "-a"), ("-a +a", "+a"), ("+a +b -a", "+b -a"), ("+a -a +a", "+a"), ("", ""),
+        ("-a -a", "-a"), ("+a +b +c -b +a", "+a +c -b"),
+    ])
+    func `of several changes to one record the last counts`(added: String, left: String) {
+        for together in [true, false] {
+            let state = CKSyncEngine.State(nil)
+            if together {
+                state.add(pendingRecordZoneChanges: Self.changes(added))
+            } else {
+                for change in Self.changes(added) { state.add(pendingRecordZoneChanges: [change]) }
+            }
+            #expect(state.pendingRecordZoneChanges == Self.changes(left))
+        }
+    }
+
+    @Test func `of several changes to one zone the last counts`() {
+        let state = CKSyncEngine.State(nil)
+        let zone = CKRecordZone(zoneName: "A")
+        state.add(pendingDatabaseChanges: [.saveZone(zone), .saveZone(CKRecordZone(zoneName: "A"))])
+        #expect(state.pendingDatabaseChanges == [.saveZone(zone)])
+        state.add(pendingDatabaseChanges: [.deleteZone(zone.zoneID)])
+        #expect(state.pendingDatabaseChanges == [.deleteZone(zone.zoneID)])
+        state.remove(pendingDatabaseChanges: [.saveZone(zone)])
+        #expect(state.pendingDatabaseChanges == [.deleteZone(zone.zoneID)])
+        state.remove(pendingDatabaseChanges: [.deleteZone(zone.zoneID)])
+        #expect(state.pendingDatabaseChanges.isEmpty)
+    }
+
+    @Test(arguments: [UInt64(1), 2, 3, 4])
+    func `a list is what a plain array would be`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var list = PendingList<CKSyncEngine.PendingRecordZoneChange>()
+        var plain: [CKSyncEngine.PendingRecordZoneChange] = []
+        for time in 1...2000 {
+            let recordID = CKRecord.ID("n\(Int.random(in: 0..<150, using: &generator))", "Z")
+            let change: CKSyncEngine.PendingRecordZoneChange =
+                Bool.random(using: &generator) ? .saveRecord(recordID) : .deleteRecord(recordID)
+            if Int.random(in: 0..<3, using: &generator) < 2 {
+                list.add(change, at: UInt64(time))
+                if !plain.contains(change) {
+                    plain.removeAll { $0.recordID == recordID }
+                    plain.append(change)
+                }
+            } else {
+                list.remove(change)
+                plain.removeAll { $0 == change }
+            }
+        }
+        #expect(list.changes == plain, "seed \(seed)")
+        for change in plain { list.remove(change) }
+        #expect(list.isEmpty)
+    }
+
+    @Test func `an unknown or damaged state does not decode`() {
+        #expect(throws: (any Error).self) {
+            try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: Data("{}".utf8))
+        }
+    }
+
+    @Test func `a batch skips what the provider does not have, and is none without anything`() async {
+        let pending = Self.changes("+a +b -c")
+        let batch = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: pending) { recordID in
+            recordID.recordName == "a" ? nil : CKRecord(recordType: "Note", recordID: recordID)
+        }
+        #expect(batch?.recordsToSave.map(\.recordID.recordName) == ["b"])
+        #expect(batch?.recordIDsToDelete.map(\.recordName) == ["c"] && batch?.atomicByZone == false)
+        #expect(await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: Self.changes("+a")) { _ in nil } == nil)
+    }
+
+    @Test func `a batch made by hand that is too large fails with limitExceeded`() async throws {
+        let database = try CKContainer.local().privateCloudDatabase
+        try await database.makeZones("Z")
+        final class Delegate: CKSyncEngineDelegate {
+            let asked = Box(0)
+            let codes = Box<Set<CKError.Code>>([])
+            func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+                guard case .sentRecordZoneChanges(let sent) = event else { return }
+                codes.value.formUnion(sent.failedRecordSaves.map(\.error.code))
+            }
+            func nextRecordZoneChangeBatch(
+                _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+            ) async -> CKSyncEngine.RecordZoneChangeBatch? {
+                asked.value += 1
+                if asked.value > 1 { return nil }
+                return .init(
+                    recordsToSave: (0..<401).map { CKRecord(recordType: "Note", recordID: CKRecord.ID("n\($0)", "Z")) })
+            }
+        }
+        let delegate = Delegate()
+        var configuration = CKSyncEngine.Configuration(
+            database: database, stateSerialization: nil, delegate: delegate)
+        configuration.automaticallySync = false
+        let engine = CKSyncEngine(configuration)
+        engine.state.add(pendingRecordZoneChanges: [.saveRecord(CKRecord.ID("n0", "Z"))])
+        try await engine.sendChanges()
+        #expect(delegate.codes.value == [.limitExceeded] && engine.state.pendingRecordZoneChanges.isEmpty)
+    }
+}

@@ -1,0 +1,378 @@
+import CloudKit
+import CloudKitLocal
+import NephosWire
+import Testing
+
+@Suite struct SyncEngineTests {
+    private let cloud: LocalCloud
+    private let zoneID = CKRecordZone.ID(zoneName: "Z")
+
+    init() throws { cloud = try LocalCloud() }
+
+    private func id(_ name: String) -> CKRecord.ID { CKRecord.ID(name, "Z") }
+
+    private func device(_ disk: SyncDevice.Disk = .init(), on container: CKContainer? = nil) -> SyncDevice {
+        let device = SyncDevice(disk)
+        device.start((container ?? cloud.container()).privateCloudDatabase)
+        return device
+    }
+
+    private func addZone(_ device: SyncDevice) {
+        device.engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: zoneID))])
+    }
+
+    // MARK: Sending and fetching
+
+    @Test func `zones go before records, and every step is told in order`() async throws {
+        let one = device()
+        one.edit(id("a"), "1")
+        addZone(one)
+        try await one.engine.sendChanges()
+        #expect(
+            one.log == [
+                "account in", "will send manual", "sent zones [\"Z\"] failed []", "sent [\"a\"] failed []", "did send",
+            ])
+        #expect(one.engine.state.pendingRecordZoneChanges.isEmpty && one.engine.state.pendingDatabaseChanges.isEmpty)
+
+        let two = device()
+        try await two.engine.fetchChanges()
+        #expect(
+            two.log == [
+                "account in", "will fetch manual", "zones [\"Z\"]", "will fetch zone Z", "fetched [\"a\"]",
+                "did fetch zone Z", "did fetch",
+            ])
+        #expect(two.texts == ["a": "1"])
+        two.clearLog()
+        try await two.engine.fetchChanges()
+        #expect(two.log == ["will fetch manual", "did fetch"])
+    }
+
+    @Test func `two devices end with the same notes, conflicts being left to the app`() async throws {
+        let (one, two) = (device(), device())
+        addZone(one)
+        one.edit(id("a"), "one", at: 1)
+        try await one.engine.sendChanges()
+        try await two.engine.fetchChanges()
+        one.edit(id("a"), "one again", at: 2)
+        two.edit(id("a"), "two", at: 3)
+        two.edit(id("b"), "new", at: 3)
+        try await one.engine.sendChanges()
+        two.clearLog()
+        try await two.engine.sendChanges()
+        #expect(
+            two.log == [
+                "will send manual", "sent [\"b\"] failed [\"a!14\"]", "sent [\"a\"] failed []", "did send",
+            ])
+        try await one.engine.fetchChanges()
+        #expect(one.texts == ["a": "two", "b": "new"] && two.texts == one.texts)
+        one.delete(id("a"))
+        try await one.engine.sendChanges()
+        try await two.engine.fetchChanges()
+        #expect(two.texts == ["b": "new"])
+    }
+
+    @Test func `a missing zone is the app's to make, and then its records go`() async throws {
+        let one = device()
+        one.edit(id("a"), "1")
+        try await one.engine.sendChanges()
+        #expect(
+            one.log.dropFirst(2) == [
+                "sent [] failed [\"a!26\"]", "sent zones [\"Z\"] failed []", "sent [\"a\"] failed []", "did send",
+            ])
+    }
+
+    @Test func `a zone that went away takes what is here along`() async throws {
+        let (one, two) = (device(), device())
+        addZone(one)
+        one.edit(id("a"), "1")
+        try await one.engine.sendChanges()
+        try await two.engine.fetchChanges()
+        one.engine.state.add(pendingDatabaseChanges: [.deleteZone(zoneID)])
+        try await one.engine.sendChanges()
+        #expect(one.log.suffix(2) == ["sent zones [\"-Z\"] failed []", "did send"])
+        two.clearLog()
+        try await two.engine.fetchChanges()
+        #expect(two.log == ["will fetch manual", "zones [\"-Z\"]", "did fetch"] && two.texts.isEmpty)
+    }
+
+    @Test func `a thousand changes go in batches that a request can take`() async throws {
+        let one = device()
+        addZone(one)
+        for number in 0..<900 { one.edit(id("n\(number)"), "x") }
+        try await one.engine.sendChanges()
+        #expect(one.log.filter { $0.hasPrefix("sent [") }.count == 3)
+        let large = String(repeating: "x", count: 900_000)
+        one.clearLog()
+        for name in ["a", "b", "c"] { one.edit(id(name), large) }
+        try await one.engine.sendChanges()
+        #expect(
+            one.log == [
+                "will send manual", "sent [\"a\"] failed []", "sent [\"b\"] failed []", "sent [\"c\"] failed []",
+                "did send",
+            ])
+        let two = device()
+        try await two.engine.fetchChanges()
+        #expect(two.notes.count == 903)
+    }
+
+    @Test func `what is edited while it is being sent is sent again`() async throws {
+        let (gate, service) = (Box(false), FaultyService(cloud.container()))
+        let one = device(on: service.container)
+        addZone(one)
+        one.edit(id("a"), "first")
+        service.fate.value = { [id = id("a")] path in
+            if path == "records/modify", !gate.value {
+                gate.value = true
+                one.edit(id, "second")
+            }
+            return .passes
+        }
+        try await one.engine.sendChanges()
+        #expect(one.log.suffix(3) == ["sent [\"a\"] failed []", "sent [\"a\"] failed []", "did send"])
+        let two = device()
+        try await two.engine.fetchChanges()
+        #expect(two.texts == ["a": "second"])
+    }
+
+    @Test func `a scope limits what is sent, and what is fetched`() async throws {
+        let one = device()
+        for zone in ["A", "B", "C"] {
+            one.engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneName: zone))])
+            one.edit(CKRecord.ID("in\(zone)", zone), "x")
+        }
+        let b = CKRecordZone.ID(zoneName: "B")
+        try await one.engine.sendChanges(.init(scope: .zoneIDs([b])))
+        #expect(one.log.dropFirst(2) == ["sent zones [\"B\"] failed []", "sent [\"inB\"] failed []", "did send"])
+        try await one.engine.sendChanges(.init(scope: .allExcluding([CKRecordZone.ID(zoneName: "C")])))
+        try await one.engine.sendChanges(.init(scope: .recordIDs([CKRecord.ID("inC", "C")])))
+        #expect(one.engine.state.pendingRecordZoneChanges.isEmpty)
+
+        let two = device()
+        try await two.engine.fetchChanges(.init(scope: .zoneIDs([b])))
+        #expect(two.texts.keys.sorted() == ["inB"])
+        #expect(Set(two.engine.state.zoneIDsWithUnfetchedServerChanges.map(\.zoneName)) == ["A", "C"])
+        two.clearLog()
+        two.fetchOptions.value = { context in
+            var options = context.options
+            options.prioritizedZoneIDs = [CKRecordZone.ID(zoneName: "C")]
+            return options
+        }
+        try await two.engine.fetchChanges()
+        #expect(two.log.filter { $0.hasPrefix("will fetch zone") } == ["will fetch zone C", "will fetch zone A"])
+        #expect(two.notes.count == 3 && two.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
+    }
+
+    @Test func `untracked changes are asked for until there are no more`() async throws {
+        let one = device()
+        addZone(one)
+        one.edit(id("a"), "1")
+        try await one.engine.sendChanges()
+        one.engine.state.hasPendingUntrackedChanges = true
+        one.clearLog()
+        try await one.engine.sendChanges()
+        #expect(one.log == ["will send manual", "did send"] && !one.engine.state.hasPendingUntrackedChanges)
+    }
+
+    // MARK: Trouble
+
+    @Test func `a token that has expired is dropped, and everything comes again`() async throws {
+        let (one, two) = (device(), device())
+        addZone(one)
+        one.edit(id("a"), "1")
+        try await one.engine.sendChanges()
+        try await two.engine.fetchChanges()
+        let database = cloud.container().privateCloudDatabase
+        try await database.deleteRecordZone(withID: zoneID)
+        try await database.save(CKRecordZone(zoneID: zoneID))
+        try await database.put("b", zone: "Z")
+        two.clearLog()
+        try await two.engine.fetchChanges()
+        #expect(two.log.contains("fetched [\"b\"]") && two.log.contains("did fetch zone Z"))
+    }
+
+    @Test func `what fails for the network's sake stays pending, and the caller hears of it`() async throws {
+        let service = FaultyService(cloud.container())
+        let one = device(on: service.container)
+        addZone(one)
+        one.edit(id("a"), "1")
+        service.fate.value = { $0 == "records/modify" ? .fails(.transport(.networkFailure, "gone")) : .passes }
+        await expectFailure(.networkFailure) { try await one.engine.sendChanges() }
+        #expect(one.log.suffix(2) == ["sent [] failed [\"a!4\"]", "did send"])
+        #expect(one.engine.state.pendingRecordZoneChanges == [.saveRecord(id("a"))])
+        service.fate.value = { $0 == "changes/zone" ? .fails(.transport(.networkFailure, "gone")) : .passes }
+        try await one.engine.sendChanges()
+        one.clearLog()
+        await expectFailure(.networkFailure) { try await one.engine.fetchChanges() }
+        #expect(one.log.suffix(3) == ["will fetch zone Z", "did fetch zone Z!4", "did fetch"])
+        service.fate.value = { _ in .passes }
+        try await one.engine.fetchChanges()
+        #expect(one.log.suffix(3) == ["fetched [\"a\"]", "did fetch zone Z", "did fetch"])
+    }
+
+    @Test func `a lost answer loses no change`() async throws {
+        let service = FaultyService(cloud.container())
+        let one = device(on: service.container)
+        addZone(one)
+        one.edit(id("a"), "1")
+        service.fate.value = { $0 == "records/modify" ? .losesAnswer(.transport(.networkFailure, "gone")) : .passes }
+        await expectFailure(.networkFailure) { try await one.engine.sendChanges() }
+        service.fate.value = { _ in .passes }
+        try await one.engine.sendChanges()
+        #expect(one.log.suffix(3) == ["will send manual", "sent [] failed [\"a!14\"]", "did send"])
+        #expect(one.engine.state.pendingRecordZoneChanges.isEmpty)
+        one.edit(id("a"), "2", at: 1)
+        try await one.engine.sendChanges()
+        #expect(one.log.suffix(2) == ["sent [\"a\"] failed []", "did send"])
+    }
+
+    @Test func `cancelling stops what is being sent and keeps it pending`() async throws {
+        let service = FaultyService(cloud.container())
+        let one = device(on: service.container)
+        addZone(one)
+        one.edit(id("a"), "1")
+        let (reached, release) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
+        service.fate.value = { path in
+            if path == "records/modify" {
+                reached.continuation.finish()
+                for await _ in release.stream {}
+            }
+            return .passes
+        }
+        let sending = Task { try await one.engine.sendChanges() }
+        for await _ in reached.stream {}
+        await one.engine.cancelOperations()
+        release.continuation.finish()
+        await expectFailure(.operationCancelled) { try await sending.value }
+        #expect(one.log.last == "did send")
+        #expect(one.engine.state.pendingRecordZoneChanges == [.saveRecord(id("a"))])
+    }
+
+    // MARK: Keeping the state
+
+    @Test func `an engine goes on where the one before it stopped`() async throws {
+        let one = device()
+        addZone(one)
+        one.edit(id("a"), "1")
+        try await one.engine.sendChanges()
+        try await one.engine.fetchChanges()
+        one.delete(id("a"))
+        one.edit(id("b"), "2")
+        one.engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneName: "Y"))])
+        try await one.engine.fetchChanges()
+        var disk = one.stop()
+        disk.state = try JSONDecoder().decode(
+            CKSyncEngine.State.Serialization.self, from: JSONEncoder().encode(disk.state))
+        let again = device(disk)
+        #expect(again.engine.state.pendingRecordZoneChanges == [.deleteRecord(id("a")), .saveRecord(id("b"))])
+        #expect(again.engine.state.pendingDatabaseChanges == [.saveZone(CKRecordZone(zoneName: "Y"))])
+        try await again.engine.fetchChanges()
+        #expect(again.log == ["will fetch manual", "did fetch"])
+        try await again.engine.sendChanges()
+        #expect(
+            again.log.dropFirst(2).dropLast() == [
+                "will send manual", "sent zones [\"Y\"] failed []", "sent [\"b\", \"-a\"] failed []",
+            ])
+    }
+
+    @Test func `a state is only given out when the delegate has what it stands for`() async throws {
+        let one = device()
+        addZone(one)
+        for number in 0..<250 { one.edit(id("n\(number)"), "x") }
+        try await one.engine.sendChanges()
+        let two = device()
+        let disks = Box<[SyncDevice.Disk]>([])
+        two.onEvent.value = { event in
+            // The app changes something at every event, so there is a new state to give out.
+            two.engine.state.add(pendingRecordZoneChanges: [.deleteRecord(CKRecord.ID("no", "Z"))])
+            disks.value.append(two.saved)
+        }
+        try await two.engine.fetchChanges()
+        #expect(disks.value.count > 5)
+        // A device that was stopped at any event starts with what it had saved, and gets everything.
+        for (index, disk) in disks.value.enumerated() {
+            let again = device(disk)
+            try await again.engine.fetchChanges()
+            #expect(again.notes.count == 250, "stopped at event \(index)")
+        }
+    }
+
+    // MARK: Accounts
+
+    @Test func `another account's data is not this one's`() async throws {
+        let service = FaultyService(cloud.container(account: "mei"))
+        let one = device(on: service.container)
+        addZone(one)
+        one.edit(id("a"), "mei's")
+        try await one.engine.sendChanges()
+        one.edit(id("b"), "mei's too")
+
+        let tom = FaultyService(cloud.container(account: "tom"))
+        service.target.value = tom.target.value
+        NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
+        one.clearLog()
+        try await one.engine.fetchChanges()
+        #expect(one.log == ["account switch", "will fetch manual", "did fetch"])
+        #expect(one.engine.state.pendingRecordZoneChanges.isEmpty && one.texts.isEmpty)
+
+        service.target.value = FaultyService(cloud.container(account: nil)).target.value
+        NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
+        one.clearLog()
+        await expectFailure(.notAuthenticated) { try await one.engine.fetchChanges() }
+        #expect(one.log == ["account out"])
+
+        service.target.value = FaultyService(cloud.container(account: "mei")).target.value
+        NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
+        try await one.engine.fetchChanges()
+        #expect(one.texts == ["a": "mei's"] && one.log[1] == "account in")
+    }
+
+    // MARK: By itself
+
+    @Test func `an automatic engine fetches at its start and sends what is added`() async throws {
+        let one = device()
+        addZone(one)
+        one.edit(id("a"), "1")
+        try await one.engine.sendChanges()
+        let two = SyncDevice()
+        two.start(cloud.container().privateCloudDatabase, automatically: true)
+        await two.wait { $0.contains("did fetch") }
+        #expect(two.texts == ["a": "1"] && two.log[1] == "will fetch scheduled")
+        two.edit(id("b"), "2")
+        await two.wait { $0.contains("sent [\"b\"] failed []") }
+        try await one.engine.fetchChanges()
+        #expect(one.texts == ["a": "1", "b": "2"])
+    }
+
+    @Test func `an automatic engine tries again, later each time, and not before the service allows`() async throws {
+        let service = FaultyService(cloud.container())
+        let (waits, failures) = (Box<[Double]>([]), Box(0))
+        service.fate.value = { path in
+            guard path == "records/modify", failures.value < 4 else { return .passes }
+            failures.value += 1
+            return .fails(
+                failures.value == 2
+                    ? .refused(ErrorDictionary(uuid: "u", serverErrorCode: .throttled, reason: "slow", retryAfter: 30))
+                    : .transport(.networkFailure, "gone"))
+        }
+        let one = SyncDevice()
+        one.start(
+            service.container.privateCloudDatabase, automatically: true,
+            environment: SyncEngineEnvironment(sleep: { waits.value.append($0) }))
+        addZone(one)
+        one.edit(id("a"), "1")
+        await one.wait { $0.contains("sent [\"a\"] failed []") }
+        #expect(waits.value == [1, 30, 4, 8])
+    }
+
+    @Test func `an engine that nobody holds ends`() async throws {
+        weak var engine: CKSyncEngine?
+        do {
+            let one = SyncDevice()
+            one.start(cloud.container().privateCloudDatabase)
+            try await one.engine.fetchChanges()
+            engine = one.engine
+            _ = one.stop()
+        }
+        #expect(engine == nil)
+    }
+}
