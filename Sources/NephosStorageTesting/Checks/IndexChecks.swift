@@ -1,0 +1,173 @@
+import NephosStorage
+
+extension StorageConformance {
+    static let indexes: [StorageCheck] = [
+        .engine("Index definitions are kept with their progress, in the order in which they were made") { engine in
+            let made = try await engine.write { transaction in
+                [
+                    try transaction.insertIndexDefinition(recordType: "Note", components: "=a", sequence: 7),
+                    try transaction.insertIndexDefinition(recordType: "Note", components: "", sequence: 8),
+                    try transaction.insertIndexDefinition(recordType: "note", components: "=a", sequence: 9),
+                ]
+            }
+            try expect(try await engine.read { try $0.indexDefinitions() }, equals: made)
+            try expect(made.map(\.isReady), equals: [false, false, false])
+            var second = made[1]
+            second.isReady = true
+            second.builtZone = 5
+            second.builtSequence = Int64.max
+            let changed = second
+            try await engine.write { try $0.updateIndexDefinition(changed) }
+            try await engine.write { try $0.removeIndexDefinition(id: made[0].id) }
+            try expect(try await engine.read { try $0.indexDefinitions() }, equals: [changed, made[2]])
+            let again = try await engine.write {
+                try $0.insertIndexDefinition(recordType: "Note", components: "=a", sequence: 10)
+            }
+            try expect(again.id > made[2].id, "an id is never given again")
+        },
+        .engine("Two indexes of one type cannot have the same components") { engine in
+            let make: @Sendable (any StorageTransaction) throws -> Void = {
+                _ = try $0.insertIndexDefinition(recordType: "Note", components: "=a", sequence: 1)
+            }
+            try await engine.write(make)
+            try await expect(.constraint, "a second index of the same") { try await engine.write(make) }
+        },
+        .engine("Entries are read in the order of the bytes of their values, then of their names") { engine in
+            let zone = try await engine.makeZone()
+            let values: [[UInt8]] = [[], [0], [0, 0], [0, 255], [1], [1, 0], [127], [128], [255], [255, 0], [255, 255]]
+            let all = values.flatMap { value in
+                trickyTexts.sortedByBytes().map { IndexPosition(value: value, name: $0) }
+            }
+            try await engine.write { transaction in
+                for entry in all.reversed() {
+                    try transaction.insert(
+                        IndexEntryRow(zone: zone, definition: 1, value: entry.value, name: entry.name))
+                }
+            }
+            let whole = IndexRange(zone: zone, definition: 1, from: [], to: [255, 255, 0])
+            try expect(keys(try await engine.entries(whole)), equals: keys(all))
+            // Page by page, each behind the last entry of the one before it.
+            var paged: [IndexPosition] = []
+            while true {
+                let last = paged.last
+                let page = try await engine.read { try $0.indexEntries(whole, after: last, limit: 17) }
+                paged += page
+                if page.count < 17 { break }
+            }
+            try expect(keys(paged), equals: keys(all))
+        },
+        .engine("A range holds what is at least its beginning and less than its end") { engine in
+            let zone = try await engine.makeZone()
+            let values: [[UInt8]] = [[], [0], [1], [1, 0], [1, 1], [2], [255]]
+            try await engine.insertEntries(zone, values)
+            for from in values {
+                for to in values + [[255, 255]] {
+                    let range = IndexRange(zone: zone, definition: 1, from: from, to: to)
+                    let inside = values.filter {
+                        !$0.lexicographicallyPrecedes(from) && $0.lexicographicallyPrecedes(to)
+                    }
+                    try expect(try await engine.entries(range).map(\.value), equals: inside, "from \(from) to \(to)")
+                    for limit in [0, 1, 3, Int.max] {
+                        try expect(
+                            try await engine.read { try $0.countIndexEntries(range, limit: limit) },
+                            equals: min(limit, inside.count), "count from \(from) to \(to)")
+                    }
+                    // A position in front of the range is no reason to begin there.
+                    let after = try await engine.read {
+                        try $0.indexEntries(range, after: IndexPosition(value: [], name: "r"), limit: .max)
+                    }
+                    try expect(after.map(\.value), equals: inside.filter { !$0.isEmpty })
+                }
+            }
+        },
+        .engine("Entries are those of one zone and one index; adding twice and removing nothing change nothing") { engine in
+            let first = try await engine.makeZone("First")
+            let second = try await engine.makeZone("Second", owner: OwnerID(rawValue: 1))
+            let entry = IndexEntryRow(zone: first, definition: 1, value: [1], name: "r")
+            var others = [entry, entry, entry, entry]
+            others[0].zone = second
+            others[1].definition = 2
+            others[2].value = [2]
+            others[3].name = "R"
+            let all = [entry] + others
+            try await engine.write { transaction in
+                for row in all + all { try transaction.insert(row) }
+            }
+            try await engine.write { transaction in
+                try transaction.remove(entry)
+                try transaction.remove(entry)
+            }
+            for row in all {
+                try expect(try await engine.read { try $0.hasIndexEntry(row) }, equals: row != entry, "\(row)")
+            }
+        },
+        .engine("A part of an index is removed, as many entries at a time as asked") { engine in
+            let zone = try await engine.makeZone()
+            try await engine.insertEntries(zone, (0..<30).map { [$0] })
+            let range = IndexRange(zone: zone, definition: 1, from: [5], to: [25])
+            var counts: [Int] = []
+            for _ in 0..<4 {
+                counts.append(try await engine.write { try $0.removeIndexEntries(range, limit: 8) })
+            }
+            try expect(counts, equals: [8, 8, 4, 0])
+            let left = try await engine.entries(IndexRange(zone: zone, definition: 1, from: [], to: [255]))
+            try expect(left.map(\.value), equals: (Array(0..<5) + Array(25..<30)).map { [$0] })
+        },
+        .engine("A purge removes the index entries of its zone alone") { engine in
+            let kept = try await engine.makeZone("Kept")
+            let gone = try await engine.makeZone("Gone")
+            for zone in [kept, gone] {
+                try await engine.save(zone, "r")
+                for definition: Int64 in [1, 2, 3] {
+                    try await engine.insertEntries(zone, (0..<30).map { [$0] }, definition: definition)
+                }
+            }
+            try await engine.delete(gone)
+            var steps = 0
+            while try await engine.write({ try $0.purgeRecords(zone: gone, limit: 2) }) == 2 {
+                steps += 1
+                try expect(steps < 20, "a purge ends")
+            }
+            for definition: Int64 in [1, 2, 3] {
+                for (zone, count) in [(kept, 30), (gone, 0)] {
+                    let range = IndexRange(zone: zone, definition: definition, from: [], to: [255])
+                    try expect(try await engine.entries(range).count, equals: count, "index \(definition) of \(zone)")
+                }
+            }
+        },
+        .engine("The live zones of all owners are listed by their ids, a page at a time") { engine in
+            var zones = try await engine.read { try $0.zones(after: 0, limit: .max) }.map(\.key)
+            for owner: Int64 in [3, 0, 3, 1] {
+                zones.append(try await engine.makeZone("Z\(zones.count)", owner: OwnerID(rawValue: owner)))
+            }
+            try await engine.delete(zones.removeLast())
+            var found: [ZoneKey] = []
+            while true {
+                let last = found.last?.id ?? 0
+                let page = try await engine.read { try $0.zones(after: last, limit: 2) }
+                if page.isEmpty { break }
+                found += page.map(\.key)
+            }
+            try expect(found, equals: zones)
+        },
+    ]
+
+    /// Positions by the bytes of their names, which equal strings may not share.
+    private static func keys(_ positions: [IndexPosition]) -> [[Bytes]] {
+        positions.map { [Bytes(String(describing: $0.value)), Bytes($0.name)] }
+    }
+}
+
+extension StorageEngine {
+    fileprivate func entries(_ range: IndexRange) async throws -> [IndexPosition] {
+        try await read { try $0.indexEntries(range, after: nil, limit: .max) }
+    }
+
+    fileprivate func insertEntries(_ zone: ZoneKey, _ values: [[UInt8]], definition: Int64 = 1) async throws {
+        try await write { transaction in
+            for value in values {
+                try transaction.insert(IndexEntryRow(zone: zone, definition: definition, value: value, name: "r"))
+            }
+        }
+    }
+}
