@@ -72,12 +72,15 @@ struct QueryPage {
         }
     }
 
-    func candidates(_ plan: QueryPlan, _ order: QueryOrder, after position: QueryPosition?) throws -> any CandidateStream {
+    func candidates(_ plan: QueryPlan, _ order: QueryOrder, after position: QueryPosition?) throws
+        -> any CandidateStream
+    {
         switch plan {
         case .nothing: return SortedCandidates([], after: nil)
         case .ordered(let scan, _):
             return try MergedRanges(
-                scan, in: zones, indexes, after: position, expecting: min(limit, 1000) + 1, reader: reader, trace: trace)
+                scan, in: zones, indexes, after: position, expecting: min(limit, 1000) + 1, reader: reader, trace: trace
+            )
         case .distance(let scan, _):
             let isWholeKey = order.keys.count == 1
             return DistanceRings(
@@ -126,7 +129,8 @@ struct QueryPage {
 
     private func candidate(_ name: String, _ zone: QueryZone, _ order: QueryOrder) throws -> Candidate? {
         guard let row = try read(name, zone) else { return nil }
-        let key = order.keys.isEmpty ? [] : order.key(of: try record(row, fields: order.fields, users: order.needsUsers))
+        let key =
+            order.keys.isEmpty ? [] : order.key(of: try record(row, fields: order.fields, users: order.needsUsers))
         return Candidate(position: QueryPosition(key: key, name: name, zone: zone.key.id), row: row)
     }
 

@@ -34,7 +34,9 @@ extension StorageConformance {
         },
         .engine("Entries are read in the order of the bytes of their values, then of their names") { engine in
             let zone = try await engine.makeZone()
-            let values: [[UInt8]] = [[], [0], [0, 0], [0, 255], [1], [1, 0], [127], [128], [255], [255, 0], [255, 255]]
+            let values: [[UInt8]] = [
+                [], [0], [0, 0], [0, 255], [1], [1, 0], [127], [128], [255], [255, 0], [255, 255],
+            ]
             let all = values.flatMap { value in
                 trickyTexts.sortedByBytes().map { IndexPosition(value: value, name: $0) }
             }
@@ -80,7 +82,8 @@ extension StorageConformance {
                 }
             }
         },
-        .engine("Entries are those of one zone and one index; adding twice and removing nothing change nothing") { engine in
+        .engine("Entries are those of one zone and one index; adding twice and removing nothing change nothing") {
+            engine in
             let first = try await engine.makeZone("First")
             let second = try await engine.makeZone("Second", owner: OwnerID(rawValue: 1))
             let entry = IndexEntryRow(zone: first, definition: 1, value: [1], name: "r")

@@ -18,7 +18,8 @@ struct IndexMaintenanceTests {
                                 .field(field), comparator,
                                 comparator.takesList
                                     ? .list(of: .unknown, [])
-                                    : comparator.isFullText ? .string("red") : random.operandSample(comparator, field, names))
+                                    : comparator.isFullText
+                                        ? .string("red") : random.operandSample(comparator, field, names))
                         ]), zone: "A")
             }
         }
@@ -47,7 +48,10 @@ struct IndexMaintenanceTests {
             // A tree of owned records, deleted at its root: at once in a custom zone, later in the default zone.
             try await cloud.modify(
                 [.create("root\(round)", ["s": .string("root")], type: "Item")]
-                    + (0..<5).map { .create("leaf\(round).\($0)", ["s": .string("leaf"), "r": .owner("root\(round)")], type: "Item") },
+                    + (0..<5).map {
+                        .create(
+                            "leaf\(round).\($0)", ["s": .string("leaf"), "r": .owner("root\(round)")], type: "Item")
+                    },
                 zone: zone)
             try await cloud.modify([.delete("root\(round)")], zone: zone)
             await cloud.service.settle()

@@ -54,7 +54,8 @@ extension StorageReader {
                 let record = try writer.record(row, indexes, self)
                 for definition in indexes.definitions {
                     for value in definition.signature.entries(of: record) {
-                        entries.insert(IndexEntryRow(zone: zone, definition: definition.id, value: value, name: row.name))
+                        entries.insert(
+                            IndexEntryRow(zone: zone, definition: definition.id, value: value, name: row.name))
                     }
                 }
             }

@@ -28,7 +28,8 @@ struct LocationCellTests {
                 let scale = outer / 111_000 * Double.random(in: 0...1.5, using: &random)
                 let near = LocationValue(
                     latitude: min(90, max(-90, center.latitude + scale * Double.random(in: -1...1, using: &random))),
-                    longitude: min(180, max(-180, center.longitude + scale * Double.random(in: -1...1, using: &random))))
+                    longitude: min(180, max(-180, center.longitude + scale * Double.random(in: -1...1, using: &random)))
+                )
                 let other = random.chance(50) ? near : point(&random)
                 let distance = center.distance(to: other)
                 guard distance >= inner && distance <= outer else { continue }
@@ -50,7 +51,8 @@ struct LocationCellTests {
         let others = (0..<5000).filter { _ in
             let entry = LocationCell.entry(
                 LocationValue(
-                    latitude: Double.random(in: 45...51, using: &random), longitude: Double.random(in: 12...20, using: &random)))
+                    latitude: Double.random(in: 45...51, using: &random),
+                    longitude: Double.random(in: 12...20, using: &random)))
             return ranges.contains {
                 !entry.lexicographicallyPrecedes($0.from) && entry.lexicographicallyPrecedes($0.to)
             }
@@ -61,7 +63,9 @@ struct LocationCellTests {
 
     @Test("An entry gives its location back, an impossible one too")
     func entries() {
-        for (latitude, longitude) in [(0, 0), (-12.5, 179.25), (90, -180), (1234, -5678), (-0.0, 0.0)] as [(Double, Double)] {
+        for (latitude, longitude) in [(0, 0), (-12.5, 179.25), (90, -180), (1234, -5678), (-0.0, 0.0)]
+            as [(Double, Double)]
+        {
             let entry = LocationCell.entry(LocationValue(latitude: latitude, longitude: longitude))
             let location = LocationCell.location(of: entry[...])
             #expect(location?.latitude == latitude && location?.longitude == longitude)

@@ -11,14 +11,17 @@ struct OrderedBytesTests {
     }
 
     private static let edges: [FieldValue] = {
-        let integers: [Int64] = [.min, .min + 1, -1 << 53 - 1, -1, 0, 1, 1 << 53, (1 << 53) + 1, (1 << 53) + 2, .max - 1, .max]
+        let integers: [Int64] = [
+            .min, .min + 1, -1 << 53 - 1, -1, 0, 1, 1 << 53, (1 << 53) + 1, (1 << 53) + 2, .max - 1, .max,
+        ]
         let doubles = [
             -Double.greatestFiniteMagnitude, -0x1p63, -1.5, -0.0, 0.0, .leastNonzeroMagnitude, 0.5, 0x1p53, 0x1p53 + 2,
             0x1p63, 1e300, -.infinity, .infinity,
         ]
         return integers.map(FieldValue.int64) + doubles.map(FieldValue.double)
             + [Int64.min, -1, 0, 1, .max].map(FieldValue.timestamp)
-            + ["", "\0", "\0\0", "\0a", "a", "a\0", "a\0b", "aa", "b", "é", "e\u{301}", "漢", "\u{10FFFF}"].map(FieldValue.string)
+            + ["", "\0", "\0\0", "\0a", "a", "a\0", "a\0b", "aa", "b", "é", "e\u{301}", "漢", "\u{10FFFF}"].map(
+                FieldValue.string)
     }()
 
     @Test("Every two of the values that are likely to go wrong")
@@ -35,16 +38,22 @@ struct OrderedBytesTests {
             switch Int.random(in: 0..<5, using: &random) {
             case 0: .int64(Int64(bitPattern: random.next()) >> Int64.random(in: 0..<64, using: &random))
             case 1:
-                .double(random.chance(50) ? Double(Int.random(in: -9...9, using: &random)) / 2 : {
-                    let value = Double(bitPattern: random.next())
-                    return value.isNaN ? 0 : value
-                }())
+                .double(
+                    random.chance(50)
+                        ? Double(Int.random(in: -9...9, using: &random)) / 2
+                        : {
+                            let value = Double(bitPattern: random.next())
+                            return value.isNaN ? 0 : value
+                        }())
             case 2: .timestamp(Int64(bitPattern: random.next()))
             case 3: .double(Double(Int64(bitPattern: random.next()) >> Int64.random(in: 0..<64, using: &random)))
             default:
-                .string(String(String.UnicodeScalarView((0..<Int.random(in: 0...3, using: &random)).map { _ in
-                    random.pick(["\0", "a", "b", "\u{1}", "é", "\u{FFFF}"] as [Unicode.Scalar])
-                })))
+                .string(
+                    String(
+                        String.UnicodeScalarView(
+                            (0..<Int.random(in: 0...3, using: &random)).map { _ in
+                                random.pick(["\0", "a", "b", "\u{1}", "é", "\u{FFFF}"] as [Unicode.Scalar])
+                            })))
             }
         }
         for _ in 0..<20_000 { check(value(), value(), "seed \(seed)") }
@@ -61,7 +70,8 @@ struct OrderedBytesTests {
         let isEqual = QueryMatcher([Filter(.field("x"), .equals, right)])
             .matches(RecordValues(recordName: "r", fields: RecordFields([.init(name: "x", field: Field(left))])))
         #expect(
-            (OrderedBytes.equality(left) == OrderedBytes.equality(right)) == isEqual, "\(label), equality: \(left), \(right)")
+            (OrderedBytes.equality(left) == OrderedBytes.equality(right)) == isEqual,
+            "\(label), equality: \(left), \(right)")
         // Joined with what follows, the order is the same.
         #expect(order(leftBytes + [0x01], rightBytes + [0x06]) == (expected == 0 ? -1 : expected), "\(label), joined")
     }
@@ -105,7 +115,8 @@ struct OrderedBytesTests {
             let range = random.chance(10) ? ByteRange.all : ByteRange(from: cut(), to: cut())
             for bytes in all {
                 let isIn = holds(range, bytes)
-                #expect(holds(range.complement, OrderedBytes.complement(bytes)) == isIn, "seed \(seed): \(range), \(bytes)")
+                #expect(
+                    holds(range.complement, OrderedBytes.complement(bytes)) == isIn, "seed \(seed): \(range), \(bytes)")
                 #expect(holds(range.behind([0x02, 0x00, 0x01]), [0x02, 0x00, 0x01] + bytes) == isIn, "seed \(seed)")
             }
         }

@@ -30,7 +30,8 @@ struct QueryPagingTests {
         ]
     }()
 
-    @Test("No record comes twice, and none that matches all the time is missed", arguments: 1...10 as ClosedRange<UInt64>)
+    @Test(
+        "No record comes twice, and none that matches all the time is missed", arguments: 1...10 as ClosedRange<UInt64>)
     func stable(seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
         var moved = 0
@@ -80,7 +81,8 @@ struct QueryPagingTests {
         if random.chance(percent) {
             fields["place"] = .location(
                 LocationValue(
-                    latitude: Double.random(in: -30...40, using: &random), longitude: Double.random(in: 0...40, using: &random)))
+                    latitude: Double.random(in: -30...40, using: &random),
+                    longitude: Double.random(in: 0...40, using: &random)))
         }
         return .force(name, fields, type: "Item", parent: nil)
     }
@@ -143,7 +145,9 @@ struct QueryPagingTests {
         #expect(given.contains("r3", zone: 7) && !given.contains("r3", zone: 8) && !given.contains("r20", zone: 7))
         var random = SeededGenerator(seed: 1)
         for _ in 0..<2000 {
-            let bytes = (0..<Int.random(in: 0...80, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+            let bytes = (0..<Int.random(in: 0...80, using: &random)).map { _ in
+                UInt8.random(in: 0...255, using: &random)
+            }
             #expect(QueryCursor(Data(bytes).base64EncodedString(), query: 42) == nil)
         }
     }

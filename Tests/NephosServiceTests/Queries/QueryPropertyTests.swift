@@ -35,7 +35,8 @@ struct QueryPropertyTests {
             if round % 30 == 29 {
                 for zone in zones {
                     try await cloud.modify(
-                        names.filter { _ in random.random.chance(20) }.map { random.change($0, others: names) }, zone: zone)
+                        names.filter { _ in random.random.chance(20) }.map { random.change($0, others: names) },
+                        zone: zone)
                 }
                 known = try await everything(cloud, names, zones)
             }
@@ -69,7 +70,8 @@ struct QueryPropertyTests {
     ) async throws {
         let owner = known[0].zoneID.ownerRecordName ?? ""
         let condition = query.condition.mapFilters { filter -> Filter in
-            guard case .reference(let reference) = filter.fieldValue.value, reference.recordName == "__defaultOwner__" else {
+            guard case .reference(let reference) = filter.fieldValue.value, reference.recordName == "__defaultOwner__"
+            else {
                 return filter
             }
             var filter = filter
@@ -79,10 +81,14 @@ struct QueryPropertyTests {
         let matcher = QueryMatcher(condition)
         let order = SortOrder(query.sortBy)
         let expected = known.filter { (zoneWide || $0.zoneID.zoneName == "A") && matcher.matches($0) }
-            .sorted { order.precedes($0, $1) }.map { zoneWide ? "\($0.zoneID.zoneName)/\($0.recordName)" : $0.recordName }
+            .sorted { order.precedes($0, $1) }.map {
+                zoneWide ? "\($0.zoneID.zoneName)/\($0.recordName)" : $0.recordName
+            }
         reached.matches += expected.count
         var limits = random.random
-        let found = try await cloud.all(query, zone: "A", zoneWide: zoneWide) { limits.chance(50) ? nil : limits.pick([1, 2, 5, 13]) }
+        let found = try await cloud.all(query, zone: "A", zoneWide: zoneWide) {
+            limits.chance(50) ? nil : limits.pick([1, 2, 5, 13])
+        }
         random.random = limits
         if query.sortBy.isEmpty {
             #expect(found.sorted() == expected.sorted(), "\(label): \(query)")

@@ -13,7 +13,8 @@ struct QueryRefusalTests {
                 .create(
                     "n1",
                     [
-                        "title": .string("x"), "data": .bytes([1]), "link": .link("n1"), "tags": .list(of: .string, [.string("a")]),
+                        "title": .string("x"), "data": .bytes([1]), "link": .link("n1"),
+                        "tags": .list(of: .string, [.string("a")]),
                         "place": .location(LocationValue(latitude: 1, longitude: 1)),
                     ])
             ], zone: "A")
@@ -71,9 +72,11 @@ struct QueryRefusalTests {
             note(.field("tags"), .equals, .string("a")), .invalidArguments,
             "Field 'tags' has a value type of LIST<STRING> and cannot be queried using filter type EQUALS")
         try await check(
-            Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("place"))]), .invalidArguments, "cannot be sorted")
+            Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("place"))]), .invalidArguments,
+            "cannot be sorted")
         try await check(
-            Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("tags"))]), .invalidArguments, "cannot be sorted")
+            Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("tags"))]), .invalidArguments,
+            "cannot be sorted")
     }
 
     @Test("Encrypted fields cannot be looked for; sorting by one has no effect")

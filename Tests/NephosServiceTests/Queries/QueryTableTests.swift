@@ -42,13 +42,15 @@ struct QueryTableTests {
             field: "double", values: [.double(-0.5), .double(0), .double(2.5)], absent: .int64(2),
             comparators: equality.union(order)),
         Column(
-            field: "date", values: [.timestamp(-1), .timestamp(0), .timestamp(1_700_000_000_000)], absent: .timestamp(5),
+            field: "date", values: [.timestamp(-1), .timestamp(0), .timestamp(1_700_000_000_000)],
+            absent: .timestamp(5),
             comparators: equality.union(order)),
         Column(
             field: "place", values: [place(48.2, 16.4), place(-33, 151), place(0, 180)], absent: place(10, 10),
             comparators: equality.union([.near])),
         Column(
-            field: "link", values: [link("r0"), link("r1"), link("other")], absent: link("nobody"), comparators: equality),
+            field: "link", values: [link("r0"), link("r1"), link("other")], absent: link("nobody"),
+            comparators: equality),
         Column(
             field: "strings",
             values: [
@@ -57,16 +59,22 @@ struct QueryTableTests {
             ], absent: .string("green"),
             comparators: lists.union([.listMemberBeginsWith, .notListMemberBeginsWith])),
         Column(
-            field: "ints", values: [.list(of: .int64, [.int64(1), .int64(2)]), .list(of: .int64, [.int64(2)]), .list(of: .int64, [])],
+            field: "ints",
+            values: [
+                .list(of: .int64, [.int64(1), .int64(2)]), .list(of: .int64, [.int64(2)]), .list(of: .int64, []),
+            ],
             absent: .int64(3), comparators: lists),
         Column(
-            field: "dates", values: [.list(of: .timestamp, [.timestamp(1), .timestamp(2)]), .list(of: .timestamp, [])],
+            field: "dates",
+            values: [.list(of: .timestamp, [.timestamp(1), .timestamp(2)]), .list(of: .timestamp, [])],
             absent: .timestamp(9), comparators: lists),
         Column(
-            field: "links", values: [.list(of: .reference, [link("r0"), link("r1")]), .list(of: .reference, [link("r1")])],
+            field: "links",
+            values: [.list(of: .reference, [link("r0"), link("r1")]), .list(of: .reference, [link("r1")])],
             absent: link("nobody"), comparators: lists),
         Column(
-            field: "places", values: [.list(of: .location, [place(1, 2), place(3, 4)]), .list(of: .location, [place(3, 4)])],
+            field: "places",
+            values: [.list(of: .location, [place(1, 2), place(3, 4)]), .list(of: .location, [place(3, 4)])],
             absent: place(10, 10), comparators: lists),
         Column(field: "bytes", values: [.bytes([1, 2])], absent: .bytes([9]), comparators: []),
     ]
@@ -140,7 +148,8 @@ struct QueryTableTests {
         let wrong: FieldValue = column.field.hasPrefix("int") || column.field == "double" ? .string("x") : .int64(1)
         let value = comparator.takesList ? .list(of: wrong.type.scalar, [wrong]) : wrong
         let error = await cloud.refusal(
-            Query(recordType: "Item", filterBy: [Filter(.field(column.field), comparator, value, distance: 1)]), zone: "A")
+            Query(recordType: "Item", filterBy: [Filter(.field(column.field), comparator, value, distance: 1)]),
+            zone: "A")
         #expect(error?.clientCode == .invalidArguments, "\(column) \(comparator)")
         #expect(error?.reason.contains("cannot be compared with a value of type") == true)
     }

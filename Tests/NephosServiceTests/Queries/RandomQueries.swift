@@ -8,7 +8,9 @@ struct RandomQueries {
 
     init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
-    static let words = ["red", "Red", "blue", "über", "Uber", "U\u{308}ber", "straße", "STRASSE", "", "a", "aa", "ab", "z"]
+    static let words = [
+        "red", "Red", "blue", "über", "Uber", "U\u{308}ber", "straße", "STRASSE", "", "a", "aa", "ab", "z",
+    ]
     static let scalars = ["s", "i", "d", "t", "r", "loc", "text", "long"]
     static let lists = ["ls", "li", "lr"]
 
@@ -38,20 +40,34 @@ struct RandomQueries {
         case "r": return .reference(ReferenceValue(recordName: random.pick(names)))
         case "loc": return .location(location())
         case "text":
-            return .string((0..<Int.random(in: 0...6, using: &random)).map { _ in random.pick(Self.words) }.joined(separator: " "))
+            return .string(
+                (0..<Int.random(in: 0...6, using: &random)).map { _ in random.pick(Self.words) }.joined(separator: " "))
         case "long":
             // Beginnings longer than an index keeps.
             let start = String(repeating: random.chance(50) ? "x" : "é", count: 200)
-            return .string(start + String(repeating: random.pick(["y", "Y"]), count: Int.random(in: 0...200, using: &random)))
-        case "ls": return .list(of: .string, (0..<Int.random(in: 0...4, using: &random)).map { _ in .string(random.pick(Self.words)) })
-        case "li": return .list(of: .int64, (0..<Int.random(in: 0...4, using: &random)).map { _ in .int64(Int64.random(in: -2...2, using: &random)) })
+            return .string(
+                start + String(repeating: random.pick(["y", "Y"]), count: Int.random(in: 0...200, using: &random)))
+        case "ls":
+            return .list(
+                of: .string, (0..<Int.random(in: 0...4, using: &random)).map { _ in .string(random.pick(Self.words)) })
+        case "li":
+            return .list(
+                of: .int64,
+                (0..<Int.random(in: 0...4, using: &random)).map { _ in .int64(Int64.random(in: -2...2, using: &random))
+                })
         default:
-            return .list(of: .reference, (0..<Int.random(in: 0...3, using: &random)).map { _ in .reference(ReferenceValue(recordName: random.pick(names))) })
+            return .list(
+                of: .reference,
+                (0..<Int.random(in: 0...3, using: &random)).map { _ in
+                    .reference(ReferenceValue(recordName: random.pick(names)))
+                })
         }
     }
 
     mutating func number() -> FieldValue {
-        random.chance(50) ? .int64(Int64.random(in: -2...2, using: &random)) : .double(Double(Int.random(in: -8...8, using: &random)) / 4)
+        random.chance(50)
+            ? .int64(Int64.random(in: -2...2, using: &random))
+            : .double(Double(Int.random(in: -8...8, using: &random)) / 4)
     }
 
     mutating func location() -> LocationValue {
@@ -75,7 +91,8 @@ struct RandomQueries {
         switch Int.random(in: 0..<kinds, using: &random) {
         case 1: return .not(expression(names, depth: depth + 1))
         case 2: return .and((0..<2).map { _ in expression(names, depth: depth + 1) })
-        case 3, 4: return .or((0..<Int.random(in: 1...3, using: &random)).map { _ in expression(names, depth: depth + 1) })
+        case 3, 4:
+            return .or((0..<Int.random(in: 1...3, using: &random)).map { _ in expression(names, depth: depth + 1) })
         case 5 where random.chance(10): return random.chance(50) ? .all : .none
         default: return .filter(filter(names))
         }
@@ -98,7 +115,8 @@ struct RandomQueries {
                 .system(field == "created" ? .createdTimestamp : .modifiedTimestamp), comparator, .timestamp(time))
         case "self":
             return Filter(
-                .allSearchableFields, random.chance(50) ? .containsAllTokens : .containsAnyTokens, value(of: "text", names))
+                .allSearchableFields, random.chance(50) ? .containsAllTokens : .containsAnyTokens,
+                value(of: "text", names))
         case "loc":
             if random.chance(30) { return Filter(.field(field), .equals, .location(location())) }
             let distance = random.pick([0, 1, 12_000, 30_000, 1_000_000, 9_000_000, 21_000_000] as [Double])
