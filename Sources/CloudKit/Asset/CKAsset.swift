@@ -3,6 +3,8 @@ package import NephosWire
 
 /// A file that belongs to a field of a record.
 open class CKAsset: NSObject, @unchecked Sendable {
+    // Unchecked because the class is open; everything in it is constant.
+
     /// The file: the app's own until it is saved, CloudKit's copy of it after a fetch, nil where it was not downloaded.
     public let fileURL: URL?
     /// What the service knows of the file; nil until it was uploaded.
