@@ -80,6 +80,33 @@ final class LocalService: CloudService {
         try await ask(call) { service, context throws(ServiceError) in try await service.currentUser(context) }
     }
 
+    func listSubscriptions(_ call: ServiceCall) async throws(ServiceFailure) -> SubscriptionsResponse {
+        throw Self.noSubscriptions
+    }
+
+    func lookupSubscriptions(_ request: LookupSubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> SubscriptionsResponse
+    { throw Self.noSubscriptions }
+
+    func modifySubscriptions(_ request: ModifySubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> SubscriptionsResponse
+    { throw Self.noSubscriptions }
+
+    func createToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse {
+        throw Self.noSubscriptions
+    }
+
+    func registerToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse {
+        throw Self.noSubscriptions
+    }
+
+    func nextNotification(
+        _ token: TokenResponse, received: String?, _ call: ServiceCall
+    ) async throws(ServiceFailure) -> NotificationPayload? { throw Self.noSubscriptions }
+
+    private static let noSubscriptions = ServiceFailure.transport(
+        .serviceUnavailable, "The service does not keep subscriptions yet.")
+
     private func ask<Answer>(
         _ call: ServiceCall, _ request: (NephosService, RequestContext) async throws(ServiceError) -> Answer
     ) async throws(ServiceFailure) -> Answer {

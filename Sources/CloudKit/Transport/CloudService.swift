@@ -31,6 +31,30 @@ package protocol CloudService: AnyObject, Sendable {
         -> DatabaseChangesResponse
     /// users/current
     func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary
+
+    /// subscriptions/list
+    func listSubscriptions(_ call: ServiceCall) async throws(ServiceFailure) -> SubscriptionsResponse
+    /// subscriptions/lookup
+    func lookupSubscriptions(_ request: LookupSubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> SubscriptionsResponse
+    /// subscriptions/modify
+    func modifySubscriptions(_ request: ModifySubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> SubscriptionsResponse
+    /// tokens/create. The service knows from which client it is asked, so it does not tell that client of its own
+    /// changes, and gives it the same token again. The token is the account's, whatever database the call names.
+    func createToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse
+    /// tokens/register
+    func registerToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse
+    /// Waits for a notification: one poll of the token's courier. Ends early when the task is cancelled.
+    ///
+    /// The service keeps a notification until it learns that it arrived: call again at once, with its identifier.
+    /// - Parameters:
+    ///   - token: what `createToken` or `registerToken` answered.
+    ///   - received: the `notificationID` of the notification that the poll before this one gave; nil if it gave none.
+    /// - Returns: nil where none came in the time the service holds a poll, which is under a minute.
+    func nextNotification(
+        _ token: TokenResponse, received: String?, _ call: ServiceCall
+    ) async throws(ServiceFailure) -> NotificationPayload?
 }
 
 /// What goes with every request.

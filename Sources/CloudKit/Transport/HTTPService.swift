@@ -4,9 +4,11 @@ import NephosWire
 
 /// CloudKit Web Services over HTTP: the only file that knows addresses and bytes.
 final class HTTPService: CloudService {
-    /// `…/database/1/CONTAINER/ENVIRONMENT`
-    private let base: String
-    /// `?ckAPIToken=…&ckWebAuthToken=…`
+    /// The service's address without a slash at its end.
+    private let root: String
+    /// `/1/CONTAINER/ENVIRONMENT`
+    private let container: String
+    /// `?ckAPIToken=…&ckWebAuthToken=…&clientId=…`
     private let credentials: String
     /// The service's address, for error messages.
     private let host: String
@@ -17,8 +19,8 @@ final class HTTPService: CloudService {
         host = environment.url.absoluteString
         var root = host
         while root.hasSuffix("/") { root.removeLast() }
-        let container = Self.escaped(containerIdentifier)
-        base = "\(root)/database/1/\(container)/\(environment.name.rawValue)"
+        self.root = root
+        container = "/1/\(Self.escaped(containerIdentifier))/\(environment.name.rawValue)"
         var credentials = "?ckAPIToken=" + Self.escaped(environment.apiToken)
         switch environment.account {
         case .token(let token):
@@ -27,7 +29,8 @@ final class HTTPService: CloudService {
         case .none:
             hasAccount = false
         }
-        self.credentials = credentials
+        // By the client's ID the service knows whose changes not to tell it of.
+        self.credentials = credentials + "&clientId=" + UUID().uuidString
     }
 
     func modifyRecords(_ request: ModifyRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
@@ -76,15 +79,67 @@ final class HTTPService: CloudService {
         try await send("users/current", nil, call)
     }
 
+    // MARK: Subscriptions
+
+    func listSubscriptions(_ call: ServiceCall) async throws(ServiceFailure) -> SubscriptionsResponse {
+        try await send("subscriptions/list", nil, call)
+    }
+
+    func lookupSubscriptions(_ request: LookupSubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> SubscriptionsResponse
+    {
+        try await send("subscriptions/lookup", request.encoded(), call)
+    }
+
+    func modifySubscriptions(_ request: ModifySubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> SubscriptionsResponse
+    {
+        try await send("subscriptions/modify", request.encoded(), call)
+    }
+
+    func createToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse {
+        try await send(address: "\(root)/device\(container)/tokens/create\(credentials)", request.encoded(), call)
+    }
+
+    func registerToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse {
+        try await send(address: "\(root)/device\(container)/tokens/register\(credentials)", request.encoded(), call)
+    }
+
+    func nextNotification(
+        _ token: TokenResponse, received: String?, _ call: ServiceCall
+    ) async throws(ServiceFailure) -> NotificationPayload? {
+        // The service, wherever its own host name leads, is reached as for every other request.
+        let path = token.webcourierURL.wholeMatch(of: /https?:\/\/[^\/]*(\/.*)/).map { String($0.1) }
+        let mark = path?.contains("?") == true ? "&" : "?"
+        // The service takes no poll for a receipt that says what it received.
+        let text = "\(root)\(path ?? token.webcourierURL)\(mark)nephosReceived=\(Self.escaped(received ?? "none"))"
+        let data = try await bytes(address: text, nil, call)
+        // The time is over.
+        if data.isEmpty || data == Array("{}".utf8) { return nil }
+        return try decode(data, text)
+    }
+
     // MARK: One request
 
     /// Sends `body` by POST, or nothing by GET, and decodes the answer.
     private func send<Answer: WireMessage>(
         _ path: StaticString, _ body: [UInt8]?, _ call: ServiceCall
     ) async throws(ServiceFailure) -> Answer {
-        let text = "\(base)/\(call.scope.pathComponent)/\(path)\(credentials)"
-        guard let url = URL(string: text) else {
-            throw .transport(.badContainer, "\(base) is not an address a request can be sent to.")
+        try await send(
+            address: "\(root)/database\(container)/\(call.scope.pathComponent)/\(path)\(credentials)", body, call)
+    }
+
+    private func send<Answer: WireMessage>(
+        address: String, _ body: [UInt8]?, _ call: ServiceCall
+    ) async throws(ServiceFailure) -> Answer {
+        try decode(try await bytes(address: address, body, call), address)
+    }
+
+    private func bytes(
+        address: String, _ body: [UInt8]?, _ call: ServiceCall
+    ) async throws(ServiceFailure) -> [UInt8] {
+        guard let url = URL(string: address) else {
+            throw .transport(.badContainer, "\(root)\(container) is not an address a request can be sent to.")
         }
         var request = URLRequest(url: url)
         // The transport counts in whole seconds; no request may wait forever by rounding down to 0.
@@ -96,9 +151,14 @@ final class HTTPService: CloudService {
         }
         let (status, retryAfter, data) = try await exchange(request, limit: call.resourceTimeout)
         guard (200..<300).contains(status) else { throw failure(status, retryAfter, data) }
+        return data
+    }
+
+    private func decode<Answer: WireMessage>(_ data: [UInt8], _ address: String) throws(ServiceFailure) -> Answer {
         do throws(WireError) {
             return try Answer(decoding: data)
         } catch {
+            let path = address.dropFirst(root.count).prefix { $0 != "?" }
             throw .transport(.internalError, "The answer of \(host) to \(path) is not CloudKit's: \(error).")
         }
     }

@@ -33,4 +33,16 @@ final class MisconfiguredService: CloudService {
         -> DatabaseChangesResponse
     { throw failure }
     func currentUser(_: ServiceCall) async throws(ServiceFailure) -> UserDictionary { throw failure }
+    func listSubscriptions(_: ServiceCall) async throws(ServiceFailure) -> SubscriptionsResponse { throw failure }
+    func lookupSubscriptions(_: LookupSubscriptionsRequest, _: ServiceCall) async throws(ServiceFailure)
+        -> SubscriptionsResponse
+    { throw failure }
+    func modifySubscriptions(_: ModifySubscriptionsRequest, _: ServiceCall) async throws(ServiceFailure)
+        -> SubscriptionsResponse
+    { throw failure }
+    func createToken(_: TokenRequest, _: ServiceCall) async throws(ServiceFailure) -> TokenResponse { throw failure }
+    func registerToken(_: TokenRequest, _: ServiceCall) async throws(ServiceFailure) -> TokenResponse { throw failure }
+    func nextNotification(_: TokenResponse, received: String?, _: ServiceCall) async throws(ServiceFailure)
+        -> NotificationPayload?
+    { throw failure }
 }

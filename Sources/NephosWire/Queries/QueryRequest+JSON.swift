@@ -149,7 +149,7 @@ extension QueryExplanation.Scan {
 
 extension JSONWriter {
     /// Writes a member that is left out where it is false.
-    fileprivate mutating func flag(_ name: StaticString, _ value: Bool) {
+    mutating func flag(_ name: StaticString, _ value: Bool) {
         guard value else { return }
         key(name)
         bool(true)

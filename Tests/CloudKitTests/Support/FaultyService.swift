@@ -69,4 +69,34 @@ final class FaultyService: CloudService {
     func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary {
         try await pass("users/current") { (to) throws(ServiceFailure) in try await to.currentUser(call) }
     }
+    func listSubscriptions(_ call: ServiceCall) async throws(ServiceFailure) -> SubscriptionsResponse {
+        try await pass("subscriptions/list") { (to) throws(ServiceFailure) in try await to.listSubscriptions(call) }
+    }
+    func lookupSubscriptions(_ request: LookupSubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> SubscriptionsResponse
+    {
+        try await pass("subscriptions/lookup") { (to) throws(ServiceFailure) in
+            try await to.lookupSubscriptions(request, call)
+        }
+    }
+    func modifySubscriptions(_ request: ModifySubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> SubscriptionsResponse
+    {
+        try await pass("subscriptions/modify") { (to) throws(ServiceFailure) in
+            try await to.modifySubscriptions(request, call)
+        }
+    }
+    func createToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse {
+        try await pass("tokens/create") { (to) throws(ServiceFailure) in try await to.createToken(request, call) }
+    }
+    func registerToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse {
+        try await pass("tokens/register") { (to) throws(ServiceFailure) in try await to.registerToken(request, call) }
+    }
+    func nextNotification(_ token: TokenResponse, received: String?, _ call: ServiceCall) async throws(ServiceFailure)
+        -> NotificationPayload?
+    {
+        try await pass("courier") { (to) throws(ServiceFailure) in
+            try await to.nextNotification(token, received: received, call)
+        }
+    }
 }

@@ -13,4 +13,16 @@ extension PartialService {
     func databaseChanges(_: DatabaseChangesRequest, _: ServiceCall) async throws(ServiceFailure)
         -> DatabaseChangesResponse
     { throw unknown }
+    func listSubscriptions(_: ServiceCall) async throws(ServiceFailure) -> SubscriptionsResponse { throw unknown }
+    func lookupSubscriptions(_: LookupSubscriptionsRequest, _: ServiceCall) async throws(ServiceFailure)
+        -> SubscriptionsResponse
+    { throw unknown }
+    func modifySubscriptions(_: ModifySubscriptionsRequest, _: ServiceCall) async throws(ServiceFailure)
+        -> SubscriptionsResponse
+    { throw unknown }
+    func createToken(_: TokenRequest, _: ServiceCall) async throws(ServiceFailure) -> TokenResponse { throw unknown }
+    func registerToken(_: TokenRequest, _: ServiceCall) async throws(ServiceFailure) -> TokenResponse { throw unknown }
+    func nextNotification(_: TokenResponse, received: String?, _: ServiceCall) async throws(ServiceFailure)
+        -> NotificationPayload?
+    { throw unknown }
 }

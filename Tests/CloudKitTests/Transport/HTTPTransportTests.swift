@@ -21,7 +21,7 @@ import Testing
         #expect(
             request.hasPrefix(
                 "GET /base/database/1/iCloud.org.example.Gallery/production/private/zones/list"
-                    + "?ckAPIToken=a%2Bb&ckWebAuthToken=dev%3Amei%20%26%20co HTTP/1.1\r\n"))
+                    + "?ckAPIToken=a%2Bb&ckWebAuthToken=dev%3Amei%20%26%20co&clientId="))
     }
 
     @Test func `a save is posted in JSON and its answer read`() async throws {

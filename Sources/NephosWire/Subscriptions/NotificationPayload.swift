@@ -1,0 +1,126 @@
+/// A notification as it arrives, in the form of Apple's push service: what `CKNotification` is made from
+/// (CloudKit Web Services, push payload).
+package struct NotificationPayload: Hashable, Sendable {
+    /// A text, or the key of a localized one and what fills it.
+    package struct Text: Hashable, Sendable {
+        package var text: String?
+        package var localizationKey: String?
+        package var localizationArgs: [String]?
+
+        package init(text: String? = nil, localizationKey: String? = nil, localizationArgs: [String]? = nil) {
+            self.text = text
+            self.localizationKey = localizationKey
+            self.localizationArgs = localizationArgs
+        }
+
+        var isEmpty: Bool { text == nil && localizationKey == nil && localizationArgs == nil }
+    }
+
+    /// `dbs` on the wire, with its numbers there.
+    package enum DatabaseScope: Int, Hashable, Sendable {
+        case `public` = 0
+        case `private` = 1
+        case shared = 2
+    }
+
+    /// What happened to the record of a query notification; the raw value is `fo` on the wire and that of
+    /// `CKQueryNotification.Reason`.
+    package enum Reason: Int, Hashable, Sendable {
+        case recordCreated = 1
+        case recordUpdated = 2
+        case recordDeleted = 3
+    }
+
+    package enum Kind: Hashable, Sendable {
+        /// Nil where it was pruned. `fields` are the additional ones, by name.
+        case query(recordName: String?, reason: Reason?, fields: [String: FieldValue])
+        case zone
+        case database
+    }
+
+    // MARK: aps
+
+    package var alert = Text()
+    package var title = Text()
+    package var subtitle = Text()
+    package var alertActionLocalizationKey: String?
+    package var alertLaunchImage: String?
+    package var badge: Int?
+    package var soundName: String?
+    package var category: String?
+    package var isContentAvailable = false
+    package var isMutableContent = false
+
+    // MARK: ck
+
+    package var notificationID: String?
+    package var containerIdentifier: String?
+    /// The user record name of the subscription's owner.
+    package var userRecordName: String?
+    package var subscriptionID: String?
+    package var databaseScope: DatabaseScope
+    package var zoneID: ZoneIDDictionary?
+    package var kind: Kind
+    /// Whether something was left out to keep the size within bounds.
+    package var isPruned = false
+
+    package init(
+        _ kind: Kind, notificationID: String?, containerIdentifier: String?, userRecordName: String?,
+        subscriptionID: String?, databaseScope: DatabaseScope, zoneID: ZoneIDDictionary?
+    ) {
+        self.kind = kind
+        self.notificationID = notificationID
+        self.containerIdentifier = containerIdentifier
+        self.userRecordName = userRecordName
+        self.subscriptionID = subscriptionID
+        self.databaseScope = databaseScope
+        self.zoneID = zoneID
+    }
+
+    /// Whether the user sees and hears nothing of it.
+    package var isSilent: Bool {
+        alert.isEmpty && title.isEmpty && subtitle.isEmpty && badge == nil && soundName == nil
+    }
+}
+
+extension NotificationPayload {
+    /// The payload's JSON in at most `limit` bytes: leaves out what matters least until it fits, in the order in which
+    /// `CKNotification` documents it. The notification's identifier stays, as its receipt is told by it.
+    package func pruned(to limit: Int) -> [UInt8] {
+        var body = encoded()
+        if body.count <= limit { return body }
+        var payload = self
+        payload.isPruned = true
+        for prune in Self.pruning {
+            prune(&payload)
+            body = payload.encoded()
+            if body.count <= limit { break }
+        }
+        return body
+    }
+
+    private static let pruning: [@Sendable (inout NotificationPayload) -> Void] = [
+        { $0.badge = nil },
+        { $0.alert.localizationKey = nil },
+        { $0.alert.localizationArgs = nil },
+        { $0.alert.text = nil },
+        { $0.alertActionLocalizationKey = nil },
+        { $0.alertLaunchImage = nil },
+        { $0.soundName = nil },
+        // Without anything that shows, this alone makes an app learn of it.
+        { $0.isContentAvailable = true },
+        { payload in
+            guard case .query(let recordName, let reason, _) = payload.kind else { return }
+            payload.kind = .query(recordName: recordName, reason: reason, fields: [:])
+        },
+        { payload in
+            payload.title = Text()
+            payload.subtitle = Text()
+            payload.category = nil
+        },
+        { payload in
+            guard case .query(_, let reason, _) = payload.kind else { return }
+            payload.kind = .query(recordName: nil, reason: reason, fields: [:])
+        },
+    ]
+}
