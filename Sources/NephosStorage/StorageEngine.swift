@@ -64,6 +64,26 @@ package protocol StorageReader {
     func hasIndexEntry(_ entry: IndexEntryRow) throws -> Bool
     /// How many entries a range has; `limit` where it has as many or more. Costs no more than the result.
     func countIndexEntries(_ range: IndexRange, limit: Int) throws -> Int
+
+    func subscription(owner: OwnerID, account: Int64, id: String) throws -> SubscriptionRow?
+    /// An account's subscriptions to a database, ordered by id (byte-wise).
+    func subscriptions(owner: OwnerID, account: Int64) throws -> [SubscriptionRow]
+    /// Every account's subscriptions to a database that are about a record type, or about all where it is empty, ordered
+    /// by account and id.
+    func subscriptions(owner: OwnerID, recordType: String) throws -> [SubscriptionRow]
+    /// The owners of the databases that have subscriptions.
+    func subscriptionOwners() throws -> [OwnerID]
+
+    func pushToken(_ token: String) throws -> PushTokenRow?
+    /// An account's tokens, ordered by token (byte-wise).
+    func pushTokens(account: Int64) throws -> [PushTokenRow]
+
+    /// What waits for a destination, the oldest first.
+    func outbox(account: Int64, destination: String, limit: Int) throws -> [OutboxRow]
+    /// What is due at `now` or before, that which is due the longest first.
+    func dueOutbox(at now: Int64, limit: Int) throws -> [OutboxRow]
+    /// When the next notification becomes due that is not due at `now`; nil where there is none.
+    func nextOutboxDue(after now: Int64) throws -> Int64?
 }
 
 /// Typed reads and writes in one transaction; reads see its own writes.
@@ -117,4 +137,29 @@ package protocol StorageTransaction: StorageReader {
     func remove(_ entry: IndexEntryRow) throws
     /// Removes the first entries of a range; returns how many it removed.
     func removeIndexEntries(_ range: IndexRange, limit: Int) throws -> Int
+
+    /// Writes the subscription of that owner, account and id, whether or not one exists.
+    func put(_ subscription: SubscriptionRow) throws
+    /// - Returns: whether there was one.
+    func removeSubscription(owner: OwnerID, account: Int64, id: String) throws -> Bool
+    /// Removes every account's subscriptions that are about the zone.
+    func removeSubscriptions(zone: ZoneKey) throws
+
+    /// Writes the token, whether or not it exists.
+    func put(_ token: PushTokenRow) throws
+    /// Removes a token. What waits for its destinations stays.
+    func removePushToken(_ token: String) throws
+
+    /// Adds a notification.
+    /// - Throws: `StorageError` `.constraint` if the destination has one with its id.
+    func insert(_ notification: OutboxRow) throws
+    /// Notes an attempt to deliver, and when the next is due. Changes nothing where there is no such notification.
+    func updateOutbox(account: Int64, destination: String, id: Int64, attempts: Int64, due: Int64) throws
+    /// - Returns: whether there was one.
+    @discardableResult
+    func removeOutbox(account: Int64, destination: String, id: Int64) throws -> Bool
+    /// Removes what waits for a destination and has this subject, which is not empty.
+    func removeOutbox(account: Int64, destination: String, subject: String) throws
+    /// Removes what waits for a destination, but for the newest.
+    func removeOutbox(account: Int64, destination: String, keeping newest: Int) throws
 }

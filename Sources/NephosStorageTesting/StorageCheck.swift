@@ -28,7 +28,8 @@ package struct StorageCheck: Sendable, CustomStringConvertible {
 /// The contract, check by check. An engine is accepted when all of them pass.
 package enum StorageConformance {
     package static let checks: [StorageCheck] =
-        accounts + zones + records + changes + purges + references + schema + jobs + indexes + transactions + isolation
+        accounts + zones + records + changes + purges + references + schema + jobs + indexes + subscriptions
+        + transactions + isolation
         + concurrency + lifecycle
 }
 

@@ -15,6 +15,11 @@ package enum SQL: Int, CaseIterable, Sendable {
     case zonesAfter, indexDefinitions, insertIndexDefinition, updateIndexDefinition, removeIndexDefinition
     case indexEntries, indexEntriesAfter, countIndexEntries
     case hasIndexEntry, insertIndexEntry, removeIndexEntry, removeIndexEntries, firstIndexOfZone, purgeIndexEntries
+    case subscriptionByID, subscriptionsOfAccount, subscriptionsOfType, nextSubscriptionOwner
+    case putSubscription, removeSubscription, removeSubscriptionsOfZone
+    case pushToken, pushTokensOfAccount, putPushToken, removePushToken
+    case outboxOfDestination, dueOutbox, nextOutboxDue, insertOutbox, updateOutbox
+    case removeOutbox, removeOutboxOfSubject, removeOldOutbox
 
     package var text: String {
         switch self {
@@ -161,8 +166,71 @@ package enum SQL: Int, CaseIterable, Sendable {
                 SELECT value, name FROM index_entry WHERE owner = $1 AND zone = $2 AND definition = $3
                 ORDER BY value, name LIMIT $4)
             """
+
+        case .subscriptionByID:
+            """
+            SELECT owner, account, id, record_type, zone, body FROM subscription
+            WHERE owner = $1 AND account = $2 AND id = $3
+            """
+        case .subscriptionsOfAccount:
+            """
+            SELECT owner, account, id, record_type, zone, body FROM subscription
+            WHERE owner = $1 AND account = $2 ORDER BY id
+            """
+        case .subscriptionsOfType:
+            """
+            SELECT owner, account, id, record_type, zone, body FROM subscription
+            WHERE owner = $1 AND record_type = $2 ORDER BY account, id
+            """
+        case .nextSubscriptionOwner: "SELECT owner FROM subscription WHERE owner > $1 ORDER BY owner LIMIT 1"
+        case .putSubscription:
+            """
+            INSERT INTO subscription (owner, account, id, record_type, zone, body) VALUES ($1, $2, $3, $4, $5, $6)
+            ON CONFLICT (owner, account, id) DO UPDATE SET
+                record_type = excluded.record_type, zone = excluded.zone, body = excluded.body
+            """
+        case .removeSubscription: "DELETE FROM subscription WHERE owner = $1 AND account = $2 AND id = $3"
+        case .removeSubscriptionsOfZone: "DELETE FROM subscription WHERE owner = $1 AND zone = $2"
+
+        case .pushToken: "SELECT \(Self.pushTokenColumns) FROM push_token WHERE token = $1"
+        case .pushTokensOfAccount:
+            "SELECT \(Self.pushTokenColumns) FROM push_token WHERE account = $1 ORDER BY token"
+        case .putPushToken:
+            """
+            INSERT INTO push_token (\(Self.pushTokenColumns)) VALUES ($1, $2, $3, $4, $5, $6, $7)
+            ON CONFLICT (token) DO UPDATE SET
+                account = excluded.account, client = excluded.client, environment = excluded.environment,
+                device = excluded.device, polls = excluded.polls, seen_at = excluded.seen_at
+            """
+        case .removePushToken: "DELETE FROM push_token WHERE token = $1"
+
+        case .outboxOfDestination:
+            "SELECT \(Self.outboxColumns) FROM outbox WHERE account = $1 AND destination = $2 ORDER BY id LIMIT $3"
+        case .dueOutbox:
+            "SELECT \(Self.outboxColumns) FROM outbox WHERE due > 0 AND due <= $1 ORDER BY due, id LIMIT $2"
+        case .nextOutboxDue: "SELECT due FROM outbox WHERE due > 0 AND due > $1 ORDER BY due LIMIT 1"
+        case .insertOutbox:
+            """
+            INSERT INTO outbox (\(Self.outboxColumns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+            """
+        case .updateOutbox:
+            "UPDATE outbox SET attempts = $1, due = $2 WHERE account = $3 AND destination = $4 AND id = $5"
+        case .removeOutbox: "DELETE FROM outbox WHERE account = $1 AND destination = $2 AND id = $3"
+        case .removeOutboxOfSubject:
+            "DELETE FROM outbox WHERE account = $1 AND destination = $2 AND subject <> '' AND subject = $3"
+        case .removeOldOutbox:
+            """
+            DELETE FROM outbox WHERE account = $1 AND destination = $2 AND id <= (
+                SELECT id FROM outbox WHERE account = $1 AND destination = $2 ORDER BY id DESC LIMIT 1 OFFSET $3)
+            """
         }
     }
+
+    private static let pushTokenColumns = "token, account, client, environment, device, polls, seen_at"
+    private static let outboxColumns = """
+        account, destination, id, subject, notification, subscription, collapse, silent, created_at, payload, attempts,
+        due
+        """
 
     /// A zone's columns after owner, in the order in which they are read.
     private static let zoneColumns = "id, name, sequence, client_change_token"

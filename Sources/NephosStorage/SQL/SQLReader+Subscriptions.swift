@@ -1,0 +1,142 @@
+extension SQLReader {
+    // MARK: Subscriptions
+
+    package final func subscription(owner: OwnerID, account: Int64, id: String) throws -> SubscriptionRow? {
+        try row(
+            .subscriptionByID, bind: { try $0.bind(owner.rawValue).bind(account).bind(id) },
+            read: { SubscriptionRow($0) })
+    }
+
+    package final func subscriptions(owner: OwnerID, account: Int64) throws -> [SubscriptionRow] {
+        try rows(
+            .subscriptionsOfAccount, bind: { try $0.bind(owner.rawValue).bind(account) },
+            read: { SubscriptionRow($0) })
+    }
+
+    package final func subscriptions(owner: OwnerID, recordType: String) throws -> [SubscriptionRow] {
+        try rows(
+            .subscriptionsOfType, bind: { try $0.bind(owner.rawValue).bind(recordType) },
+            read: { SubscriptionRow($0) })
+    }
+
+    package final func subscriptionOwners() throws -> [OwnerID] {
+        var owners: [OwnerID] = []
+        var last = Int64.min
+        // Owner by owner, so that the cost does not follow the number of subscriptions.
+        while let owner = try row(.nextSubscriptionOwner, bind: { try $0.bind(last) }, read: { $0.integer(0) }) {
+            owners.append(OwnerID(rawValue: owner))
+            last = owner
+        }
+        return owners
+    }
+
+    // MARK: Push tokens
+
+    package final func pushToken(_ token: String) throws -> PushTokenRow? {
+        try row(.pushToken, bind: { try $0.bind(token) }, read: { PushTokenRow($0) })
+    }
+
+    package final func pushTokens(account: Int64) throws -> [PushTokenRow] {
+        try rows(.pushTokensOfAccount, bind: { try $0.bind(account) }, read: { PushTokenRow($0) })
+    }
+
+    // MARK: Outbox
+
+    package final func outbox(account: Int64, destination: String, limit: Int) throws -> [OutboxRow] {
+        try rows(
+            .outboxOfDestination, bind: { try $0.bind(account).bind(destination).bind(limit: limit) },
+            read: { OutboxRow($0) })
+    }
+
+    package final func dueOutbox(at now: Int64, limit: Int) throws -> [OutboxRow] {
+        try rows(.dueOutbox, bind: { try $0.bind(now).bind(limit: limit) }, read: { OutboxRow($0) })
+    }
+
+    package final func nextOutboxDue(after now: Int64) throws -> Int64? {
+        try row(.nextOutboxDue, bind: { try $0.bind(now) }, read: { $0.integer(0) })
+    }
+}
+
+extension SQLTransaction {
+    package func put(_ subscription: SubscriptionRow) throws {
+        try change(.putSubscription) {
+            try $0.bind(subscription.owner.rawValue).bind(subscription.account).bind(subscription.id)
+                .bind(subscription.recordType).bind(subscription.zone).bind(subscription.body)
+        }
+    }
+
+    package func removeSubscription(owner: OwnerID, account: Int64, id: String) throws -> Bool {
+        try change(.removeSubscription) { try $0.bind(owner.rawValue).bind(account).bind(id) } > 0
+    }
+
+    package func removeSubscriptions(zone: ZoneKey) throws {
+        try change(.removeSubscriptionsOfZone) { try $0.bind(zone) }
+    }
+
+    package func put(_ token: PushTokenRow) throws {
+        try change(.putPushToken) {
+            try $0.bind(token.token).bind(token.account).bind(token.client).bind(token.environment)
+                .bind(token.isDevice ? 1 : 0).bind(token.polls ? 1 : 0).bind(token.seenAt)
+        }
+    }
+
+    package func removePushToken(_ token: String) throws {
+        try change(.removePushToken) { try $0.bind(token) }
+    }
+
+    package func insert(_ notification: OutboxRow) throws {
+        try change(.insertOutbox) {
+            try $0.bind(notification.account).bind(notification.destination).bind(notification.id)
+                .bind(notification.subject).bind(notification.notificationID).bind(notification.subscriptionID)
+                .bind(notification.collapseID).bind(notification.isSilent ? 1 : 0).bind(notification.createdAt)
+                .bind(notification.payload).bind(notification.attempts).bind(notification.due)
+        }
+    }
+
+    package func updateOutbox(
+        account: Int64, destination: String, id: Int64, attempts: Int64, due: Int64
+    ) throws {
+        try change(.updateOutbox) {
+            try $0.bind(attempts).bind(due).bind(account).bind(destination).bind(id)
+        }
+    }
+
+    @discardableResult
+    package func removeOutbox(account: Int64, destination: String, id: Int64) throws -> Bool {
+        try change(.removeOutbox) { try $0.bind(account).bind(destination).bind(id) } > 0
+    }
+
+    package func removeOutbox(account: Int64, destination: String, subject: String) throws {
+        try change(.removeOutboxOfSubject) { try $0.bind(account).bind(destination).bind(subject) }
+    }
+
+    package func removeOutbox(account: Int64, destination: String, keeping newest: Int) throws {
+        try change(.removeOldOutbox) { try $0.bind(account).bind(destination).bind(limit: newest) }
+    }
+}
+
+extension SubscriptionRow {
+    fileprivate init(_ row: any SQLStatement) {
+        self.init(
+            owner: OwnerID(rawValue: row.integer(0)), account: row.integer(1), id: row.text(2), recordType: row.text(3),
+            zone: row.integer(4), body: row.bytes(5))
+    }
+}
+
+extension PushTokenRow {
+    fileprivate init(_ row: any SQLStatement) {
+        self.init(
+            token: row.text(0), account: row.integer(1), client: row.text(2), environment: row.text(3),
+            isDevice: row.integer(4) != 0, polls: row.integer(5) != 0, seenAt: row.integer(6))
+    }
+}
+
+extension OutboxRow {
+    fileprivate init(_ row: any SQLStatement) {
+        self.init(
+            account: row.integer(0), destination: row.text(1), id: row.integer(2), subject: row.text(3),
+            notificationID: row.text(4), subscriptionID: row.text(5), collapseID: row.optionalText(6),
+            isSilent: row.integer(7) != 0, createdAt: row.integer(8), payload: row.bytes(9), attempts: row.integer(10),
+            due: row.integer(11))
+    }
+}
