@@ -45,6 +45,13 @@ enum ArchiveKey {
     static let encryptionScope = "EncryptionScope"
 
     static let changeTokenData = "ChangeTokenData"
+
+    static let subscriptionID = "SubscriptionID"
+    static let subscriptionType = "SubscriptionType"
+    static let subscriptionOptions = "SubscriptionOptions"
+    static let notificationInfo = "NotificationInfo"
+    static let query = "Query"
+    static let notificationID = "NotificationUUID"
 }
 
 /// Foundation's decoder fails for a key that is not there; archives have only some of the keys.

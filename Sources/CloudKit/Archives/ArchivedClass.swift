@@ -34,13 +34,23 @@ struct ArchivedClass: Sendable {
     static let encryptedData = ArchivedClass("CKEncryptedData", ArchivedEncryptedData.self)
     static let query = ArchivedClass("CKQuery", CKQuery.self)
     static let queryCursor = ArchivedClass("CKQueryCursor", CKQueryOperation.Cursor.self)
+    static let subscription = ArchivedClass("CKSubscription", CKSubscription.self)
+    static let querySubscription = ArchivedClass(
+        "CKQuerySubscription", CKQuerySubscription.self, superclass: subscription)
+    static let recordZoneSubscription = ArchivedClass(
+        "CKRecordZoneSubscription", CKRecordZoneSubscription.self, superclass: subscription)
+    static let databaseSubscription = ArchivedClass(
+        "CKDatabaseSubscription", CKDatabaseSubscription.self, superclass: subscription)
+    static let notificationInfo = ArchivedClass("CKNotificationInfo", CKSubscription.NotificationInfo.self)
+    static let notificationID = ArchivedClass("CKNotificationID", CKNotification.ID.self)
 
     /// Every class that is found by its name when an archive is read. A class that is added needs a line here, and
     /// `classForKeyedArchiver` of its own.
     static var all: [ArchivedClass] {
         [
             recordID, reference, record, share, zoneID, zone, asset, location, valueStore, encryptedValueStore,
-            encryptedData, changeToken, zoneConfiguration, query, queryCursor,
+            encryptedData, changeToken, zoneConfiguration, query, queryCursor, subscription, querySubscription,
+            recordZoneSubscription, databaseSubscription, notificationInfo, notificationID,
         ]
     }
 

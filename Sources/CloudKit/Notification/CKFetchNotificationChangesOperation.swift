@@ -1,0 +1,59 @@
+/// Once fetched the notifications of a container again (CKFetchNotificationChangesOperation, Apple's documentation).
+///
+/// The service keeps a notification until it is delivered and not after: the operation succeeds and has none. Use change
+/// tokens to learn what happened meanwhile.
+@available(*, deprecated, message: "use CKFetchDatabaseChangesOperation and CKFetchRecordZoneChangesOperation")
+open class CKFetchNotificationChangesOperation: CKOperation, @unchecked Sendable {
+    private struct Blocks {
+        var notificationChanged: ((CKNotification) -> Void)?
+        var completion: ((CKServerChangeToken?, (any Error)?) -> Void)?
+    }
+
+    private let token = Locked<CKServerChangeToken?>(nil)
+    private let limit = Locked(0)
+    private let blocks = Locked(Blocks())
+
+    public override init() { super.init() }
+
+    /// An operation for the notifications after a token.
+    public convenience init(previousServerChangeToken: CKServerChangeToken?) {
+        self.init()
+        self.previousServerChangeToken = previousServerChangeToken
+    }
+
+    /// Where to continue; nil is the beginning.
+    open var previousServerChangeToken: CKServerChangeToken? {
+        get { token.withLock { $0 } }
+        set { token.exchange(newValue) }
+    }
+
+    /// How many notifications to fetch at most; 0 leaves it to the service.
+    open var resultsLimit: Int {
+        get { limit.withLock { $0 } }
+        set { limit.exchange(newValue) }
+    }
+
+    /// Whether there are more notifications than were fetched.
+    open var moreComing: Bool { false }
+
+    /// Called once for every notification.
+    open var notificationChangedBlock: ((CKNotification) -> Void)? {
+        get { blocks.notificationChanged }
+        set { blocks.notificationChanged = newValue }
+    }
+
+    /// Called once, at the end, with the token to continue from.
+    open var fetchNotificationChangesCompletionBlock: ((CKServerChangeToken?, (any Error)?) -> Void)? {
+        get { blocks.completion }
+        set { blocks.completion = newValue }
+    }
+
+    override func conclude(_ failure: CKError?) {
+        blocks.completion?(failure == nil ? previousServerChangeToken : nil, failure)
+    }
+
+    override func releaseBlocks() {
+        super.releaseBlocks()
+        blocks.exchange(Blocks())
+    }
+}

@@ -1,0 +1,37 @@
+/// Once marked notifications as read on all devices (CKMarkNotificationsReadOperation, Apple's documentation).
+///
+/// The service keeps no notification that was delivered, so there is nothing to mark: the operation succeeds.
+@available(*, deprecated, message: "notifications are not kept: there is nothing to mark")
+open class CKMarkNotificationsReadOperation: CKOperation, @unchecked Sendable {
+    private let identifiers = Locked<[CKNotification.ID]?>(nil)
+    private let completion = Locked<(([CKNotification.ID]?, (any Error)?) -> Void)?>(nil)
+
+    public override init() { super.init() }
+
+    /// An operation for these notifications.
+    public convenience init(notificationIDsToMarkRead notificationIDs: [CKNotification.ID]) {
+        self.init()
+        self.notificationIDs = notificationIDs
+    }
+
+    /// The notifications that were read.
+    open var notificationIDs: [CKNotification.ID]? {
+        get { identifiers.withLock { $0 } }
+        set { identifiers.exchange(newValue) }
+    }
+
+    /// Called once, at the end, with the notifications that were marked.
+    open var markNotificationsReadCompletionBlock: (([CKNotification.ID]?, (any Error)?) -> Void)? {
+        get { completion.withLock { $0 } }
+        set { completion.exchange(newValue) }
+    }
+
+    override func conclude(_ failure: CKError?) {
+        markNotificationsReadCompletionBlock?(failure == nil ? notificationIDs ?? [] : nil, failure)
+    }
+
+    override func releaseBlocks() {
+        super.releaseBlocks()
+        completion.exchange(nil)
+    }
+}

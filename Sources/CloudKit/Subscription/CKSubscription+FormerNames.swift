@@ -1,0 +1,12 @@
+// The names that CloudKit's Swift API had before it nested them.
+
+@available(*, deprecated, renamed: "CKSubscription.ID")
+public typealias CKSubscriptionID = CKSubscription.ID
+@available(*, deprecated, renamed: "CKSubscription.SubscriptionType")
+public typealias CKSubscriptionType = CKSubscription.SubscriptionType
+@available(*, deprecated, renamed: "CKSubscription.NotificationInfo")
+public typealias CKNotificationInfo = CKSubscription.NotificationInfo
+@available(*, deprecated, renamed: "CKQuerySubscription.Options")
+public typealias CKQuerySubscriptionOptions = CKQuerySubscription.Options
+@available(*, deprecated, renamed: "CKQuerySubscription.Options")
+public typealias CKSubscriptionOptions = CKQuerySubscription.Options
