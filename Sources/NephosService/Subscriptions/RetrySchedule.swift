@@ -42,7 +42,11 @@ package struct RetrySchedule: Hashable, Sendable {
     ///   - after: the time that the destination named.
     package func delay(afterAttempt attempt: Int, jitter: Double, after: Duration? = nil) -> Duration {
         var wait = firstDelay
-        for _ in 1..<max(attempt, 1) where wait < longestDelay { wait *= 2 }
+        var attempt = attempt
+        while attempt > 1 && wait < longestDelay {
+            wait *= 2
+            attempt -= 1
+        }
         wait = min(wait, longestDelay)
         let kept = wait * (0.5 + 0.5 * min(max(jitter, 0), 1))
         return min(max(kept, after ?? .zero), longestDelay)
