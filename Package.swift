@@ -39,6 +39,8 @@ let package = Package(
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(
             name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
         .target(name: "CCloudKitArchives"),
 
@@ -48,10 +50,11 @@ let package = Package(
         library("NephosSQLite", ["NephosStorage", "CSQLite"]),
         library("NephosStorageTesting", ["NephosStorage"]),
         library("NephosService", ["NephosWire", "NephosStorage"]),
+        library("NephosPush", ["NephosService", "NephosWire", "CCurl", "COpenSSL"]),
         library("NephosServer", ["NephosService", "NephosWire", "CMicroHTTPD"]),
         .executableTarget(
             name: "nephos",
-            dependencies: ["NephosServer", "NephosService", "NephosStorage", "NephosSQLite"],
+            dependencies: ["NephosServer", "NephosPush", "NephosService", "NephosStorage", "NephosSQLite"],
             swiftSettings: swiftSettings),
 
         // Apple's API, over HTTP or in the caller's process.
@@ -65,6 +68,7 @@ let package = Package(
         tests("NephosWireTests", ["NephosWire"]),
         tests("NephosStorageTests", ["NephosStorageTesting", "NephosStorage", "NephosSQLite"]),
         tests("NephosServiceTests", ["NephosService", "NephosWire", "NephosStorage", "NephosSQLite"]),
+        tests("NephosPushTests", ["NephosPush", "NephosService"], exclude: ["StandIns"]),
         tests(
             "NephosServerTests",
             [

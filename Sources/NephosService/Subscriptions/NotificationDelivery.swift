@@ -49,7 +49,7 @@ package struct OutgoingNotification: Hashable, Sendable {
 }
 
 /// Where a notification goes.
-package enum NotificationDestination: Hashable, Sendable {
+package enum NotificationDestination: Hashable, Sendable, CustomStringConvertible {
     /// A device of the account's, by the token it registered (CloudKit Web Services, tokens/register).
     case device(DeviceToken)
     /// A URL that gets every notification of the service.
@@ -60,6 +60,15 @@ package enum NotificationDestination: Hashable, Sendable {
         switch self {
         case .device(let token): "apns:\(token.environment.rawValue):\(token.topic ?? ""):\(token.hexadecimal)"
         case .webHook(let hook): "webhook:\(hook.url)"
+        }
+    }
+
+    /// For the log. The path of a web hook may be what keeps others from using it, and a whole token lets who has it
+    /// tell devices apart, so neither is said.
+    package var description: String {
+        switch self {
+        case .device(let token): "the \(token.environment.rawValue) device …\(token.hexadecimal.suffix(8))"
+        case .webHook(let hook): "the web hook at \(hook.origin)"
         }
     }
 }
@@ -99,6 +108,13 @@ package struct WebHookDestination: Hashable, Sendable {
 
     package init(url: String) {
         self.url = url
+    }
+
+    /// The scheme, the host and the port.
+    fileprivate var origin: Substring {
+        guard let scheme = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return "" }
+        let host = url[scheme...].dropFirst().drop { $0 == "/" }
+        return url[..<(host.firstIndex { "/?#".contains($0) } ?? url.endIndex)]
     }
 }
 

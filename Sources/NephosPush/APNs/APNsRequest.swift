@@ -1,0 +1,47 @@
+import NephosService
+
+/// What Apple's push service is sent for a notification (Apple's documentation, Sending notification requests to APNs).
+struct APNsRequest {
+    /// Bytes of a payload: Apple's documentation, Generating a remote notification.
+    static let payloadLimit = 4096
+    /// Bytes of a collapse identifier.
+    static let collapseIDLimit = 64
+
+    let notification: OutgoingNotification
+    let device: DeviceToken
+    /// The bundle identifier of apps whose token names none.
+    let defaultTopic: String
+    /// Until when the service keeps trying to reach the device, in seconds since 1970.
+    let expiration: Int64
+
+    var path: String { "/3/device/" + device.hexadecimal }
+
+    /// The headers but for the authorisation.
+    var headers: [(name: String, value: String)] {
+        var headers = [
+            ("apns-topic", device.topic ?? defaultTopic),
+            // A notification that nobody sees must not ask to be delivered at once: the service refuses that.
+            ("apns-push-type", notification.isSilent ? "background" : "alert"),
+            ("apns-priority", notification.isSilent ? "5" : "10"),
+            ("apns-expiration", String(expiration)),
+            ("content-type", "application/json"),
+        ]
+        if let id = notification.collapseID, !id.isEmpty { headers.append(("apns-collapse-id", Self.collapseID(id))) }
+        if Self.isUUID(notification.id) { headers.append(("apns-id", notification.id.lowercased())) }
+        return headers
+    }
+
+    /// The identifier itself where a header can hold it; otherwise its hash, so that what was different stays so.
+    static func collapseID(_ id: String) -> String {
+        let fits = id.utf8.count <= collapseIDLimit && id.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        guard !fits, let hash = Hashes.sha256(Array(id.utf8)) else { return id }
+        return DeviceToken(bytes: hash, environment: .production).hexadecimal
+    }
+
+    /// 8-4-4-4-12 hexadecimal digits; the service refuses other identifiers.
+    private static func isUUID(_ text: String) -> Bool {
+        let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        return groups.map(\.count) == [8, 4, 4, 4, 12]
+            && groups.joined().allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
+    }
+}

@@ -1,0 +1,137 @@
+import FoundationEssentials
+import NephosWire
+import Synchronization
+
+/// Who sends to Apple's push service: the key, and its and the team's identifiers at Apple's developer site.
+package struct ProviderIdentity: Sendable {
+    package let key: SigningKey
+    package let keyID: String
+    package let teamID: String
+
+    /// - Throws: `NotificationSetupError` for identifiers that are not ten capital letters and digits.
+    package init(key: SigningKey, keyID: String, teamID: String) throws(NotificationSetupError) {
+        guard Self.isIdentifier(keyID) else {
+            throw NotificationSetupError("'\(keyID)' is not a key's identifier: ten capital letters and digits")
+        }
+        guard Self.isIdentifier(teamID) else {
+            throw NotificationSetupError("'\(teamID)' is not a team's identifier: ten capital letters and digits")
+        }
+        self.key = key
+        self.keyID = keyID
+        self.teamID = teamID
+    }
+
+    private static func isIdentifier(_ text: String) -> Bool {
+        text.utf8.count == 10
+            && text.utf8.allSatisfy {
+                (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+            }
+    }
+
+    /// A provider token: a JSON Web Token that says who sends and since when, signed with ES256 (Apple's documentation,
+    /// Establishing a token-based connection to APNs). nil if it cannot be signed.
+    package func token(issuedAt seconds: Int64) -> String? {
+        var header = JSONWriter()
+        header.beginObject()
+        header.member("alg", "ES256")
+        header.member("kid", keyID)
+        header.endObject()
+        var claims = JSONWriter()
+        claims.beginObject()
+        claims.member("iss", teamID)
+        claims.key("iat")
+        claims.int64(seconds)
+        claims.endObject()
+        let message = Self.base64URL(header.finish()) + "." + Self.base64URL(claims.finish())
+        return key.sign(Array(message.utf8)).map { message + "." + Self.base64URL($0) }
+    }
+
+    /// Base64 for URLs, without padding (RFC 7515, 2).
+    private static func base64URL(_ bytes: [UInt8]) -> String {
+        let base64 = Data(bytes).base64EncodedString()
+        return String(
+            base64.compactMap { (character: Character) -> Character? in
+                switch character {
+                case "+": "-"
+                case "/": "_"
+                case "=": nil
+                default: character
+                }
+            })
+    }
+}
+
+/// When a provider token is replaced. Apple's service wants one no older than an hour, and refuses a sender that makes
+/// new ones more often than every 20 minutes.
+///
+/// - A token is used for 40 minutes.
+/// - One that was issued in the future (the clock was set back) is replaced.
+/// - One that the service calls expired is replaced at once, but not twice within 20 minutes: then it is the clock that
+///   is wrong, and another token would not help.
+package struct ProviderTokenRules: Hashable, Sendable {
+    static let lifetime: Int64 = 40 * 60
+    static let renewalInterval: Int64 = 20 * 60
+
+    /// When the token was issued, in seconds since 1970.
+    package var issuedAt: Int64
+    /// When a token was last replaced because the service called it expired.
+    package var refusedAt: Int64?
+
+    package init(issuedAt: Int64, refusedAt: Int64? = nil) {
+        self.issuedAt = issuedAt
+        self.refusedAt = refusedAt
+    }
+
+    /// Whether the token has served its time.
+    package func isOver(now: Int64) -> Bool {
+        now < issuedAt || now - issuedAt >= Self.lifetime
+    }
+
+    /// Whether a token that the service calls expired is replaced.
+    package func mayReplaceRefused(now: Int64) -> Bool {
+        guard let refusedAt else { return true }
+        return now < refusedAt || now - refusedAt >= Self.renewalInterval
+    }
+}
+
+/// The provider token that is in use.
+final class ProviderTokens: Sendable {
+    private let identity: ProviderIdentity
+    /// Seconds since 1970.
+    private let now: @Sendable () -> Int64
+    private let current = Mutex<(token: String, rules: ProviderTokenRules)?>(nil)
+
+    init(_ identity: ProviderIdentity, now: @escaping @Sendable () -> Int64) {
+        self.identity = identity
+        self.now = now
+    }
+
+    /// The token to send with. nil if none can be signed.
+    func token() -> String? {
+        let now = now()
+        return current.withLock { current in
+            if let current, !current.rules.isOver(now: now) { return current.token }
+            return renew(&current, now, refusedAt: current?.rules.refusedAt)
+        }
+    }
+
+    /// The token to send with instead of one that the service calls expired; nil if there is no other for now.
+    func token(insteadOf refused: String) -> String? {
+        let now = now()
+        return current.withLock { current in
+            // Another request was first.
+            if let current, current.token != refused { return current.token }
+            guard current?.rules.mayReplaceRefused(now: now) ?? true else { return nil }
+            return renew(&current, now, refusedAt: now)
+        }
+    }
+
+    private func renew(
+        _ current: inout (token: String, rules: ProviderTokenRules)?, _ now: Int64, refusedAt: Int64?
+    ) -> String? {
+        guard let token = identity.token(issuedAt: now) else { return nil }
+        current = (token, ProviderTokenRules(issuedAt: now, refusedAt: refusedAt))
+        return token
+    }
+}

@@ -1,0 +1,86 @@
+import COpenSSL
+import FoundationEssentials
+import Synchronization
+
+/// A private key on the curve P-256, as Apple hands it out for its push service: a `.p8` file (PKCS #8 in PEM).
+package final class SigningKey: @unchecked Sendable {
+    // `@unchecked`: OpenSSL only reads the key once it is made, which it allows from several threads; each signature
+    // has a context of its own.
+    private let key: OpaquePointer
+
+    /// - Throws: `NotificationSetupError` for a file that cannot be read, and for one that holds no such key.
+    package convenience init(file: String) throws(NotificationSetupError) {
+        let pem: Data
+        do {
+            pem = try Data(contentsOf: URL(filePath: file))
+        } catch {
+            throw NotificationSetupError("the key '\(file)' cannot be read")
+        }
+        guard let key = SigningKey(pem: Array(pem)) else {
+            throw NotificationSetupError(
+                "'\(file)' holds no private key on the curve P-256 in PEM, as the .p8 files of Apple's developer site do"
+            )
+        }
+        self.init(key.retained())
+    }
+
+    /// nil for what is not a P-256 private key without a password.
+    package convenience init?(pem: [UInt8]) {
+        let key = pem.withUnsafeBytes { bytes -> OpaquePointer? in
+            guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return nil }
+            defer { BIO_free(source) }
+            // Without a callback that has none, OpenSSL would ask the terminal for a password.
+            return PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in 0 }, nil)
+        }
+        ERR_clear_error()
+        guard let key else { return nil }
+        var name = [CChar](repeating: 0, count: 64)
+        guard EVP_PKEY_get_group_name(key, &name, name.count, nil) == 1,
+            String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) == "prime256v1"
+        else {
+            ERR_clear_error()
+            EVP_PKEY_free(key)
+            return nil
+        }
+        self.init(key)
+    }
+
+    /// Takes the key over.
+    private init(_ key: OpaquePointer) {
+        self.key = key
+    }
+
+    deinit { EVP_PKEY_free(key) }
+
+    private func retained() -> OpaquePointer {
+        EVP_PKEY_up_ref(key)
+        return key
+    }
+
+    /// The signature by ECDSA with SHA-256, as JSON Web Signatures have it (ES256; RFC 7518, 3.4): r and s, 32 bytes
+    /// each. nil if OpenSSL fails, which it does for want of memory or randomness.
+    package func sign(_ message: [UInt8]) -> [UInt8]? {
+        defer { ERR_clear_error() }
+        guard let context = EVP_MD_CTX_new() else { return nil }
+        defer { EVP_MD_CTX_free(context) }
+        guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1 else { return nil }
+        var encoded = [UInt8](repeating: 0, count: Int(EVP_PKEY_get_size(key)))
+        var count = encoded.count
+        guard EVP_DigestSign(context, &encoded, &count, message, message.count) == 1 else { return nil }
+        return encoded.withUnsafeBufferPointer { Self.fixedSize($0, count) }
+    }
+
+    /// From OpenSSL's form of a signature, a DER sequence of two integers.
+    private static func fixedSize(_ encoded: UnsafeBufferPointer<UInt8>, _ count: Int) -> [UInt8]? {
+        var start = encoded.baseAddress
+        guard let signature = d2i_ECDSA_SIG(nil, &start, count) else { return nil }
+        defer { ECDSA_SIG_free(signature) }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let isWhole = bytes.withUnsafeMutableBufferPointer { bytes in
+            guard let start = bytes.baseAddress else { return false }
+            return BN_bn2binpad(ECDSA_SIG_get0_r(signature), start, 32) == 32
+                && BN_bn2binpad(ECDSA_SIG_get0_s(signature), start + 32, 32) == 32
+        }
+        return isWhole ? bytes : nil
+    }
+}

@@ -1,0 +1,67 @@
+package import NephosService
+import Synchronization
+
+/// A web hook: where notifications are sent and what signs them.
+package struct WebHook: Sendable {
+    package let destination: WebHookDestination
+    let secret: WebHookSecret
+
+    /// - Throws: `NotificationSetupError` for what is not an absolute http or https URL.
+    package init(url: String, secret: WebHookSecret) throws(NotificationSetupError) {
+        destination = WebHookDestination(url: try WebAddress(url, subject: "the web hook's URL").text)
+        self.secret = secret
+    }
+}
+
+/// Sends notifications to web hooks. One that answers 410 gets nothing more until the service is started anew.
+package final class WebHookDelivery: NotificationDelivery {
+    private let secrets: [WebHookDestination: WebHookSecret]
+    private let client: HTTPClient
+    private let gone = Mutex<Set<WebHookDestination>>([])
+    private let timeout: Duration
+    private let now: @Sendable () -> Int64
+
+    /// - Parameters:
+    ///   - timeout: for one attempt.
+    ///   - now: in milliseconds since 1970.
+    package init(
+        _ hooks: [WebHook], client: HTTPClient, timeout: Duration = .seconds(15), now: @escaping @Sendable () -> Int64
+    ) {
+        secrets = Dictionary(hooks.map { ($0.destination, $0.secret) }, uniquingKeysWith: { first, _ in first })
+        self.client = client
+        self.timeout = timeout
+        self.now = now
+    }
+
+    package func deliver(
+        _ notification: OutgoingNotification, to destination: NotificationDestination
+    ) async -> DeliveryOutcome {
+        guard case .webHook(let hook) = destination, let secret = secrets[hook] else {
+            return .rejected(reason: "the service is not set up with this web hook")
+        }
+        guard !gone.withLock({ $0.contains(hook) }) else { return Self.outcome(status: 410, retryAfter: nil) }
+        let request = WebHookRequest(notification: notification, timestamp: now() / 1000)
+        let body = request.body
+        guard let headers = request.headers(body: body, secret: secret) else {
+            return .retry(after: nil, reason: "the web hook's request cannot be signed")
+        }
+        do throws(HTTPFailure) {
+            let response = try await client.send(
+                HTTPRequest(url: hook.url, headers: headers, body: body, timeout: timeout))
+            if response.status == 410 { gone.withLock { _ = $0.insert(hook) } }
+            return Self.outcome(status: response.status, retryAfter: response.retryAfter(now: now()))
+        } catch {
+            return .retry(after: nil, reason: "web hook: \(error.reason)")
+        }
+    }
+
+    /// Standard Webhooks, Operational considerations: 2xx is success, 410 ends the web hook, all else, a redirection too,
+    /// is tried again.
+    package static func outcome(status: Int, retryAfter: Duration?) -> DeliveryOutcome {
+        switch status {
+        case 200..<300: .delivered
+        case 410: .rejected(reason: "the web hook answered 410")
+        default: .retry(after: retryAfter, reason: "the web hook answered \(status)")
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import NephosPush
+import NephosService
+import Testing
+
+@Suite struct APNsAnswerTests {
+    func outcome(_ status: Int, _ reason: String?, retryAfter: Duration? = nil) -> DeliveryOutcome? {
+        guard case .outcome(let outcome) = APNsAnswer(status: status, reason: reason, retryAfter: retryAfter) else {
+            return nil
+        }
+        return outcome
+    }
+
+    @Test func twoHundredIsDelivered() {
+        #expect(outcome(200, nil) == .delivered)
+    }
+
+    @Test(arguments: [(400, "BadDeviceToken"), (410, "Unregistered"), (410, "ExpiredToken"), (410, nil)])
+    func aTokenThatIsNoDevicesIsRejected(_ status: Int, _ reason: String?) {
+        let text = "APNs answered \(status)" + (reason.map { " \($0)" } ?? "")
+        #expect(outcome(status, reason) == .rejected(reason: text))
+    }
+
+    @Test(arguments: [
+        (400, "BadCollapseId"), (400, "PayloadEmpty"), (400, "DeviceTokenNotForTopic"), (413, "PayloadTooLarge"),
+    ])
+    func whatIsNeverTakenIsNotTriedAgainAndKeepsTheDevice(_ status: Int, _ reason: String) {
+        #expect(outcome(status, reason) == .undeliverable(reason: "APNs answered \(status) \(reason)"))
+    }
+
+    @Test(arguments: [
+        (403, "InvalidProviderToken"), (403, nil), (404, "BadPath"), (429, "TooManyRequests"),
+        (429, "TooManyProviderTokenUpdates"), (500, "InternalServerError"), (503, "ServiceUnavailable"),
+        (503, "Shutdown"),
+        (502, nil), (301, nil), (204, nil), (0, nil), (999, nil),
+    ])
+    func allElseIsTriedAgain(_ status: Int, _ reason: String?) {
+        let text = "APNs answered \(status)" + (reason.map { " \($0)" } ?? "")
+        #expect(outcome(status, reason, retryAfter: .seconds(9)) == .retry(after: .seconds(9), reason: text))
+    }
+
+    @Test func anExpiredProviderTokenIsRenewed() {
+        #expect(APNsAnswer(status: 403, reason: "ExpiredProviderToken") == .expiredProviderToken)
+    }
+}

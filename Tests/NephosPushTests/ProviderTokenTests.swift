@@ -1,0 +1,118 @@
+import Foundation
+import NephosPush
+import Testing
+
+@Suite struct ProviderTokenTests {
+    struct Verdict: Decodable {
+        struct Header: Decodable, Equatable {
+            var alg: String
+            var kid: String
+        }
+        struct Claims: Decodable, Equatable {
+            var iss: String
+            var iat: Int64
+        }
+        var problem: String?
+        var header: Header?
+        var claims: Claims?
+    }
+
+    func identifier(_ random: inout some RandomNumberGenerator) -> String {
+        String((0..<10).compactMap { _ in "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789".randomElement(using: &random) })
+    }
+
+    @Test func anotherImplementationVerifiesEveryTokenAndReadsWhatWasPutIn() async throws {
+        let seed = UInt64.random(in: .min ... .max)
+        var random = SplitMix(state: seed)
+        let key = try #require(SigningKey(pem: Array(SampleKeys.p256.utf8)))
+        try await withTemporaryDirectory { directory in
+            let file = directory.appendingPathComponent("key.p8")
+            try Data(SampleKeys.p256.utf8).write(to: file)
+            let checker = try StandIn("provider_token", arguments: [file.path])
+            var expected: [(ProviderIdentity, Int64)] = []
+            var tokens = ""
+            // 300 signatures: one in 128 has an r or s with a leading zero, where a fixed size goes wrong.
+            for _ in 0..<300 {
+                let identity = try ProviderIdentity(
+                    key: key, keyID: identifier(&random), teamID: identifier(&random))
+                let issued = Int64.random(in: 0...4_102_444_800, using: &random)
+                tokens += try #require(identity.token(issuedAt: issued)) + "\n"
+                expected.append((identity, issued))
+            }
+            try checker.write(tokens)
+            for (identity, issued) in expected {
+                let verdict = try JSONDecoder().decode(Verdict.self, from: Data(await checker.line()))
+                #expect(verdict.problem == nil, "seed \(seed)")
+                #expect(verdict.header == Verdict.Header(alg: "ES256", kid: identity.keyID), "seed \(seed)")
+                #expect(verdict.claims == Verdict.Claims(iss: identity.teamID, iat: issued), "seed \(seed)")
+            }
+        }
+    }
+
+    @Test func aKeyThatIsNotOnP256IsRefused() {
+        #expect(SigningKey(pem: Array(SampleKeys.p256.utf8)) != nil)
+        #expect(SigningKey(pem: Array(SampleKeys.p384.utf8)) == nil)
+        #expect(SigningKey(pem: Array(SampleKeys.ed25519.utf8)) == nil)
+        #expect(SigningKey(pem: []) == nil)
+        #expect(SigningKey(pem: Array(SampleKeys.p256.utf8.dropLast(60))) == nil)
+    }
+
+    @Test func damagedKeysAreRefusedOrStillSign() {
+        let seed = UInt64.random(in: .min ... .max)
+        var random = SplitMix(state: seed)
+        for _ in 0..<300 {
+            var pem = Array(SampleKeys.p256.utf8)
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                pem[Int.random(in: pem.indices, using: &random)] = UInt8.random(in: .min ... .max, using: &random)
+            }
+            if let key = SigningKey(pem: pem), let signature = key.sign([1, 2, 3]) {
+                #expect(signature.count == 64, "seed \(seed)")
+            }
+        }
+    }
+
+    @Test(arguments: ["", "abc123defg", "ABC123DEF", "ABC123DEFGH", "ABC 23DEFG", "ÄBC123DEF", "ABC123DEF\n"])
+    func anIdentifierIsTenCapitalLettersAndDigits(_ identifier: String) throws {
+        let key = try #require(SigningKey(pem: Array(SampleKeys.p256.utf8)))
+        #expect(throws: NotificationSetupError.self) {
+            try ProviderIdentity(key: key, keyID: identifier, teamID: "DEF123GHIJ")
+        }
+        #expect(throws: NotificationSetupError.self) {
+            try ProviderIdentity(key: key, keyID: "ABC123DEFG", teamID: identifier)
+        }
+    }
+
+    // MARK: - When it is replaced
+
+    @Test func aTokenIsUsedForFortyMinutes() {
+        let rules = ProviderTokenRules(issuedAt: 10_000)
+        #expect(!rules.isOver(now: 10_000))
+        #expect(!rules.isOver(now: 10_000 + 40 * 60 - 1))
+        #expect(rules.isOver(now: 10_000 + 40 * 60))
+    }
+
+    @Test func aTokenOfTheFutureIsReplaced() {
+        #expect(ProviderTokenRules(issuedAt: 10_000).isOver(now: 9_999))
+    }
+
+    @Test func aRefusedTokenIsReplacedOnceInTwentyMinutes() {
+        #expect(ProviderTokenRules(issuedAt: 10_000).mayReplaceRefused(now: 10_001))
+        let again = ProviderTokenRules(issuedAt: 10_001, refusedAt: 10_001)
+        #expect(!again.mayReplaceRefused(now: 10_002))
+        #expect(!again.mayReplaceRefused(now: 10_001 + 20 * 60 - 1))
+        #expect(again.mayReplaceRefused(now: 10_001 + 20 * 60))
+    }
+}
+
+/// A generator whose numbers its seed decides.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
