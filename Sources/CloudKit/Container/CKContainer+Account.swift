@@ -1,18 +1,6 @@
 import NephosWire
 
 extension CKContainer {
-    /// Whether there is an account. No account is no error; not being able to tell is.
-    @preconcurrency
-    public func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
-        callBack(completionHandler) { container in
-            do {
-                return (try await container.accountStatus(), nil)
-            } catch {
-                return (.couldNotDetermine, error)
-            }
-        }
-    }
-
     /// Whether there is an account.
     /// - Throws: `CKError` where it cannot be told.
     public func accountStatus() async throws -> CKAccountStatus {
@@ -26,18 +14,6 @@ extension CKContainer {
             case .managedAccountRestricted: return .restricted
             case .accountTemporarilyUnavailable: return .temporarilyUnavailable
             default: throw error
-            }
-        }
-    }
-
-    /// The ID of the account's user record in this container.
-    @preconcurrency
-    public func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
-        callBack(completionHandler) { container in
-            do {
-                return (try await container.userRecordID(), nil)
-            } catch {
-                return (nil, error)
             }
         }
     }

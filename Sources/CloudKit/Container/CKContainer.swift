@@ -30,9 +30,13 @@ open class CKContainer: NSObject, @unchecked Sendable {
     }
 
     /// The container with that identifier, `iCloud.` and a name in reverse-DNS order.
-    public convenience init(identifier containerIdentifier: String) {
+    public init(identifier containerIdentifier: String) {
         precondition(!containerIdentifier.isEmpty, "The identifier of a CKContainer must not be empty.")
-        self.init(ServiceDirectory.shared.session(for: containerIdentifier))
+        session = ServiceDirectory.shared.session(for: containerIdentifier)
+        configured = Configured()
+        databases = CKDatabase.Scope.allCases.map { [session, configured] in CKDatabase($0, session, configured) }
+        super.init()
+        for database in databases { database.adopt(self) }
     }
 
     /// A container that `service` answers for.
@@ -64,10 +68,43 @@ open class CKContainer: NSObject, @unchecked Sendable {
         databases[databaseScope.rawValue - 1]
     }
 
+    /// Whether there is an account. No account is no error; not being able to tell is.
+    @preconcurrency
+    open func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
+        callBack(completionHandler) { container in
+            do {
+                return (try await container.accountStatus(), nil)
+            } catch {
+                return (.couldNotDetermine, error)
+            }
+        }
+    }
+
+    /// The ID of the account's user record in this container.
+    @preconcurrency
+    open func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
+        callBack(completionHandler) { container in
+            do {
+                return (try await container.userRecordID(), nil)
+            } catch {
+                return (nil, error)
+            }
+        }
+    }
+
     /// Runs an operation in this container.
     open func add(_ operation: CKOperation) {
         operation.configuration.container = self
         operation.inherit(configured.values, group: configured.group)
+        session.queue.addOperation(operation)
+    }
+
+    /// Runs an operation of a convenience method: as something a user waits for, unless this container is configured
+    /// otherwise.
+    func run(_ operation: CKOperation) {
+        operation.configuration.container = self
+        let userWaits = ConfigurationValues(qualityOfService: .userInitiated)
+        operation.inherit(configured.values?.merged(over: userWaits) ?? userWaits, group: configured.group)
         session.queue.addOperation(operation)
     }
 

@@ -97,8 +97,7 @@ extension CKError {
 extension CKError: CustomStringConvertible, CustomDebugStringConvertible {
     /// `<CKError 0x…: "Unknown Item" (11); server message = "…"; op = …; uuid = …; container ID = "…">`
     public var description: String {
-        let address = String(UInt(bitPattern: ObjectIdentifier(_nsError).hashValue), radix: 16)
-        var parts = ["<CKError 0x\(address): \"\(code.title)\" (\(code.rawValue))"]
+        var parts = ["<CKError \(address(of: _nsError)): \"\(code.title)\" (\(code.rawValue))"]
         let info = userInfo
         if let message = info[InfoKey.serverDescription] {
             parts.append("server message = \"\(message)\"")

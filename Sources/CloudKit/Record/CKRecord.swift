@@ -6,17 +6,17 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     public typealias RecordType = String
     public typealias FieldKey = String
 
-    /// The app's name for this kind of record.
-    public let recordType: CKRecord.RecordType
-    /// The record's identity, which never changes.
-    public let recordID: CKRecord.ID
+    private let givenType: CKRecord.RecordType
+    private let givenID: CKRecord.ID
     // Everything that changes is behind this lock: hence `@unchecked Sendable`, which an open class cannot do without.
     let state: Mutex<RecordState>
 
     /// A new record without fields; where no ID is given it gets a UUID for a name, in the default zone.
-    public convenience init(recordType: CKRecord.RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
+    public init(recordType: CKRecord.RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
         NameRules.checkRecordType(recordType)
-        self.init(recordType: recordType, recordID: recordID, state: RecordState())
+        givenType = recordType
+        givenID = recordID
+        state = Mutex(RecordState())
     }
 
     /// A new record without fields in a zone, with a UUID for a name.
@@ -26,23 +26,29 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     }
 
     init(recordType: CKRecord.RecordType, recordID: CKRecord.ID, state: RecordState) {
-        self.recordType = recordType
-        self.recordID = recordID
+        givenType = recordType
+        givenID = recordID
         self.state = Mutex(state)
     }
 
     // MARK: Metadata
 
+    // Open, as in Apple's interface: apps' tests replace the dates and IDs that only the service sets.
+
+    /// The app's name for this kind of record.
+    open var recordType: CKRecord.RecordType { givenType }
+    /// The record's identity, which never changes.
+    open var recordID: CKRecord.ID { givenID }
     /// A value that changes with every save; nil until the record was saved or fetched.
-    public var recordChangeTag: String? { state.withLock { $0.metadata.changeTag } }
+    open var recordChangeTag: String? { state.withLock { $0.metadata.changeTag } }
     /// The user who first saved the record; nil until it was saved or fetched.
-    public var creatorUserRecordID: CKRecord.ID? { state.withLock { $0.metadata.creatorUserRecordID } }
+    open var creatorUserRecordID: CKRecord.ID? { state.withLock { $0.metadata.creatorUserRecordID } }
     /// When the record was first saved; nil until it was saved or fetched.
-    public var creationDate: Date? { state.withLock { $0.metadata.creationDate } }
+    open var creationDate: Date? { state.withLock { $0.metadata.creationDate } }
     /// The user who saved the record last; nil until it was saved or fetched.
-    public var lastModifiedUserRecordID: CKRecord.ID? { state.withLock { $0.metadata.lastModifiedUserRecordID } }
+    open var lastModifiedUserRecordID: CKRecord.ID? { state.withLock { $0.metadata.lastModifiedUserRecordID } }
     /// When the record was saved last; nil until it was saved or fetched.
-    public var modificationDate: Date? { state.withLock { $0.metadata.modificationDate } }
+    open var modificationDate: Date? { state.withLock { $0.metadata.modificationDate } }
 
     // MARK: Fields
 
@@ -90,8 +96,8 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     /// Restores a record from an archive of the whole record or of its system fields alone.
     public required init?(coder: NSCoder) {
         guard let archive = RecordArchive(coder: coder) else { return nil }
-        recordType = archive.recordType
-        recordID = archive.recordID
+        givenType = archive.recordType
+        givenID = archive.recordID
         state = Mutex(archive.state)
     }
 
