@@ -39,7 +39,29 @@ enum ArchiveKey {
 
     static let shareURL = "URL"
     static let publicPermission = "PublicPermission"
+    static let participants = "Participants"
     static let rootRecordID = "RootRecordID"
+
+    static let containerID = "ContainerID"
+    static let share = "Share"
+    static let rootRecord = "RootRecord"
+    static let ownerIdentity = "OwnerIdentity"
+    static let metadataRole = "ParticipantType"
+    static let metadataStatus = "ParticipantStatus"
+    static let metadataPermission = "ParticipantPermission"
+
+    static let participantID = "ParticipantID"
+    static let participantIdentity = "UserIdentity"
+    static let participantRole = "Type"
+    static let participantPermission = "Permission"
+    static let participantAcceptanceStatus = "AcceptanceStatus"
+
+    static let userRecordID = "UserRecordID"
+    static let lookupInfo = "LookupInfo"
+    static let nameComponents = "NameComponents"
+    static let hasAccount = "HasICloudAccount"
+    static let emailAddress = "EmailAddress"
+    static let phoneNumber = "PhoneNumber"
 
     static let capabilities = "Capabilities"
     static let encryptionScope = "EncryptionScope"

@@ -21,6 +21,10 @@ struct ArchivedClass: Sendable {
     static let reference = ArchivedClass("CKReference", CKRecord.Reference.self)
     static let record = ArchivedClass("CKRecord", CKRecord.self)
     static let share = ArchivedClass("CKShare", CKShare.self, superclass: record)
+    static let shareMetadata = ArchivedClass("CKShareMetadata", CKShare.Metadata.self)
+    static let participant = ArchivedClass("CKShareParticipant", CKShare.Participant.self)
+    static let userIdentity = ArchivedClass("CKUserIdentity", CKUserIdentity.self)
+    static let userIdentityLookupInfo = ArchivedClass("CKUserIdentityLookupInfo", CKUserIdentity.LookupInfo.self)
     static let zoneID = ArchivedClass("CKRecordZoneID", CKRecordZone.ID.self)
     static let zone = ArchivedClass("CKRecordZone", CKRecordZone.self)
     static let asset = ArchivedClass("CKAsset", ArchivedAsset.self)
@@ -48,9 +52,10 @@ struct ArchivedClass: Sendable {
     /// `classForKeyedArchiver` of its own.
     static var all: [ArchivedClass] {
         [
-            recordID, reference, record, share, zoneID, zone, asset, location, valueStore, encryptedValueStore,
-            encryptedData, changeToken, zoneConfiguration, query, queryCursor, subscription, querySubscription,
-            recordZoneSubscription, databaseSubscription, notificationInfo, notificationID,
+            recordID, reference, record, share, shareMetadata, participant, userIdentity, userIdentityLookupInfo,
+            zoneID, zone, asset, location, valueStore, encryptedValueStore, encryptedData, changeToken,
+            zoneConfiguration, query, queryCursor, subscription, querySubscription, recordZoneSubscription,
+            databaseSubscription, notificationInfo, notificationID,
         ]
     }
 

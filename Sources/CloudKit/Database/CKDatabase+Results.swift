@@ -7,16 +7,31 @@ extension CKDatabase {
     func resultOfOperation<Value: Sendable>(
         _ start: (@escaping @Sendable (Result<Value, any Error>) -> Void) -> CKOperation
     ) async throws -> Value {
-        let running = Locked<CKOperation?>(nil)
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let operation = start { continuation.resume(with: $0) }
-                running.exchange(operation)
-                if Task.isCancelled { operation.cancel() }
-            }
-        } onCancel: {
-            running.withLock { $0 }?.cancel()
+        try await CloudKit.resultOfOperation(start)
+    }
+}
+
+extension CKContainer {
+    /// Waits for the operation that `start` starts. Cancelling the task cancels the operation.
+    func resultOfOperation<Value: Sendable>(
+        _ start: (@escaping @Sendable (Result<Value, any Error>) -> Void) -> CKOperation
+    ) async throws -> Value {
+        try await CloudKit.resultOfOperation(start)
+    }
+}
+
+private func resultOfOperation<Value: Sendable>(
+    _ start: (@escaping @Sendable (Result<Value, any Error>) -> Void) -> CKOperation
+) async throws -> Value {
+    let running = Locked<CKOperation?>(nil)
+    return try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+            let operation = start { continuation.resume(with: $0) }
+            running.exchange(operation)
+            if Task.isCancelled { operation.cancel() }
         }
+    } onCancel: {
+        running.withLock { $0 }?.cancel()
     }
 }
 

@@ -3,11 +3,6 @@ import Synchronization
 
 /// A record that shares a hierarchy of records, or a whole zone, with other users.
 open class CKShare: CKRecord, @unchecked Sendable {
-    /// What a participant may do with the shared records.
-    public enum ParticipantPermission: Int, Sendable {
-        case unknown, none, readOnly, readWrite
-    }
-
     /// The fields of a share that describe what is shared.
     public enum SystemFieldKey {
         /// A `String`.
@@ -21,6 +16,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
     struct ShareState: Sendable {
         var url: URL?
         var publicPermission = ParticipantPermission.none
+        var participants = [Participant.currentUser]
         /// Nil where the share is of a whole zone.
         var rootRecordID: CKRecord.ID?
     }
@@ -54,16 +50,39 @@ open class CKShare: CKRecord, @unchecked Sendable {
     }
 
     /// What everybody who has the share's URL may do; `.none` keeps the share to those who were invited.
+    ///
+    /// Opening the share to everybody removes those whose invitation is pending; closing it removes those who came
+    /// without one.
     open var publicPermission: ParticipantPermission {
         get { shareState.withLock { $0.publicPermission } }
-        set { shareState.withLock { $0.publicPermission = newValue } }
+        set {
+            shareState.withLock { state in
+                state.publicPermission = newValue
+                state.participants.removeAll { participant in
+                    newValue == .none ? participant.role == .publicUser : participant.acceptanceStatus == .pending
+                }
+            }
+        }
     }
 
     /// Where the share is joined; nil until it was saved.
     open var url: URL? { shareState.withLock { $0.url } }
 
+    /// Who takes part, as far as the current user may see: the owner and the current user at least.
+    open var participants: [CKShare.Participant] { shareState.withLock { $0.participants } }
+
+    /// Who shares.
+    open var owner: CKShare.Participant {
+        participants.first { $0.role == .owner } ?? Participant.currentUser
+    }
+
+    /// The current user's part in the share.
+    open var currentUserParticipant: CKShare.Participant? {
+        participants.first { $0.userIdentity.userRecordID?.recordName == CKCurrentUserDefaultName }
+    }
+
     override func record(with state: RecordState) -> CKRecord {
-        CKShare(recordID: recordID, state: state, shareState: shareState.withLock { $0 })
+        CKShare(recordID: recordID, state: state, shareState: shareState.withLock { $0.copied() })
     }
 
     /// Restores a share. From an archive that holds none it makes an empty one, and fails the coder.
@@ -73,6 +92,9 @@ open class CKShare: CKRecord, @unchecked Sendable {
                 url: coder.object(of: NSURL.self, forKey: ArchiveKey.shareURL).map { $0 as URL },
                 publicPermission: ParticipantPermission(
                     rawValue: coder.decodeInteger(forKey: ArchiveKey.publicPermission)) ?? .none,
+                participants: (coder.object(
+                    ofAny: [NSArray.self, Participant.self], forKey: ArchiveKey.participants) as? [Participant])
+                    ?? [.currentUser],
                 rootRecordID: coder.object(of: CKRecord.ID.self, forKey: ArchiveKey.rootRecordID)))
         let archive = RecordArchive(coder: coder)
         if archive == nil {
@@ -97,6 +119,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
         let state = shareState.withLock { $0 }
         if let url = state.url { coder.encode(url as NSURL, forKey: ArchiveKey.shareURL) }
         coder.encode(state.publicPermission.rawValue, forKey: ArchiveKey.publicPermission)
+        coder.encode(state.participants as NSArray, forKey: ArchiveKey.participants)
         if let rootRecordID = state.rootRecordID { coder.encode(rootRecordID, forKey: ArchiveKey.rootRecordID) }
     }
 

@@ -20,10 +20,6 @@ public typealias CKRecordZoneID = CKRecordZone.ID
 public typealias CKRecordZoneCapabilities = CKRecordZone.Capabilities
 @available(*, deprecated, renamed: "CKRecordZone.EncryptionScope")
 public typealias CKRecordZoneEncryptionScope = CKRecordZone.EncryptionScope
-@available(*, deprecated, renamed: "CKShare.ParticipantPermission")
-public typealias CKShareParticipantPermission = CKShare.ParticipantPermission
-@available(*, deprecated, renamed: "CKShare.ParticipantPermission")
-public typealias CKShare_Participant_Permission = CKShare.ParticipantPermission
 
 @available(*, deprecated, renamed: "CKCurrentUserDefaultName")
 public let CKOwnerDefaultName = CKCurrentUserDefaultName

@@ -20,11 +20,37 @@ protocol OlderAPI: Sendable {
     func configure(_ operation: CKOperation, _ container: CKContainer) -> TimeInterval
     /// The status, and the code a request fails with.
     func permissions(of container: CKContainer) async throws -> (status: Int, code: Int?)
+    func setCompletion(_ operation: CKFetchShareMetadataOperation, _ block: @escaping ((any Error)?) -> Void)
+    /// How many users are discovered, in each of the ways there were.
+    func discoveries(in container: CKContainer) async throws -> [Int]
 }
 
 let olderAPI: any OlderAPI = OlderAPIUse()
 
 private struct OlderAPIUse: OlderAPI {
+    @available(*, deprecated)
+    func setCompletion(_ operation: CKFetchShareMetadataOperation, _ block: @escaping ((any Error)?) -> Void) {
+        operation.fetchShareMetadataCompletionBlock = block
+    }
+
+    @available(*, deprecated)
+    func discoveries(in container: CKContainer) async throws -> [Int] {
+        let me = try await container.userRecordID()
+        let operation = CKDiscoverUserIdentitiesOperation(
+            userIdentityLookupInfos: CKUserIdentity.LookupInfo.lookupInfos(withEmails: ["a@example.org"]))
+        var found = 0
+        operation.userIdentityDiscoveredBlock = { _, _ in found += 1 }
+        try await withCheckedThrowingContinuation { continuation in
+            operation.discoverUserIdentitiesResultBlock = { continuation.resume(with: $0) }
+            container.add(operation)
+        }
+        return [
+            found, try await container.userIdentity(forUserRecordID: me) == nil ? 0 : 1,
+            try await container.userIdentities(forEmailAddresses: ["a@example.org"]).count,
+            try await container.allUserIdentitiesFromContacts().count,
+        ]
+    }
+
     @available(*, deprecated)
     func setItemBlock(_ operation: CKModifyRecordsOperation, _ block: @escaping (CKRecord, (any Error)?) -> Void) {
         operation.perRecordCompletionBlock = block

@@ -1,0 +1,96 @@
+/// Accepts shares (CKAcceptSharesOperation, Apple's documentation).
+///
+/// The service keeps no shares yet: accepting one fails with `unknownItem`.
+open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
+    private struct Blocks {
+        var perShare: ((CKShare.Metadata, Result<CKShare, any Error>) -> Void)?
+        var result: ((Result<Void, any Error>) -> Void)?
+        var perShareOlder: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)?
+        var completion: (((any Error)?) -> Void)?
+    }
+
+    private let metadatas = Locked<[CKShare.Metadata]?>(nil)
+    private let blocks = Locked(Blocks())
+    private let failures = Locked<[AnyHashable: any Error]>([:])
+
+    public override init() { super.init() }
+
+    public convenience init(shareMetadatas: [CKShare.Metadata]) {
+        self.init()
+        self.shareMetadatas = shareMetadatas
+    }
+
+    /// The shares to accept; all of one container, which the operation is added to.
+    open var shareMetadatas: [CKShare.Metadata]? {
+        get { metadatas.withLock { $0 } }
+        set { metadatas.exchange(newValue) }
+    }
+
+    /// Called once for every share.
+    open var perShareResultBlock:
+        ((_ metadata: CKShare.Metadata, _ metadataResult: Result<CKShare, any Error>) -> Void)?
+    {
+        get { blocks.perShare }
+        set { blocks.perShare = newValue }
+    }
+
+    /// Called once, at the end. Fails only with what concerns the whole operation.
+    open var acceptSharesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
+        get { blocks.result }
+        set { blocks.result = newValue }
+    }
+
+    /// Called once for every share, unless there is a `perShareResultBlock`.
+    @available(*, deprecated, message: "use perShareResultBlock")
+    open var perShareCompletionBlock: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)? {
+        get { blocks.perShareOlder }
+        set { blocks.perShareOlder = newValue }
+    }
+
+    /// Called once, at the end; if some shares failed, with a `partialFailure`.
+    @available(*, deprecated, message: "use acceptSharesResultBlock")
+    open var acceptSharesCompletionBlock: (((any Error)?) -> Void)? {
+        get { blocks.completion }
+        set { blocks.completion = newValue }
+    }
+
+    // MARK: Running
+
+    override func perform() async throws(CKError) {
+        let metadatas = (shareMetadatas ?? []).uniqued()
+        guard !metadatas.isEmpty else { return }
+        try await requireAccount()
+        let errors = containerErrorContext
+        deliver(metadatas) { metadata in
+            self.fail(
+                metadata,
+                CKError(
+                    .unknownItem,
+                    "There is no share \(metadata.share.recordID.recordName): the service keeps no shares yet.", errors)
+            )
+        }
+    }
+
+    private func fail(_ metadata: CKShare.Metadata, _ error: CKError) {
+        let blocks = blocks.withLock { $0 }
+        if let url = metadata.share.url { failures.withLock { $0[url] = error } }
+        if let block = blocks.perShare {
+            block(metadata, .failure(error))
+        } else {
+            blocks.perShareOlder?(metadata, nil, error)
+        }
+    }
+
+    override func conclude(_ failure: CKError?) {
+        let blocks = blocks.withLock { $0 }
+        let failures = failures.exchange([:])
+        blocks.result?(failure.map { .failure($0) } ?? .success(()))
+        let partial = failures.isEmpty ? nil : CKError.partialFailure(failures, containerErrorContext)
+        blocks.completion?(failure ?? partial)
+    }
+
+    override func releaseBlocks() {
+        super.releaseBlocks()
+        blocks.exchange(Blocks())
+    }
+}

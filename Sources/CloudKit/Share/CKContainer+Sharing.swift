@@ -1,0 +1,234 @@
+public import Foundation
+
+extension CKContainer {
+    // MARK: Participants
+
+    /// Makes a participant for the user of an e-mail address.
+    @preconcurrency
+    public func fetchShareParticipant(
+        withEmailAddress emailAddress: String,
+        completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
+    ) {
+        let info = CKUserIdentity.LookupInfo(emailAddress: emailAddress)
+        runFetchParticipants([info]) { hand($0.item(info), to: completionHandler) }
+    }
+
+    /// Makes a participant for the user of an e-mail address.
+    public func shareParticipant(forEmailAddress emailAddress: String) async throws -> CKShare.Participant {
+        try await shareParticipant(CKUserIdentity.LookupInfo(emailAddress: emailAddress))
+    }
+
+    /// Makes a participant for the user of a phone number.
+    @preconcurrency
+    public func fetchShareParticipant(
+        withPhoneNumber phoneNumber: String,
+        completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
+    ) {
+        let info = CKUserIdentity.LookupInfo(phoneNumber: phoneNumber)
+        runFetchParticipants([info]) { hand($0.item(info), to: completionHandler) }
+    }
+
+    /// Makes a participant for the user of a phone number.
+    public func shareParticipant(forPhoneNumber phoneNumber: String) async throws -> CKShare.Participant {
+        try await shareParticipant(CKUserIdentity.LookupInfo(phoneNumber: phoneNumber))
+    }
+
+    /// Makes a participant for a user of the container; fails with `unknownItem` where there is none of that ID.
+    @preconcurrency
+    public func fetchShareParticipant(
+        withUserRecordID userRecordID: CKRecord.ID,
+        completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
+    ) {
+        let info = CKUserIdentity.LookupInfo(userRecordID: userRecordID)
+        runFetchParticipants([info]) { hand($0.item(info), to: completionHandler) }
+    }
+
+    /// Makes a participant for a user of the container; fails with `unknownItem` where there is none of that ID.
+    public func shareParticipant(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKShare.Participant {
+        try await shareParticipant(CKUserIdentity.LookupInfo(userRecordID: userRecordID))
+    }
+
+    /// Makes participants for users' e-mail addresses, each with its own result.
+    @preconcurrency
+    public func fetchShareParticipants(
+        forEmailAddresses emails: [String],
+        completionHandler:
+            @escaping @Sendable (Result<[String: Result<CKShare.Participant, any Error>], any Error>) -> Void
+    ) {
+        runFetchParticipants(CKUserIdentity.LookupInfo.lookupInfos(withEmails: emails)) { results in
+            completionHandler(results.map { $0.keyed { $0.emailAddress } })
+        }
+    }
+
+    /// Makes participants for users' e-mail addresses, each with its own result.
+    public func shareParticipants(
+        forEmailAddresses emails: [String]
+    ) async throws -> [String: Result<CKShare.Participant, any Error>] {
+        try await shareParticipants(for: CKUserIdentity.LookupInfo.lookupInfos(withEmails: emails))
+            .keyed { $0.emailAddress }
+    }
+
+    /// Makes participants for users' phone numbers, each with its own result.
+    @preconcurrency
+    public func fetchShareParticipants(
+        forPhoneNumbers phoneNumbers: [String],
+        completionHandler:
+            @escaping @Sendable (Result<[String: Result<CKShare.Participant, any Error>], any Error>) -> Void
+    ) {
+        runFetchParticipants(CKUserIdentity.LookupInfo.lookupInfos(withPhoneNumbers: phoneNumbers)) { results in
+            completionHandler(results.map { $0.keyed { $0.phoneNumber } })
+        }
+    }
+
+    /// Makes participants for users' phone numbers, each with its own result.
+    public func shareParticipants(
+        forPhoneNumbers phoneNumbers: [String]
+    ) async throws -> [String: Result<CKShare.Participant, any Error>] {
+        try await shareParticipants(for: CKUserIdentity.LookupInfo.lookupInfos(withPhoneNumbers: phoneNumbers))
+            .keyed { $0.phoneNumber }
+    }
+
+    /// Makes participants for users of the container, each with its own result.
+    @preconcurrency
+    public func fetchShareParticipants(
+        forUserRecordIDs userRecordIDs: [CKRecord.ID],
+        completionHandler:
+            @escaping @Sendable (Result<[CKRecord.ID: Result<CKShare.Participant, any Error>], any Error>) -> Void
+    ) {
+        runFetchParticipants(CKUserIdentity.LookupInfo.lookupInfos(with: userRecordIDs)) { results in
+            completionHandler(results.map { $0.keyed { $0.userRecordID } })
+        }
+    }
+
+    /// Makes participants for users of the container, each with its own result.
+    public func shareParticipants(
+        forUserRecordIDs userRecordIDs: [CKRecord.ID]
+    ) async throws -> [CKRecord.ID: Result<CKShare.Participant, any Error>] {
+        try await shareParticipants(for: CKUserIdentity.LookupInfo.lookupInfos(with: userRecordIDs))
+            .keyed { $0.userRecordID }
+    }
+
+    /// Makes participants for users, each with its own result.
+    public func shareParticipants(
+        for lookupInfos: [CKUserIdentity.LookupInfo]
+    ) async throws -> [CKUserIdentity.LookupInfo: Result<CKShare.Participant, any Error>] {
+        try await resultOfOperation { runFetchParticipants(lookupInfos, $0) }
+    }
+
+    private func shareParticipant(_ info: CKUserIdentity.LookupInfo) async throws -> CKShare.Participant {
+        try await shareParticipants(for: [info]).item(info)
+    }
+
+    // MARK: Metadata and acceptance
+
+    /// Fetches what is known of a share; fails with `unknownItem` where no share has that URL.
+    @preconcurrency
+    public func fetchShareMetadata(
+        with url: URL, completionHandler: @escaping @Sendable (CKShare.Metadata?, (any Error)?) -> Void
+    ) {
+        runFetchMetadata([url]) { hand($0.item(url), to: completionHandler) }
+    }
+
+    /// Fetches what is known of a share; fails with `unknownItem` where no share has that URL.
+    public func shareMetadata(for url: URL) async throws -> CKShare.Metadata {
+        try await shareMetadatas(for: [url]).item(url)
+    }
+
+    /// Fetches what is known of shares, each with its own result.
+    @preconcurrency
+    public func fetchShareMetadatas(
+        for urls: [URL],
+        completionHandler: @escaping @Sendable (Result<[URL: Result<CKShare.Metadata, any Error>], any Error>) -> Void
+    ) {
+        runFetchMetadata(urls, completionHandler)
+    }
+
+    /// Fetches what is known of shares, each with its own result.
+    public func shareMetadatas(for urls: [URL]) async throws -> [URL: Result<CKShare.Metadata, any Error>] {
+        try await resultOfOperation { runFetchMetadata(urls, $0) }
+    }
+
+    /// Accepts a share.
+    @preconcurrency
+    public func accept(
+        _ metadata: CKShare.Metadata, completionHandler: @escaping @Sendable (CKShare?, (any Error)?) -> Void
+    ) {
+        runAccept([metadata]) { hand($0.item(metadata), to: completionHandler) }
+    }
+
+    /// Accepts a share.
+    @discardableResult
+    public func accept(_ metadata: CKShare.Metadata) async throws -> CKShare {
+        try await accept([metadata]).item(metadata)
+    }
+
+    /// Accepts shares, each with its own result.
+    @preconcurrency
+    public func accept(
+        _ metadatas: [CKShare.Metadata],
+        completionHandler:
+            @escaping @Sendable (Result<[CKShare.Metadata: Result<CKShare, any Error>], any Error>) -> Void
+    ) {
+        runAccept(metadatas, completionHandler)
+    }
+
+    /// Accepts shares, each with its own result.
+    @discardableResult
+    public func accept(
+        _ metadatas: [CKShare.Metadata]
+    ) async throws -> [CKShare.Metadata: Result<CKShare, any Error>] {
+        try await resultOfOperation { runAccept(metadatas, $0) }
+    }
+
+    // MARK: The operations behind them
+
+    private typealias Completion<Key: Hashable, Value> =
+        @Sendable (Result<[Key: Result<Value, any Error>], any Error>) -> Void
+
+    @discardableResult
+    private func runFetchParticipants(
+        _ infos: [CKUserIdentity.LookupInfo],
+        _ completion: @escaping Completion<CKUserIdentity.LookupInfo, CKShare.Participant>
+    ) -> CKOperation {
+        let results = Locked<[CKUserIdentity.LookupInfo: Result<CKShare.Participant, any Error>]>([:])
+        let operation = CKFetchShareParticipantsOperation(userIdentityLookupInfos: infos)
+        operation.perShareParticipantResultBlock = { info, result in results.withLock { $0[info] = result } }
+        operation.fetchShareParticipantsResultBlock = { outcome in
+            completion(outcome.map { results.withLock { $0 } })
+        }
+        run(operation)
+        return operation
+    }
+
+    @discardableResult
+    private func runFetchMetadata(
+        _ urls: [URL], _ completion: @escaping Completion<URL, CKShare.Metadata>
+    ) -> CKOperation {
+        let results = Locked<[URL: Result<CKShare.Metadata, any Error>]>([:])
+        let operation = CKFetchShareMetadataOperation(shareURLs: urls)
+        operation.perShareMetadataResultBlock = { url, result in results.withLock { $0[url] = result } }
+        operation.fetchShareMetadataResultBlock = { outcome in completion(outcome.map { results.withLock { $0 } }) }
+        run(operation)
+        return operation
+    }
+
+    @discardableResult
+    private func runAccept(
+        _ metadatas: [CKShare.Metadata], _ completion: @escaping Completion<CKShare.Metadata, CKShare>
+    ) -> CKOperation {
+        let results = Locked<[CKShare.Metadata: Result<CKShare, any Error>]>([:])
+        let operation = CKAcceptSharesOperation(shareMetadatas: metadatas)
+        operation.perShareResultBlock = { metadata, result in results.withLock { $0[metadata] = result } }
+        operation.acceptSharesResultBlock = { outcome in completion(outcome.map { results.withLock { $0 } }) }
+        run(operation)
+        return operation
+    }
+}
+
+extension Dictionary {
+    /// The same values by what `key` finds in the keys.
+    fileprivate func keyed<NewKey: Hashable>(_ key: (Key) -> NewKey?) -> [NewKey: Value] {
+        [NewKey: Value](
+            compactMap { entry in key(entry.key).map { ($0, entry.value) } }, uniquingKeysWith: { first, _ in first })
+    }
+}

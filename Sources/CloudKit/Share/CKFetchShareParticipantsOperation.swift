@@ -1,0 +1,145 @@
+import NephosWire
+
+/// Makes participants of users' addresses (CKFetchShareParticipantsOperation, Apple's documentation).
+///
+/// An e-mail address or a phone number makes a participant whether or not somebody has it: who that is shows when the
+/// share is accepted. A user record's ID must be that of a user of the container.
+open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
+    private struct Blocks {
+        var perParticipant: ((CKUserIdentity.LookupInfo, Result<CKShare.Participant, any Error>) -> Void)?
+        var result: ((Result<Void, any Error>) -> Void)?
+        var fetched: ((CKShare.Participant) -> Void)?
+        var completion: (((any Error)?) -> Void)?
+    }
+
+    private struct Item: Sendable {
+        var info: CKUserIdentity.LookupInfo
+        var result: Result<CKShare.Participant, CKError>
+    }
+
+    private let infos = Locked<[CKUserIdentity.LookupInfo]?>(nil)
+    private let blocks = Locked(Blocks())
+    private let failures = Locked<[AnyHashable: any Error]>([:])
+
+    public override init() { super.init() }
+
+    public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
+        self.init()
+        self.userIdentityLookupInfos = userIdentityLookupInfos
+    }
+
+    /// Whom to look up.
+    open var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]? {
+        get { infos.withLock { $0 } }
+        set { infos.exchange(newValue) }
+    }
+
+    /// Called once for every user.
+    open var perShareParticipantResultBlock:
+        (
+            (_ lookupInfo: CKUserIdentity.LookupInfo, _ shareParticipantResult: Result<CKShare.Participant, any Error>)
+                ->
+                Void
+        )?
+    {
+        get { blocks.perParticipant }
+        set { blocks.perParticipant = newValue }
+    }
+
+    /// Called once, at the end. Fails only with what concerns the whole operation.
+    open var fetchShareParticipantsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
+        get { blocks.result }
+        set { blocks.result = newValue }
+    }
+
+    /// Called for every participant, unless there is a `perShareParticipantResultBlock`.
+    @available(*, deprecated, message: "use perShareParticipantResultBlock")
+    open var shareParticipantFetchedBlock: ((CKShare.Participant) -> Void)? {
+        get { blocks.fetched }
+        set { blocks.fetched = newValue }
+    }
+
+    /// Called once, at the end; if some users failed, with a `partialFailure`.
+    @available(*, deprecated, message: "use fetchShareParticipantsResultBlock")
+    open var fetchShareParticipantsCompletionBlock: (((any Error)?) -> Void)? {
+        get { blocks.completion }
+        set { blocks.completion = newValue }
+    }
+
+    // MARK: Running
+
+    override func perform() async throws(CKError) {
+        let infos = (userIdentityLookupInfos ?? []).uniqued()
+        guard !infos.isEmpty else { return }
+        try await requireAccount()
+        let users = try await usersByID(infos.compactMap(\.userRecordID))
+        let errors = containerErrorContext
+        let items = infos.map { info in
+            Item(info: info, result: Result { () throws(CKError) in try info.participant(users, errors) })
+        }
+        deliver(items) { self.hand(out: $0) }
+    }
+
+    /// What the service has under the users' IDs: user records, which everybody may read in the public database.
+    private func usersByID(_ ids: [CKRecord.ID]) async throws(CKError) -> [CKRecord.ID: Result<CKRecord, CKError>] {
+        guard !ids.isEmpty else { return [:] }
+        let session = effectiveContainer.session
+        // Where the current user is meant, the service knows them by their name.
+        let own = try await session.currentUser(ServiceCall(scope: .public), containerErrorContext)
+        let context = DatabaseRequestContext(
+            session: session, call: ServiceCall(scope: .public), errors: containerErrorContext)
+        let asked = ids.map { id in
+            CKRecord.ID(unchecked: id.recordName == CKCurrentUserDefaultName ? own : id.recordName)
+        }
+        let found = try await context.fetch(asked, desiredKeys: [])
+        return Dictionary(zip(ids, found), uniquingKeysWith: { first, _ in first })
+    }
+
+    private func hand(out item: Item) {
+        let blocks = blocks.withLock { $0 }
+        if case .failure(let error) = item.result { failures.withLock { $0[item.info] = error } }
+        if let block = blocks.perParticipant {
+            block(item.info, item.result.mapError { $0 })
+        } else if case .success(let participant) = item.result {
+            blocks.fetched?(participant)
+        }
+    }
+
+    override func conclude(_ failure: CKError?) {
+        let blocks = blocks.withLock { $0 }
+        let failures = failures.exchange([:])
+        blocks.result?(failure.map { .failure($0) } ?? .success(()))
+        let partial = failures.isEmpty ? nil : CKError.partialFailure(failures, containerErrorContext)
+        blocks.completion?(failure ?? partial)
+    }
+
+    override func releaseBlocks() {
+        super.releaseBlocks()
+        blocks.exchange(Blocks())
+    }
+}
+
+extension CKUserIdentity.LookupInfo {
+    /// The participant this stands for.
+    fileprivate func participant(
+        _ users: [CKRecord.ID: Result<CKRecord, CKError>], _ errors: ErrorContext
+    ) throws(CKError) -> CKShare.Participant {
+        if let userRecordID {
+            let user = try users[userRecordID]?.get()
+            guard let user, user.recordType == CKRecord.SystemType.userRecord else {
+                throw CKError(.unknownItem, "There is no user with the ID \(userRecordID.recordName).", errors)
+            }
+            return CKShare.Participant(
+                CKUserIdentity(userRecordID: userRecordID, lookupInfo: self, hasiCloudAccount: true))
+        }
+        let isAddress =
+            emailAddress.map { email in
+                let parts = email.split(separator: "@", omittingEmptySubsequences: false)
+                return parts.count == 2 && !parts.contains { $0.isEmpty || $0.contains(where: \.isWhitespace) }
+            } ?? (phoneNumber?.contains(where: \.isWholeNumber) == true)
+        guard isAddress else {
+            throw CKError(.invalidArguments, "\"\(subject)\" is no address of a user.", errors)
+        }
+        return CKShare.Participant(CKUserIdentity(lookupInfo: self, hasiCloudAccount: false))
+    }
+}

@@ -1,0 +1,24 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+// The names that the types around shares had before CloudKit's Swift API nested them, and in between.
+
+@available(*, deprecated, renamed: "CKShare.Metadata")
+public typealias CKShareMetadata = CKShare.Metadata
+@available(*, deprecated, renamed: "CKShare.Participant")
+public typealias CKShareParticipant = CKShare.Participant
+@available(*, deprecated, renamed: "CKShare.ParticipantAcceptanceStatus")
+public typealias CKShareParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus
+@available(*, deprecated, renamed: "CKShare.ParticipantPermission")
+public typealias CKShareParticipantPermission = CKShare.ParticipantPermission
+@available(*, deprecated, renamed: "CKShare.ParticipantRole")
+public typealias CKShareParticipantRole = CKShare.ParticipantRole
+@available(*, deprecated, renamed: "CKShare.ParticipantRole")
+public typealias CKShareParticipantType = CKShare.ParticipantType
+@available(*, deprecated, renamed: "CKShare.ParticipantAcceptanceStatus")
+public typealias CKShare_Participant_AcceptanceStatus = CKShare.ParticipantAcceptanceStatus
+@available(*, deprecated, renamed: "CKShare.ParticipantPermission")
+public typealias CKShare_Participant_Permission = CKShare.ParticipantPermission
+@available(*, deprecated, renamed: "CKShare.ParticipantRole")
+public typealias CKShare_Participant_Role = CKShare.ParticipantRole
+@available(*, deprecated, renamed: "CKShare.ParticipantRole")
+public typealias CKShare_Participant_ParticipantType = CKShare.ParticipantType

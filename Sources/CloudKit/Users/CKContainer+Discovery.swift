@@ -1,0 +1,130 @@
+// Since iOS 17 CloudKit discovers nobody: these find no users, and need an account all the same.
+
+@available(*, deprecated, message: "CloudKit no longer discovers users")
+extension CKContainer {
+    /// Finds nobody.
+    @preconcurrency
+    public func discoverAllIdentities(
+        completionHandler: @escaping @Sendable ([CKUserIdentity]?, (any Error)?) -> Void
+    ) {
+        discover([CKUserIdentity](), completionHandler)
+    }
+
+    /// Finds nobody.
+    public func allUserIdentitiesFromContacts() async throws -> [CKUserIdentity] { try await discovered([]) }
+
+    /// Finds nobody: neither an identity nor an error.
+    @preconcurrency
+    public func discoverUserIdentity(
+        withEmailAddress email: String, completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
+    ) {
+        discover(nil, completionHandler)
+    }
+
+    /// Finds nobody.
+    public func userIdentity(forEmailAddress email: String) async throws -> CKUserIdentity? {
+        try await discovered(nil)
+    }
+
+    /// Finds nobody: neither an identity nor an error.
+    @preconcurrency
+    public func discoverUserIdentity(
+        withPhoneNumber phoneNumber: String,
+        completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
+    ) {
+        discover(nil, completionHandler)
+    }
+
+    /// Finds nobody.
+    public func userIdentity(forPhoneNumber phoneNumber: String) async throws -> CKUserIdentity? {
+        try await discovered(nil)
+    }
+
+    /// Finds nobody: neither an identity nor an error.
+    @preconcurrency
+    public func discoverUserIdentity(
+        withUserRecordID userRecordID: CKRecord.ID,
+        completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
+    ) {
+        discover(nil, completionHandler)
+    }
+
+    /// Finds nobody.
+    public func userIdentity(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKUserIdentity? {
+        try await discovered(nil)
+    }
+
+    /// Finds nobody.
+    @preconcurrency
+    public func discoverUserIdentities(
+        forEmailAddresses emails: [String],
+        completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
+    ) {
+        discover([:], completionHandler)
+    }
+
+    /// Finds nobody.
+    public func userIdentities(forEmailAddresses emails: [String]) async throws -> [String: CKUserIdentity] {
+        try await discovered([:])
+    }
+
+    /// Finds nobody.
+    @preconcurrency
+    public func discoverUserIdentities(
+        forPhoneNumbers phoneNumbers: [String],
+        completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
+    ) {
+        discover([:], completionHandler)
+    }
+
+    /// Finds nobody.
+    public func userIdentities(forPhoneNumbers phoneNumbers: [String]) async throws -> [String: CKUserIdentity] {
+        try await discovered([:])
+    }
+
+    /// Finds nobody.
+    @preconcurrency
+    public func discoverUserIdentities(
+        forUserRecordIDs userRecordIDs: [CKRecord.ID],
+        completionHandler: @escaping @Sendable (Result<[CKRecord.ID: CKUserIdentity], any Error>) -> Void
+    ) {
+        discover([:], completionHandler)
+    }
+
+    /// Finds nobody.
+    public func userIdentities(
+        forUserRecordIDs userRecordIDs: [CKRecord.ID]
+    ) async throws -> [CKRecord.ID: CKUserIdentity] {
+        try await discovered([:])
+    }
+
+    /// `nothing`, where there is an account.
+    private func discovered<Found: Sendable>(_ nothing: Found) async throws(CKError) -> Found {
+        _ = try await session.currentUser(ServiceCall(scope: .public), ErrorContext(containerID: session.identifier))
+        return nothing
+    }
+
+    private func discover<Found: Sendable>(
+        _ nothing: Found?, _ handler: @escaping @Sendable (Found?, (any Error)?) -> Void
+    ) {
+        callBack(handler) { container in
+            do {
+                return (try await container.discovered(nothing), nil)
+            } catch {
+                return (nil, error)
+            }
+        }
+    }
+
+    private func discover<Found: Sendable>(
+        _ nothing: Found, _ handler: @escaping @Sendable (Result<Found, any Error>) -> Void
+    ) {
+        Task(priority: .userInitiated) {
+            do {
+                handler(.success(try await discovered(nothing)))
+            } catch {
+                handler(.failure(error))
+            }
+        }
+    }
+}

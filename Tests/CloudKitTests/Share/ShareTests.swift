@@ -1,0 +1,142 @@
+import CloudKit
+import CloudKitLocal
+import Testing
+
+/// Shares as apps build them before they save them, and what a service that keeps no shares answers.
+@Suite struct ShareTests {
+    private let root = CKRecord(
+        recordType: "List", recordID: CKRecord.ID(recordName: "root", zoneID: .init(zoneName: "Z")))
+
+    private func participant(_ email: String) async throws -> CKShare.Participant {
+        try await CKContainer.local().shareParticipant(forEmailAddress: email)
+    }
+
+    @Test func `a new share has its owner for a participant, and nobody else`() throws {
+        let share = CKShare(rootRecord: root)
+        #expect(share.participants.count == 1 && share.owner == share.participants[0])
+        #expect(share.currentUserParticipant == share.owner)
+        #expect(share.owner.role == .owner && share.owner.permission == .readWrite)
+        #expect(share.owner.acceptanceStatus == .accepted && share.owner.userIdentity.hasiCloudAccount)
+        #expect(share.publicPermission == .none && share.url == nil)
+        let zoneWide = CKShare(recordZoneID: root.recordID.zoneID)
+        #expect(zoneWide.recordID.recordName == CKRecordNameZoneWideShare && zoneWide.participants.count == 1)
+    }
+
+    @Test func `participants are added once, changed and removed`() async throws {
+        let share = CKShare(rootRecord: root)
+        let guest = try await participant("guest@example.org")
+        #expect(guest.role == .privateUser && guest.permission == .readOnly && guest.acceptanceStatus == .pending)
+        #expect(guest.userIdentity.lookupInfo?.emailAddress == "guest@example.org")
+        #expect(!guest.userIdentity.hasiCloudAccount && guest.userIdentity.userRecordID == nil)
+        share.addParticipant(guest)
+        let again = try await participant("guest@example.org")
+        again.permission = .readWrite
+        share.addParticipant(again)
+        share.addParticipant(CKShare.Participant.oneTimeURLParticipant())
+        share.addParticipant(CKShare.Participant.oneTimeURLParticipant())
+        #expect(share.participants.map(\.permission) == [.readWrite, .readWrite, .readOnly, .readOnly])
+        #expect(Set(share.participants.map(\.participantID)).count == 4)
+        share.removeParticipant(guest)
+        share.removeParticipant(share.owner)
+        #expect(share.participants.map(\.role) == [.owner, .privateUser, .privateUser])
+    }
+
+    @Test func `opening a share to everybody removes those whose invitation is pending`() async throws {
+        let share = CKShare(rootRecord: root)
+        share.addParticipant(try await participant("guest@example.org"))
+        share.publicPermission = .readOnly
+        #expect(share.participants.map(\.role) == [.owner] && share.publicPermission == .readOnly)
+    }
+
+    @Test func `a copy of a share and its archive have participants of their own`() async throws {
+        let share = CKShare(rootRecord: root)
+        share[CKShare.SystemFieldKey.title] = "List"
+        share.addParticipant(try await participant("guest@example.org"))
+        let copy = try #require(share.copy() as? CKShare)
+        let data = try NSKeyedArchiver.archivedData(withRootObject: share, requiringSecureCoding: true)
+        let restored = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.self, from: data))
+        for other in [copy, restored] {
+            #expect(other.participants == share.participants && other[CKShare.SystemFieldKey.title] == "List")
+            #expect(other.participants.map(\.userIdentity) == share.participants.map(\.userIdentity))
+            other.participants[1].permission = .readWrite
+        }
+        #expect(share.participants[1].permission == .readOnly && copy.owner.role == .owner)
+    }
+
+    @Test func `a public share has no participants by invitation`() async throws {
+        await #expect(processExitsWith: .failure) {
+            let share = CKShare(recordZoneID: .init(zoneName: "Z"))
+            share.publicPermission = .readOnly
+            share.addParticipant(CKShare.Participant.oneTimeURLParticipant())
+        }
+        await #expect(processExitsWith: .failure) {
+            let share = CKShare(recordZoneID: .init(zoneName: "Z"))
+            share.addParticipant(share.owner)
+        }
+    }
+}
+
+@Suite struct SharingServiceTests {
+    private func failure<Value>(_ result: Result<Value, any Error>?) -> CKError.Code? {
+        guard case .failure(let error as CKError) = result else { return nil }
+        return error.code
+    }
+
+    @Test func `participants come of addresses and of users of the container, each with its own result`() async throws {
+        let cloud = try LocalCloud()
+        let container = cloud.container(account: "me")
+        let other = try await cloud.container(account: "other").userRecordID()
+        let missing = CKRecord.ID(recordName: "_" + String(repeating: "0", count: 32))
+        let users = try await container.shareParticipants(forUserRecordIDs: [other, missing])
+        let found = try #require(try users[other]?.get())
+        #expect(found.userIdentity.userRecordID == other && found.userIdentity.hasiCloudAccount)
+        #expect(failure(users[missing]) == .unknownItem)
+        let emails = try await container.shareParticipants(forEmailAddresses: ["a@example.org", "nobody"])
+        #expect(try emails["a@example.org"]?.get() != nil)
+        #expect(failure(emails["nobody"]) == .invalidArguments)
+        #expect(try await container.shareParticipant(forPhoneNumber: "+49 30 1234").permission == .readOnly)
+    }
+
+    @Test func `there is no share at any URL`() async throws {
+        let container = try CKContainer.local()
+        let url = try #require(URL(string: "https://www.icloud.com/share/0"))
+        await #expect { try await container.shareMetadata(for: url) } throws: { CKError.unknownItem ~= $0 }
+        let results = try await container.shareMetadatas(for: [url])
+        #expect(results.count == 1)
+        let operation = CKFetchShareMetadataOperation(shareURLs: [url])
+        let completion: (any Error)? = await withCheckedContinuation { continuation in
+            olderAPI.setCompletion(operation) { continuation.resume(returning: $0) }
+            container.add(operation)
+        }
+        let error = try #require(completion as? CKError)
+        #expect(error.code == .partialFailure)
+        #expect((error.partialErrorsByItemID?[url] as? CKError)?.code == .unknownItem)
+    }
+
+    @Test func `a share is refused when it is saved, and with it its root`() async throws {
+        let database = try CKContainer.local().privateCloudDatabase
+        let zone = try await database.save(CKRecordZone(zoneName: "Z"))
+        let root = CKRecord(recordType: "List", recordID: CKRecord.ID(zoneID: zone.zoneID))
+        let share = CKShare(rootRecord: root)
+        let results = try await database.modifyRecords(saving: [root, share], deleting: []).saveResults
+        #expect(failure(results[root.recordID]) == .batchRequestFailed)
+        #expect(throws: (any Error).self) { try results[share.recordID]?.get() }
+    }
+
+    @Test func `nothing of sharing works without an account`() async throws {
+        let container = try CKContainer.local(account: nil)
+        let url = try #require(URL(string: "https://www.icloud.com/share/0"))
+        let calls: [@Sendable () async throws -> Void] = [
+            { _ = try await container.shareMetadatas(for: [url]) },
+            { _ = try await container.shareParticipants(forEmailAddresses: ["a@example.org"]) },
+            { _ = try await container.shareParticipant(forPhoneNumber: "1") },
+        ]
+        for call in calls { #expect(await code(call) == .notAuthenticated) }
+    }
+
+    @Test func `nobody is discovered, and without an account that is an error`() async throws {
+        #expect(try await olderAPI.discoveries(in: CKContainer.local()) == [0, 0, 0, 0])
+        let nobody = try CKContainer.local(account: nil)
+        #expect(await code { _ = try await olderAPI.discoveries(in: nobody) } == .notAuthenticated)
+    }
+}
