@@ -16,3 +16,13 @@ func expectFailure(
         return failure
     }
 }
+
+/// The code of the error that `body` throws; nil if it throws none.
+func code(_ body: () async throws -> Void) async -> CKError.Code? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return (error as? CKError)?.code
+    }
+}

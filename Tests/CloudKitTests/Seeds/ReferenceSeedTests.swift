@@ -142,6 +142,10 @@ import Testing
             let byID = note("byID", in: zone)
             byID.setParent(parent.recordID)
             try await database.save(byID)
+            // A save that does not touch it keeps it.
+            byID["title"] = "child"
+            try await database.save(byID)
+            #expect(try await database.record(for: byID.recordID).parent?.recordID == parent.recordID)
             // Taking a record out of its parent is a change like any other.
             byID.parent = nil
             try await database.save(byID)

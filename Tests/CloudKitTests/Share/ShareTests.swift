@@ -100,7 +100,7 @@ import Testing
     @Test func `there is no share at any URL`() async throws {
         let container = try CKContainer.local()
         let url = try #require(URL(string: "https://www.icloud.com/share/0"))
-        await #expect { try await container.shareMetadata(for: url) } throws: { CKError.unknownItem ~= $0 }
+        await expectFailure(.unknownItem) { _ = try await container.shareMetadata(for: url) }
         let results = try await container.shareMetadatas(for: [url])
         #expect(results.count == 1)
         let operation = CKFetchShareMetadataOperation(shareURLs: [url])
@@ -131,12 +131,12 @@ import Testing
             { _ = try await container.shareParticipants(forEmailAddresses: ["a@example.org"]) },
             { _ = try await container.shareParticipant(forPhoneNumber: "1") },
         ]
-        for call in calls { #expect(await code(call) == .notAuthenticated) }
+        for call in calls { await expectFailure(.notAuthenticated, call) }
     }
 
     @Test func `nobody is discovered, and without an account that is an error`() async throws {
         #expect(try await olderAPI.discoveries(in: CKContainer.local()) == [0, 0, 0, 0])
         let nobody = try CKContainer.local(account: nil)
-        #expect(await code { _ = try await olderAPI.discoveries(in: nobody) } == .notAuthenticated)
+        await expectFailure(.notAuthenticated) { _ = try await olderAPI.discoveries(in: nobody) }
     }
 }
