@@ -96,12 +96,9 @@ struct ModifyRecordsPlan: Sendable {
         var refused: [Int: CKError] = [:]
         var zones: Set<CKRecordZone.ID> = []
         for (index, item) in items.enumerated() {
-            guard case .save(let record, let sent) = item, let key = sent.assetsToUpload(selection).first?.key
+            guard case .save(let record, let sent) = item, let upload = sent.assetsToUpload(selection).first
             else { continue }
-            refused[index] = CKError(
-                .assetNotAvailable,
-                "The field \"\(key)\" holds an asset. Assets cannot be uploaded yet, so the record was not sent.",
-                errors)
+            refused[index] = refusal(of: upload.asset, key: upload.key, errors)
             zones.insert(record.recordID.zoneID)
         }
         guard input.isAtomic, !zones.isEmpty else { return refused }
@@ -110,6 +107,17 @@ struct ModifyRecordsPlan: Sendable {
                 .batchRequestFailed, "Another item of the same zone failed, so this one was not sent.", errors)
         }
         return refused
+    }
+
+    /// Why an asset is not sent.
+    private static func refusal(of asset: CKAsset, key: CKRecord.FieldKey, _ errors: ErrorContext) -> CKError {
+        if let path = asset.fileURL?.path, !FileManager.default.fileExists(atPath: path) {
+            return CKError(
+                .assetFileNotFound, "The field \"\(key)\" holds an asset whose file does not exist: \(path)", errors)
+        }
+        return CKError(
+            .assetNotAvailable,
+            "The field \"\(key)\" holds an asset. Assets cannot be uploaded yet, so the record was not sent.", errors)
     }
 
     /// Puts the answers to their items, in the order of the items. Records that were saved are brought up to date.
