@@ -32,13 +32,26 @@ package protocol StorageReader {
 
     /// The record or tombstone of that name.
     func record(zone: ZoneKey, named name: String) throws -> RecordRow?
-    /// The zone's records and tombstones written after `sequence`, in the order of their sequences.
-    func records(zone: ZoneKey, after sequence: Int64, limit: Int) throws -> [RecordRow]
+    /// The zone's records and tombstones written after `sequence`, in the order of their sequences. Ends with the row
+    /// with which their fields have `size` bytes, if that comes before `limit`.
+    func records(zone: ZoneKey, after sequence: Int64, limit: Int, size: Int) throws -> [RecordRow]
 
     /// The sequence at which a record of the zone was last written; 0 if none ever was.
     func lastSequence(zone: ZoneKey) throws -> Int64
-    /// The zones that were deleted after `sequence`, in the order of their deletion; of one name the last.
-    func deletedZones(owner: OwnerID, after sequence: Int64) throws -> [ZoneRow]
+    /// The live zones that changed after `sequence`, in the order in which they last did.
+    func zones(owner: OwnerID, changedAfter sequence: Int64, limit: Int) throws -> [ZoneRow]
+    /// The zones that were deleted after `sequence` and not made again, in the order of their deletion; of one name the
+    /// last.
+    func deletedZones(owner: OwnerID, after sequence: Int64, limit: Int) throws -> [ZoneRow]
+    /// The zone of that name that was deleted last.
+    func lastDeletedZone(owner: OwnerID, named name: String) throws -> ZoneRow?
+    /// The sequence at which a zone of the owner's last changed or was deleted; 0 if none ever was.
+    func lastChange(owner: OwnerID) throws -> Int64
+    /// The sequence of the last deletion among the zones of the owner's that were forgotten; 0 if none was.
+    func zonesForgotten(owner: OwnerID) throws -> Int64
+    /// Whether `purgeTombstones` has something to remove, and `forgetZones`.
+    func hasTombstone(deletedBefore time: Int64) throws -> Bool
+    func hasForgettableZone(deletedBefore time: Int64) throws -> Bool
 
     /// The edges that point at `target` with one of `kinds`, ordered by source name (byte-wise) and kind, of the sources
     /// after `source` if given. `limit` counts sources: all edges of one source come together.
@@ -98,15 +111,26 @@ package protocol StorageTransaction: StorageReader {
     /// Adds a live zone under a new id.
     /// - Throws: `StorageError` `.constraint` if a live zone of the owner's has the name.
     func insertZone(owner: OwnerID, name: String, sequence: Int64) throws -> ZoneRow
-    /// Marks a zone deleted at `sequence`. Its records stay until they are purged.
+    /// Marks a zone deleted at `sequence` and `time` (milliseconds since 1970), for a reason that is opaque here. Its
+    /// records stay until they are purged.
     /// - Throws: `StorageError` `.constraint` if it is not a live zone.
-    func markZoneDeleted(_ zone: ZoneKey, sequence: Int64) throws
+    func markZoneDeleted(_ zone: ZoneKey, sequence: Int64, at time: Int64, reason: Int64) throws
+    /// Keeps at which sequence something in the zone last changed. An engine whose writers this would make wait for each
+    /// other may keep it elsewhere than in the zone's row.
+    func noteChange(zone: ZoneKey, sequence: Int64) throws
     /// Keeps what the client that modified a zone gave with it; nil for nothing.
     func setClientChangeToken(_ token: String?, zone: ZoneKey) throws
     /// Removes up to `limit` records of a zone that is deleted, with their edges and about as many records' index
     /// entries; returns how many it removed, or `limit` where index entries may be left.
     /// - Throws: `StorageError` `.constraint` if it is not a deleted zone.
     func purgeRecords(zone: ZoneKey, limit: Int) throws -> Int
+
+    /// Removes up to `limit` tombstones of records that were deleted before `time`, the oldest first, and keeps in their
+    /// zones up to which sequence it did. Returns how many it removed.
+    func purgeTombstones(deletedBefore time: Int64, limit: Int) throws -> Int
+    /// Removes up to `limit` zones that were deleted before `time` and hold nothing any more, and keeps up to which
+    /// sequence it did. Returns how many it removed.
+    func forgetZones(deletedBefore time: Int64, limit: Int) throws -> Int
 
     /// Writes the record or tombstone of that name, whether or not one exists.
     func put(_ record: RecordRow) throws
@@ -162,4 +186,11 @@ package protocol StorageTransaction: StorageReader {
     func removeOutbox(account: Int64, destination: String, subject: String) throws
     /// Removes what waits for a destination, but for the newest.
     func removeOutbox(account: Int64, destination: String, keeping newest: Int) throws
+}
+
+extension StorageReader {
+    /// The zone's records and tombstones written after `sequence`, however large.
+    package func records(zone: ZoneKey, after sequence: Int64, limit: Int) throws -> [RecordRow] {
+        try records(zone: zone, after: sequence, limit: limit, size: .max)
+    }
 }

@@ -31,6 +31,15 @@ let trickyTexts = [
     "0x1", "1e5", "1.0", "*", "?", "$1", ":a", "@a", ";", String(repeating: "n", count: 255),
 ]
 
+extension Sequence {
+    /// One after another.
+    func asyncMap<T>(_ body: (Element) async throws -> T) async throws -> [T] {
+        var values: [T] = []
+        for element in self { values.append(try await body(element)) }
+        return values
+    }
+}
+
 extension RecordRow {
     /// A record with a value of its own in every column.
     static func sample(
@@ -69,6 +78,6 @@ extension StorageEngine {
     }
 
     func delete(_ zone: ZoneKey) async throws {
-        try await write { try $0.markZoneDeleted(zone, sequence: $0.nextSequence()) }
+        try await write { try $0.markZoneDeleted(zone, sequence: $0.nextSequence(), at: 1, reason: 0) }
     }
 }

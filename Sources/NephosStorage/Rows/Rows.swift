@@ -42,15 +42,25 @@ package struct ZoneRow: Hashable, Sendable {
     package var isDeleted: Bool
     /// What the client that modified the zone last gave with it, opaque here.
     package var clientChangeToken: String?
+    /// The change sequence at which it was made or something in it last changed.
+    package var changed: Int64
+    /// The change sequence up to which tombstones may have been removed; 0 if none was.
+    package var purgedUntil: Int64
+    /// Why it was deleted, opaque here; 0 unless it is.
+    package var deletionReason: Int64
 
     package init(
-        key: ZoneKey, name: String, sequence: Int64, isDeleted: Bool = false, clientChangeToken: String? = nil
+        key: ZoneKey, name: String, sequence: Int64, isDeleted: Bool = false, clientChangeToken: String? = nil,
+        changed: Int64 = 0, purgedUntil: Int64 = 0, deletionReason: Int64 = 0
     ) {
         self.key = key
         self.name = name
         self.sequence = sequence
         self.isDeleted = isDeleted
         self.clientChangeToken = clientChangeToken
+        self.changed = changed
+        self.purgedUntil = purgedUntil
+        self.deletionReason = deletionReason
     }
 }
 

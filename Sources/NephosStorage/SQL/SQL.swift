@@ -6,7 +6,10 @@ package enum SQL: Int, CaseIterable, Sendable {
     case lastSequence, setLastSequence
     case accountByID, accountByName, accountByUserRecordName, insertAccount
     case zoneByName, zoneDeletion, zones, insertZone, markZoneDeleted, setClientChangeToken
-    case deletedZones, lastSequenceOfZone
+    case zonesByChange, lastChangeOfZones, noteChange, deletedZones, lastDeletionOfZones, lastDeletedZone
+    case lastSequenceOfZone
+    case expiredZones, forgetZone, forgottenZones, noteForgottenZone
+    case expiredTombstones, removeTombstone, notePurge
     case recordByName, recordsAfter, putRecord, purgeRecords
     case referencesTo, referencesToAfter, referencesFrom
     case insertReference, removeReference, purgeReferencesOfRecords, purgeReferences
@@ -40,17 +43,61 @@ package enum SQL: Int, CaseIterable, Sendable {
         case .zoneDeletion: "SELECT deleted FROM zone WHERE owner = $1 AND id = $2"
         case .zones: "SELECT \(Self.zoneColumns) FROM zone WHERE owner = $1 AND deleted = 0 ORDER BY name"
         case .insertZone:
-            "INSERT INTO zone (owner, name, sequence, deleted) VALUES ($1, $2, $3, 0) RETURNING id"
+            "INSERT INTO zone (owner, name, sequence, changed, deleted) VALUES ($1, $2, $3, $4, 0) RETURNING id"
         case .markZoneDeleted:
-            "UPDATE zone SET deleted = 1, sequence = $1 WHERE owner = $2 AND id = $3 AND deleted = 0"
+            """
+            UPDATE zone SET deleted = 1, sequence = $1, deleted_at = $2, deletion_reason = $3
+            WHERE owner = $4 AND id = $5 AND deleted = 0
+            """
 
         case .setClientChangeToken:
             "UPDATE zone SET client_change_token = $1 WHERE owner = $2 AND id = $3"
 
+        case .zonesByChange:
+            """
+            SELECT \(Self.zoneColumns) FROM zone WHERE owner = $1 AND deleted = 0 AND changed > $2
+            ORDER BY changed LIMIT $3
+            """
+        case .lastChangeOfZones:
+            "SELECT changed FROM zone WHERE owner = $1 AND deleted = 0 ORDER BY changed DESC LIMIT 1"
+        case .noteChange: "UPDATE zone SET changed = $1 WHERE owner = $2 AND id = $3"
         case .deletedZones:
             """
-            SELECT \(Self.zoneColumns) FROM zone WHERE owner = $1 AND deleted = 1 AND sequence > $2 ORDER BY sequence
+            SELECT \(Self.zoneColumns) FROM zone WHERE owner = $1 AND deleted = 1 AND sequence > $2
+                AND NOT EXISTS (
+                    SELECT 1 FROM zone AS later
+                    WHERE later.owner = zone.owner AND later.name = zone.name AND later.id > zone.id)
+            ORDER BY sequence LIMIT $3
             """
+        case .lastDeletionOfZones:
+            "SELECT sequence FROM zone WHERE owner = $1 AND deleted = 1 ORDER BY sequence DESC LIMIT 1"
+        case .lastDeletedZone:
+            """
+            SELECT \(Self.zoneColumns) FROM zone WHERE owner = $1 AND name = $2 AND deleted = 1
+            ORDER BY id DESC LIMIT 1
+            """
+        case .expiredZones:
+            """
+            SELECT id, owner, sequence FROM zone WHERE deleted = 1 AND deleted_at > 0 AND deleted_at < $1
+                AND NOT EXISTS (SELECT 1 FROM record WHERE record.owner = zone.owner AND record.zone = zone.id)
+            ORDER BY deleted_at LIMIT $2
+            """
+        case .forgetZone: "DELETE FROM zone WHERE owner = $1 AND id = $2 AND deleted = 1"
+        case .forgottenZones: "SELECT sequence FROM forgotten_zone WHERE owner = $1"
+        case .noteForgottenZone:
+            """
+            INSERT INTO forgotten_zone (owner, sequence) VALUES ($1, $2)
+            ON CONFLICT (owner) DO UPDATE SET sequence = excluded.sequence
+            WHERE forgotten_zone.sequence < excluded.sequence
+            """
+        case .expiredTombstones:
+            """
+            SELECT owner, zone, name, sequence FROM record WHERE deleted = 1 AND modified_at < $1
+            ORDER BY modified_at LIMIT $2
+            """
+        case .removeTombstone: "DELETE FROM record WHERE owner = $1 AND zone = $2 AND name = $3 AND deleted = 1"
+        case .notePurge:
+            "UPDATE zone SET purged_until = $1 WHERE owner = $2 AND id = $3 AND purged_until < $4"
         case .lastSequenceOfZone:
             "SELECT max(sequence) FROM record WHERE owner = $1 AND zone = $2"
 
@@ -233,7 +280,9 @@ package enum SQL: Int, CaseIterable, Sendable {
         """
 
     /// A zone's columns after owner, in the order in which they are read.
-    private static let zoneColumns = "id, name, sequence, client_change_token"
+    private static let zoneColumns = """
+        id, name, sequence, client_change_token, changed, purged_until, deleted, deletion_reason
+        """
 
     /// A record's columns after owner and zone, in the order in which they are read and bound.
     private static let recordColumns = """

@@ -72,14 +72,43 @@ package class SQLReader: StorageReader {
         try rows(.zones, bind: { try $0.bind(owner.rawValue) }, read: { ZoneRow(owner: owner, $0) })
     }
 
-    package final func deletedZones(owner: OwnerID, after sequence: Int64) throws -> [ZoneRow] {
-        let zones = try rows(.deletedZones, bind: { try $0.bind(owner.rawValue).bind(sequence) }) { statement in
-            var zone = ZoneRow(owner: owner, statement)
-            zone.isDeleted = true
-            return zone
+    package final func zones(owner: OwnerID, changedAfter sequence: Int64, limit: Int) throws -> [ZoneRow] {
+        try rows(.zonesByChange) {
+            try $0.bind(owner.rawValue).bind(sequence).bind(limit: limit)
+        } read: {
+            ZoneRow(owner: owner, $0)
         }
-        var names: Set<[UInt8]> = []
-        return zones.reversed().filter { names.insert(Array($0.name.utf8)).inserted }.reversed()
+    }
+
+    package final func deletedZones(owner: OwnerID, after sequence: Int64, limit: Int) throws -> [ZoneRow] {
+        try rows(.deletedZones) {
+            try $0.bind(owner.rawValue).bind(sequence).bind(limit: limit)
+        } read: {
+            ZoneRow(owner: owner, $0)
+        }
+    }
+
+    package final func lastDeletedZone(owner: OwnerID, named name: String) throws -> ZoneRow? {
+        try row(.lastDeletedZone, bind: { try $0.bind(owner.rawValue).bind(name) }, read: { ZoneRow(owner: owner, $0) })
+    }
+
+    package final func lastChange(owner: OwnerID) throws -> Int64 {
+        let sequences = try [SQL.lastChangeOfZones, .lastDeletionOfZones].map { sql in
+            try row(sql, bind: { try $0.bind(owner.rawValue) }, read: { $0.integer(0) }) ?? 0
+        }
+        return sequences.max() ?? 0
+    }
+
+    package final func zonesForgotten(owner: OwnerID) throws -> Int64 {
+        try row(.forgottenZones, bind: { try $0.bind(owner.rawValue) }, read: { $0.integer(0) }) ?? 0
+    }
+
+    package final func hasTombstone(deletedBefore time: Int64) throws -> Bool {
+        try row(.expiredTombstones, bind: { try $0.bind(time).bind(limit: 1) }, read: { _ in true }) ?? false
+    }
+
+    package final func hasForgettableZone(deletedBefore time: Int64) throws -> Bool {
+        try row(.expiredZones, bind: { try $0.bind(time).bind(limit: 1) }, read: { _ in true }) ?? false
     }
 
     // MARK: Records
@@ -92,11 +121,19 @@ package class SQLReader: StorageReader {
         try row(.recordByName, bind: { try $0.bind(zone).bind(name) }, read: { RecordRow(zone: zone, $0) })
     }
 
-    package final func records(zone: ZoneKey, after sequence: Int64, limit: Int) throws -> [RecordRow] {
-        try rows(.recordsAfter) {
-            try $0.bind(zone).bind(sequence).bind(limit: limit)
-        } read: {
-            RecordRow(zone: zone, $0)
+    package final func records(
+        zone: ZoneKey, after sequence: Int64, limit: Int, size: Int
+    ) throws -> [RecordRow] {
+        try run(.recordsAfter) { statement in
+            try statement.bind(zone).bind(sequence).bind(limit: limit)
+            var rows: [RecordRow] = []
+            var left = size
+            while left > 0, try statement.step() {
+                let row = RecordRow(zone: zone, statement)
+                left -= row.fields.count
+                rows.append(row)
+            }
+            return rows
         }
     }
 
@@ -199,7 +236,8 @@ extension ZoneRow {
     fileprivate init(owner: OwnerID, _ row: any SQLStatement) {
         self.init(
             key: ZoneKey(owner: owner, id: row.integer(0)), name: row.text(1), sequence: row.integer(2),
-            clientChangeToken: row.optionalText(3))
+            isDeleted: row.integer(6) != 0, clientChangeToken: row.optionalText(3), changed: row.integer(4),
+            purgedUntil: row.integer(5), deletionReason: row.integer(7))
     }
 }
 

@@ -39,15 +39,19 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
     }
 
     package func insertZone(owner: OwnerID, name: String, sequence: Int64) throws -> ZoneRow {
-        let id = try insert(.insertZone) { try $0.bind(owner.rawValue).bind(name).bind(sequence) }
-        return ZoneRow(key: ZoneKey(owner: owner, id: id), name: name, sequence: sequence)
+        let id = try insert(.insertZone) { try $0.bind(owner.rawValue).bind(name).bind(sequence).bind(sequence) }
+        return ZoneRow(key: ZoneKey(owner: owner, id: id), name: name, sequence: sequence, changed: sequence)
     }
 
-    package func markZoneDeleted(_ zone: ZoneKey, sequence: Int64) throws {
-        let changed = try change(.markZoneDeleted) { try $0.bind(sequence).bind(zone) }
+    package func markZoneDeleted(_ zone: ZoneKey, sequence: Int64, at time: Int64, reason: Int64) throws {
+        let changed = try change(.markZoneDeleted) { try $0.bind(sequence).bind(time).bind(reason).bind(zone) }
         guard changed == 1 else {
             throw StorageError(.constraint, "Zone \(zone.id) of owner \(zone.owner.rawValue) is not a live zone.")
         }
+    }
+
+    package func noteChange(zone: ZoneKey, sequence: Int64) throws {
+        try change(.noteChange) { try $0.bind(sequence).bind(zone) }
     }
 
     package func setClientChangeToken(_ token: String?, zone: ZoneKey) throws {

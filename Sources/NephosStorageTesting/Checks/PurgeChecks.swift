@@ -39,6 +39,53 @@ extension StorageConformance {
             try expect(try await engine.record(first, "a"), equals: nil)
             try expect(try await engine.record(second, "a")?.fields, equals: Array("second".utf8))
         },
+        .engine("Old tombstones go, the oldest first, and their zones keep up to which sequence") { engine in
+            let zones = try await ["A", "B"].asyncMap { try await engine.makeZone($0) }
+            var sequences: [Int64] = []
+            for (index, deletedAt) in [30, 10, 20, 40].enumerated() {
+                sequences.append(
+                    try await engine.write { transaction in
+                        var row = RecordRow.sample(
+                            zones[index % 2], "r\(index)", sequence: try transaction.nextSequence(), isDeleted: true)
+                        row.modifiedAt = Int64(deletedAt)
+                        try transaction.put(row)
+                        return row.sequence
+                    })
+            }
+            try await engine.save(zones[0], "live")
+            var counts: [Int] = []
+            for limit in [2, 2, 2] {
+                counts.append(try await engine.write { try $0.purgeTombstones(deletedBefore: 35, limit: limit) })
+            }
+            try expect(counts, equals: [2, 1, 0])
+            let left = try await engine.allRecords(zones[0]) + engine.allRecords(zones[1])
+            try expect(left.map(\.name), equals: ["live", "r3"])
+            let rows = try await engine.read { try $0.zones(owner: .everyone) }
+            try expect(rows.map(\.purgedUntil), equals: [max(sequences[0], sequences[2]), sequences[1]])
+        },
+        .engine("Zones that were deleted long ago and are empty are forgotten") { engine in
+            let owner = OwnerID(rawValue: 5)
+            let zones = try await ["A", "B", "C"].asyncMap { try await engine.makeZone($0, owner: owner) }
+            try await engine.save(zones[1], "a")
+            var sequences: [Int64] = []
+            for (zone, time) in zip(zones, [Int64(10), 10, 20]) {
+                sequences.append(
+                    try await engine.write { transaction in
+                        let sequence = try transaction.nextSequence()
+                        try transaction.markZoneDeleted(zone, sequence: sequence, at: time, reason: 0)
+                        return sequence
+                    })
+            }
+            try expect(try await engine.read { try $0.zonesForgotten(owner: owner) }, equals: 0)
+            try expect(try await engine.write { try $0.forgetZones(deletedBefore: 20, limit: 9) }, equals: 1)
+            try expect(try await engine.read { try $0.zonesForgotten(owner: owner) }, equals: sequences[0])
+            let left = try await engine.read { try $0.deletedZones(owner: owner, after: 0, limit: 9).map(\.name) }
+            try expect(left, equals: ["B", "C"])
+            _ = try await engine.write { try $0.purgeRecords(zone: zones[1], limit: 9) }
+            try expect(try await engine.write { try $0.forgetZones(deletedBefore: 99, limit: 9) }, equals: 2)
+            try expect(try await engine.read { try $0.zonesForgotten(owner: owner) }, equals: sequences[2])
+            try expect(try await engine.read { try $0.zonesForgotten(owner: .everyone) }, equals: 0)
+        },
         .engine("A live zone cannot be purged") { engine in
             let zone = try await engine.makeZone()
             try await engine.save(zone, "a")

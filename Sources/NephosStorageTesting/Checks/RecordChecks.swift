@@ -115,6 +115,14 @@ extension StorageConformance {
                 try expect(rows.map(\.sequence), equals: Array(wanted), "after \(after), limit \(limit):")
             }
         },
+        .engine("Changes end with the row that fills the given size, and never before the first") { engine in
+            let zone = try await engine.makeZone()
+            for index in 0..<5 { try await engine.save(zone, "r\(index)", fields: String(repeating: "x", count: 10)) }
+            for (size, expected) in [(1, 1), (10, 1), (11, 2), (20, 2), (25, 3), (50, 5), (1000, 5), (0, 0)] {
+                let rows = try await engine.read { try $0.records(zone: zone, after: 0, limit: 9, size: size) }
+                try expect(rows.count, equals: expected, "size \(size):")
+            }
+        },
         .engine("A zone's last sequence is its newest record's or tombstone's, and 0 without any") { engine in
             let zone = try await engine.makeZone()
             let other = try await engine.makeZone("Other")

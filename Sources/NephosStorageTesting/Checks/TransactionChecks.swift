@@ -14,7 +14,7 @@ extension StorageConformance {
                 try expect(try transaction.references(zone: zone.key, from: "b"), equals: [edge])
                 try transaction.remove(edge)
                 try expect(try transaction.references(zone: zone.key, from: "b"), equals: [])
-                try transaction.markZoneDeleted(zone.key, sequence: 3)
+                try transaction.markZoneDeleted(zone.key, sequence: 3, at: 1, reason: 0)
                 try expect(try transaction.zones(owner: .everyone), equals: [])
             }
         },

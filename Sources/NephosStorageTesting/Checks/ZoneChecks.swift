@@ -70,7 +70,7 @@ extension StorageConformance {
                 try await engine.delete(ZoneKey(owner: .everyone, id: zone.id + 100))
             }
         },
-        .engine("Deleted zones come in the order of their deletion, after the one given, of one name the last") {
+        .engine("Deleted zones come in the order of their deletion, of one name the last, unless it was made again") {
             engine in
             let owner = OwnerID(rawValue: 1)
             var sequences: [Int64] = []
@@ -82,21 +82,46 @@ extension StorageConformance {
                 sequences.append(
                     try await engine.write { transaction in
                         let sequence = try transaction.nextSequence()
-                        try transaction.markZoneDeleted(zone, sequence: sequence)
+                        try transaction.markZoneDeleted(zone, sequence: sequence, at: 1, reason: 7)
                         return sequence
                     })
             }
-            _ = try await engine.makeZone("A", owner: owner)
-            for (after, names, expected) in [
-                (0, ["B", "A", "é", "e\u{301}"], [1, 3, 4, 5]), (sequences[1], ["A", "é", "e\u{301}"], [3, 4, 5]),
+            _ = try await engine.makeZone("B", owner: owner)
+            for (after, limit, names, expected) in [
+                (0, 9, ["A", "é", "e\u{301}"], [3, 4, 5]), (0, 2, ["A", "é"], [3, 4]),
+                (sequences[3], 9, ["é", "e\u{301}"], [4, 5]),
             ] {
-                let found = try await engine.read { try $0.deletedZones(owner: owner, after: after) }
+                let found = try await engine.read { try $0.deletedZones(owner: owner, after: after, limit: limit) }
                 try expect(found.map(\.name).asBytes, equals: names.asBytes, "after \(after):")
-                try expect(found.allSatisfy(\.isDeleted), "they are deleted")
+                try expect(found.allSatisfy { $0.isDeleted && $0.deletionReason == 7 }, "they are deleted")
                 try expect(found.map(\.sequence), equals: expected.map { sequences[$0] })
             }
             let last = sequences[5]
-            try expect(try await engine.read { try $0.deletedZones(owner: owner, after: last) }, equals: [])
+            try expect(try await engine.read { try $0.deletedZones(owner: owner, after: last, limit: 9) }, equals: [])
+            for (name, expected) in [("A", sequences[3]), ("B", sequences[1]), ("D", nil)] {
+                let found = try await engine.read { try $0.lastDeletedZone(owner: owner, named: name) }
+                try expect(found?.sequence, equals: expected, "the last \(name):")
+            }
+        },
+        .engine("Live zones come in the order in which they last changed, after the one given") { engine in
+            let owner = OwnerID(rawValue: 1)
+            let zones = try await ["A", "B", "C"].asyncMap { try await engine.makeZone($0, owner: owner) }
+            _ = try await engine.makeZone("D", owner: OwnerID(rawValue: 2))
+            let sequence = try await engine.write { transaction in
+                let sequence = try transaction.nextSequence()
+                try transaction.noteChange(zone: zones[0], sequence: sequence)
+                return sequence
+            }
+            for (after, limit, names) in [(0, 9, ["B", "C", "A"]), (0, 2, ["B", "C"]), (sequence - 1, 9, ["A"])] {
+                let found = try await engine.read { try $0.zones(owner: owner, changedAfter: after, limit: limit) }
+                try expect(found.map(\.name), equals: names, "after \(after):")
+            }
+            try expect(try await engine.read { try $0.lastChange(owner: owner) }, equals: sequence)
+            try await engine.delete(zones[0])
+            let left = try await engine.read { try $0.zones(owner: owner, changedAfter: 0, limit: 9).map(\.name) }
+            try expect(left, equals: ["B", "C"])
+            try expect(try await engine.read { try $0.lastChange(owner: owner) }, equals: sequence + 1)
+            try expect(try await engine.read { try $0.lastChange(owner: OwnerID(rawValue: 9)) }, equals: 0)
         },
         StorageCheck("Zone ids are not used again after the store was opened again") { store in
             guard store.keepsData else { return }

@@ -81,7 +81,7 @@ struct IndexMaintenanceTests {
         let live = try await stores.engine.read { try $0.zones(after: 0, limit: .max).map(\.key) }
         let owners = Set(live.map(\.owner))
         let deleted = try await stores.engine.read { reader in
-            try owners.flatMap { try reader.deletedZones(owner: $0, after: 0).map(\.key) }
+            try owners.flatMap { try reader.deletedZones(owner: $0, after: 0, limit: 100).map(\.key) }
         }
         return live + deleted
     }

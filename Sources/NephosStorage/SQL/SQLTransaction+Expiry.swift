@@ -1,0 +1,32 @@
+extension SQLTransaction {
+    package func purgeTombstones(deletedBefore time: Int64, limit: Int) throws -> Int {
+        let expired = try rows(.expiredTombstones) {
+            try $0.bind(time).bind(limit: limit)
+        } read: { row in
+            (
+                zone: ZoneKey(owner: OwnerID(rawValue: row.integer(0)), id: row.integer(1)), name: row.text(2),
+                sequence: row.integer(3)
+            )
+        }
+        var ends: [ZoneKey: Int64] = [:]
+        for tombstone in expired {
+            ends[tombstone.zone] = max(ends[tombstone.zone] ?? 0, tombstone.sequence)
+            try change(.removeTombstone) { try $0.bind(tombstone.zone).bind(tombstone.name) }
+        }
+        for (zone, end) in ends { try change(.notePurge) { try $0.bind(end).bind(zone).bind(end) } }
+        return expired.count
+    }
+
+    package func forgetZones(deletedBefore time: Int64, limit: Int) throws -> Int {
+        let expired = try rows(.expiredZones) {
+            try $0.bind(time).bind(limit: limit)
+        } read: { row in
+            (zone: ZoneKey(owner: OwnerID(rawValue: row.integer(1)), id: row.integer(0)), sequence: row.integer(2))
+        }
+        for (zone, sequence) in expired {
+            try change(.forgetZone) { try $0.bind(zone) }
+            try change(.noteForgottenZone) { try $0.bind(zone.owner.rawValue).bind(sequence) }
+        }
+        return expired.count
+    }
+}
