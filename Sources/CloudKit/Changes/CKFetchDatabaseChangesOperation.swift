@@ -107,8 +107,10 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         try context.requireChangeFeed()
         let request = request.withLock { $0 }
         var token = request.previousServerChangeToken
+        var fetchEnd: String?
         while true {
-            let batch = try await context.databaseChanges(since: token, resultsLimit: request.resultsLimit)
+            let batch = try await context.databaseChanges(
+                since: token, resultsLimit: request.resultsLimit, fetchEnd: fetchEnd)
             var items = batch.changes.map { Item.change($0) }
             let goesOn = batch.moreComing && request.fetchAllChanges
             if goesOn { items.append(.token(batch.serverChangeToken)) }
@@ -121,7 +123,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
                 throw CKError(
                     .internalError, "The service has more changes but its token does not move.", context.errors)
             }
-            token = batch.serverChangeToken
+            (token, fetchEnd) = (batch.serverChangeToken, batch.fetchEnd)
         }
     }
 

@@ -43,6 +43,8 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     private let blocks = Locked(Blocks())
     /// What failed, by record ID or zone ID, for the older completion block.
     private let failures = Locked<[AnyHashable: any Error]>([:])
+    /// Where the fetches end that other operations go on with, by their zones. What is set before continues one.
+    let fetchEnds = Locked<[CKRecordZone.ID: String]>([:])
 
     public override init() { super.init() }
 
@@ -160,7 +162,8 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             request.recordZoneIDs?.uniqued() ?? request.configurations?.keys.sorted { $0.zoneName < $1.zoneName }
         let positions = (zoneIDs ?? []).map { zoneID in
             RecordZonePosition(
-                zoneID: zoneID, values: request.configurations?[zoneID]?.snapshot ?? ZoneFetchValues())
+                zoneID: zoneID, values: request.configurations?[zoneID]?.snapshot ?? ZoneFetchValues(),
+                fetchEnd: fetchEnds.withLock { $0[zoneID] })
         }
         for start in stride(from: 0, to: positions.count, by: Self.zonesPerRequest) {
             let some = Array(positions[start..<min(start + Self.zonesPerRequest, positions.count)])
@@ -189,6 +192,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             case .success(let fetched): batch = fetched
             }
             let (token, data) = (batch.serverChangeToken, batch.clientChangeTokenData)
+            fetchEnds.withLock { $0[zoneID] = batch.fetchEnd }
             let goesOn = batch.moreComing && untilDone
             let last: Item =
                 goesOn ? .tokens(zoneID, token, data) : .zone(zoneID, token, data, moreComing: batch.moreComing)
@@ -199,6 +203,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
                     .internalError, "The service has more changes but its token does not move.", context.errors)
             }
             position.values.previousServerChangeToken = token
+            position.fetchEnd = batch.fetchEnd
             next = try await context.recordZoneChanges([position])[0]
         }
     }

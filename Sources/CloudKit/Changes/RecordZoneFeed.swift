@@ -1,5 +1,5 @@
 import Foundation
-import NephosWire
+package import NephosWire
 
 /// A batch of a zone's changes, as CloudKit's objects.
 struct RecordZoneChangeBatch: Sendable {
@@ -12,12 +12,16 @@ struct RecordZoneChangeBatch: Sendable {
     var serverChangeToken: CKServerChangeToken
     var clientChangeTokenData: Data?
     var moreComing: Bool
+    /// Where the fetch ends that this batch belongs to, for its next batch.
+    var fetchEnd: String?
 }
 
 /// Where to continue in a zone.
 struct RecordZonePosition: Sendable {
     var zoneID: CKRecordZone.ID
     var values: ZoneFetchValues
+    /// The `fetchEnd` of the batch before; nil begins a fetch.
+    var fetchEnd: String?
 }
 
 extension DatabaseRequestContext {
@@ -39,7 +43,7 @@ extension DatabaseRequestContext {
                     zoneID: position.zoneID.wireValue,
                     syncToken: position.values.previousServerChangeToken?.syncToken,
                     resultsLimit: position.values.resultsLimit > 0 ? position.values.resultsLimit : nil,
-                    desiredKeys: position.values.desiredKeys)
+                    desiredKeys: position.values.desiredKeys, fetchEnd: position.fetchEnd)
             })
         // The account's own name is asked for beside the first fetch: records name their users.
         async let userRecordName = session.userRecordName(call)
@@ -66,7 +70,7 @@ extension DatabaseRequestContext {
             changes: changes.records.compactMap { change($0, in: zoneID, userRecordName) },
             serverChangeToken: CKServerChangeToken(syncToken: changes.syncToken),
             clientChangeTokenData: changes.clientChangeToken.flatMap { Data(base64Encoded: $0) },
-            moreComing: changes.moreComing)
+            moreComing: changes.moreComing, fetchEnd: changes.fetchEnd)
     }
 
     private func change(
@@ -86,12 +90,13 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// changes/database: the zones that changed or went away since a token.
+    /// changes/database: the zones that changed or went away since a token. `fetchEnd` is that of the batch before; nil
+    /// begins a fetch.
     func databaseChanges(
-        since token: CKServerChangeToken?, resultsLimit: Int
+        since token: CKServerChangeToken?, resultsLimit: Int, fetchEnd: String?
     ) async throws(CKError) -> DatabaseChangeBatch {
         let request = DatabaseChangesRequest(
-            syncToken: token?.syncToken, resultsLimit: resultsLimit > 0 ? resultsLimit : nil)
+            syncToken: token?.syncToken, resultsLimit: resultsLimit > 0 ? resultsLimit : nil, fetchEnd: fetchEnd)
         let response: DatabaseChangesResponse
         do throws(ServiceFailure) {
             response = try await session.service.databaseChanges(request, call)
@@ -107,9 +112,10 @@ extension DatabaseRequestContext {
                     zoneID.ownerRecordName = nil
                 }
                 let known = CKRecordZone.ID(wire: zoneID, currentUserRecordName: session.knownUserRecordName)
-                return zone.deleted ? .deleted(known, .deleted) : .changed(known)
+                return zone.deleted ? .deleted(known, .init(zone.deletionReason)) : .changed(known)
             },
-            serverChangeToken: CKServerChangeToken(syncToken: response.syncToken), moreComing: response.moreComing)
+            serverChangeToken: CKServerChangeToken(syncToken: response.syncToken), moreComing: response.moreComing,
+            fetchEnd: response.fetchEnd)
     }
 }
 
@@ -123,4 +129,16 @@ struct DatabaseChangeBatch: Sendable {
     var changes: [Change]
     var serverChangeToken: CKServerChangeToken
     var moreComing: Bool
+    var fetchEnd: String?
+}
+
+extension CKDatabase.DatabaseChange.Deletion.Reason {
+    package init(_ reason: ZoneDeletionReason) {
+        self =
+            switch reason {
+            case .deleted: .deleted
+            case .purged: .purged
+            case .encryptedDataReset: .encryptedDataReset
+            }
+    }
 }

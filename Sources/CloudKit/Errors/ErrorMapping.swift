@@ -52,6 +52,7 @@ extension CKError {
         userInfo[InfoKey.serverDescription] = error.reason
         userInfo[InfoKey.requestUUID] = error.uuid
         userInfo[CKErrorRetryAfterKey] = error.retryAfter
+        if error.userDidResetEncryptedData { userInfo[CKErrorUserDidResetEncryptedDataKey] = true }
         userInfo.merge(info) { _, new in new }
         self.init(CKError.Code(error), userInfo: userInfo)
     }

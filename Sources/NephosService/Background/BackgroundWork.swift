@@ -9,6 +9,8 @@ final class BackgroundWork: Sendable {
         var isClosed = false
         /// Set while running: look again before stopping.
         var isWoken = false
+        /// When old deletions are looked for again, milliseconds since 1970.
+        var nextPurge = Int64.min
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -16,15 +18,25 @@ final class BackgroundWork: Sendable {
     private let environment: ServiceEnvironment
     private let indexes: IndexCatalog
     private let accounts: Accounts
+    /// Milliseconds that deletions are remembered; nil is for ever.
+    private let retention: Int64?
     private let state = Mutex(State())
 
     init(
-        engine: any StorageEngine, environment: ServiceEnvironment, indexes: IndexCatalog, accounts: Accounts
+        engine: any StorageEngine, environment: ServiceEnvironment, indexes: IndexCatalog, accounts: Accounts,
+        retention: Int64?
     ) {
         self.engine = engine
         self.environment = environment
         self.indexes = indexes
         self.accounts = accounts
+        self.retention = retention
+    }
+
+    /// Whether it is time to look for old deletions. Whoever changes records asks; where nobody does, nothing ages that
+    /// anybody sees.
+    var isPurgeDue: Bool {
+        retention != nil && state.withLock { $0.nextPurge } <= environment.now()
     }
 
     /// Says that there may be jobs.
@@ -86,7 +98,10 @@ final class BackgroundWork: Sendable {
     private func doJobs() async -> Bool {
         do {
             while !state.withLock({ $0.isClosed }) {
-                guard let job = try await engine.read({ try $0.jobs(limit: 1) }).first else { return true }
+                guard let job = try await engine.read({ try $0.jobs(limit: 1) }).first else {
+                    try await forgetOldDeletions()
+                    return true
+                }
                 try await engine.write { [environment, indexes, accounts] transaction in
                     let writer = IndexWriter(definitions: try indexes.definitions(in: transaction), accounts: accounts)
                     try BackgroundStep(job: job, environment: environment, indexes: writer).run(in: transaction)
@@ -96,6 +111,27 @@ final class BackgroundWork: Sendable {
         } catch {
             environment.log("background work stopped: \(error)")
             return false
+        }
+    }
+
+    private func forgetOldDeletions() async throws {
+        let now = environment.now()
+        guard let retention, isPurgeDue else { return }
+        try await forgetDeletions(before: now - retention)
+        state.withLock { $0.nextPurge = now + min(retention, Limits.purgeInterval) }
+    }
+
+    /// Forgets the deletions of records and zones before a time, step by step, so that other writers get their turn.
+    func forgetDeletions(before time: Int64) async throws {
+        let limit = Limits.recordsPerBackgroundStep
+        // Reading first costs no commit where there is nothing to do, which is nearly always.
+        while !state.withLock({ $0.isClosed }), try await engine.read({ try $0.hasTombstone(deletedBefore: time) }) {
+            _ = try await engine.write { try $0.purgeTombstones(deletedBefore: time, limit: limit) }
+        }
+        while !state.withLock({ $0.isClosed }),
+            try await engine.read({ try $0.hasForgettableZone(deletedBefore: time) })
+        {
+            _ = try await engine.write { try $0.forgetZones(deletedBefore: time, limit: limit) }
         }
     }
 }

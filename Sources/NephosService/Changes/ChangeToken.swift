@@ -13,18 +13,27 @@ struct ChangeToken: Equatable {
 
     var feed: Feed
     var sequence: Int64
+    /// While a first fetch goes on, the change sequence that was the last when it began: what was deleted up to there is
+    /// no news to who never had it. 0 otherwise.
+    var firstFetchEnd: Int64
+
+    /// What is known of deletions: of those up to here nothing is missing.
+    var deletionsKnown: Int64 { max(sequence, firstFetchEnd) }
 
     private static let version: UInt8 = 1
 
     /// - Parameter owner: what tells the database from others.
     func text(owner: String) -> String {
         var bytes: [UInt8] = [Self.version]
-        switch feed {
-        case .database: bytes.append(0)
-        case .zone: bytes.append(1)
-        }
+        let kind: UInt8 =
+            switch feed {
+            case .database: 0
+            case .zone: 1
+            }
+        bytes.append(firstFetchEnd == 0 ? kind : kind + 2)
         if case .zone(let id) = feed { Self.append(UInt64(bitPattern: id), to: &bytes) }
         Self.append(UInt64(bitPattern: sequence), to: &bytes)
+        if firstFetchEnd != 0 { Self.append(UInt64(bitPattern: firstFetchEnd), to: &bytes) }
         Self.append(Self.checksum(bytes, owner), to: &bytes)
         return Data(bytes).base64EncodedString()
     }
@@ -36,20 +45,22 @@ struct ChangeToken: Equatable {
         guard bytes.count > 10, bytes[0] == Self.version,
             Self.integer(bytes.suffix(8)) == Self.checksum(Array(bytes.dropLast(8)), owner)
         else { return nil }
+        let numbers = stride(from: 2, through: bytes.count - 16, by: 8).map {
+            Int64(bitPattern: Self.integer(bytes[$0..<$0 + 8]))
+        }
         switch (bytes[1], bytes.count) {
-        case (0, 18):
-            feed = .database
-            sequence = Int64(bitPattern: Self.integer(bytes[2..<10]))
-        case (1, 26):
-            feed = .zone(Int64(bitPattern: Self.integer(bytes[2..<10])))
-            sequence = Int64(bitPattern: Self.integer(bytes[10..<18]))
+        case (0, 18): self.init(feed: .database, sequence: numbers[0])
+        case (1, 26): self.init(feed: .zone(numbers[0]), sequence: numbers[1])
+        case (2, 26): self.init(feed: .database, sequence: numbers[0], firstFetchEnd: numbers[1])
+        case (3, 34): self.init(feed: .zone(numbers[0]), sequence: numbers[1], firstFetchEnd: numbers[2])
         default: return nil
         }
     }
 
-    init(feed: Feed, sequence: Int64) {
+    init(feed: Feed, sequence: Int64, firstFetchEnd: Int64 = 0) {
         self.feed = feed
         self.sequence = sequence
+        self.firstFetchEnd = firstFetchEnd
     }
 
     private static func append(_ value: UInt64, to bytes: inout [UInt8]) {

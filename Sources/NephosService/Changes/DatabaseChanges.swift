@@ -1,45 +1,44 @@
 import NephosStorage
 import NephosWire
 
-/// `changes/database`: which zones changed or went away since a token.
+/// `changes/database`: which zones changed or went away since a token. The cost follows the number of those zones.
 struct FetchDatabaseChanges {
     let request: DatabaseChangesRequest
     let caller: Caller
 
     func run(_ reader: any StorageReader) throws -> DatabaseChangesResponse {
-        let start = try position()
-        guard let owner = caller.owner else { return answer([], start, more: false) }
-        var changed: [(sequence: Int64, zone: ZoneDictionary)] = []
-        for zone in try reader.zones(owner: owner) where ZoneRules.hasChangeFeed(zone.name) {
-            let sequence = max(zone.sequence, try reader.lastSequence(zone: zone.key))
-            if sequence > start { changed.append((sequence, ZoneRegistry.dictionary(zone, for: caller))) }
-        }
-        if start > 0 {
-            let live = Set(changed.map(\.zone.zoneID.zoneName))
-            for zone in try reader.deletedZones(owner: owner, after: start) where !live.contains(zone.name) {
-                var dictionary = ZoneRegistry.dictionary(zone, for: caller)
-                dictionary.deleted = true
-                changed.append((zone.sequence, dictionary))
-            }
-        }
-        changed.sort { $0.sequence < $1.sequence }
+        let position = try FeedPosition(
+            .database, token: request.syncToken, fetchEnd: request.fetchEnd, owner: caller.feedOwner,
+            last: try caller.owner.map { try reader.lastChange(owner: $0) } ?? 0,
+            forgotten: try caller.owner.map { try reader.zonesForgotten(owner: $0) } ?? 0)
         let limit = max(1, min(request.resultsLimit ?? .max, Limits.changesPerPage))
-        let page = changed.prefix(limit)
-        return answer(page.map(\.zone), page.last?.sequence ?? start, more: changed.count > limit)
+        let changes = try changes(position, limit: limit + 1, reader)
+        let hasMore = changes.count > limit
+        let page = changes.prefix(limit)
+        let end = hasMore ? page.last?.sequence ?? position.start : position.end
+        return DatabaseChangesResponse(
+            zones: page.map(\.zone), syncToken: position.token(at: end, owner: caller.feedOwner), moreComing: hasMore,
+            fetchEnd: position.fetchEnd(after: end, owner: caller.feedOwner))
     }
 
-    private func position() throws(ServiceError) -> Int64 {
-        guard let token = request.syncToken else { return 0 }
-        guard let known = ChangeToken(token, owner: caller.feedOwner), known.feed == .database else {
-            throw .changeTokenExpired
+    private func changes(
+        _ position: FeedPosition, limit: Int, _ reader: any StorageReader
+    ) throws -> [(sequence: Int64, zone: ZoneDictionary)] {
+        guard let owner = caller.owner else { return [] }
+        // The default zone may be among them, and has no feed.
+        let live = try reader.zones(owner: owner, changedAfter: position.start, limit: limit + 1)
+            .filter { ZoneRules.hasChangeFeed($0.name) }.map { zone in
+                (zone.changed, ZoneRegistry.dictionary(zone, for: caller))
+            }
+        let deleted = try reader.deletedZones(
+            owner: owner, after: max(position.start, position.deletionsKnown), limit: limit
+        ).map { zone in
+            var dictionary = ZoneRegistry.dictionary(zone, for: caller)
+            dictionary.deleted = true
+            dictionary.deletionReason = ZoneDeletion.reason(of: zone)
+            return (zone.sequence, dictionary)
         }
-        return known.sequence
-    }
-
-    private func answer(_ zones: [ZoneDictionary], _ sequence: Int64, more: Bool) -> DatabaseChangesResponse {
-        DatabaseChangesResponse(
-            zones: zones, syncToken: ChangeToken(feed: .database, sequence: sequence).text(owner: caller.feedOwner),
-            moreComing: more)
+        return Array((live + deleted).sorted { $0.0 < $1.0 }.prefix { $0.0 <= position.end }.prefix(limit))
     }
 }
 

@@ -8,8 +8,12 @@ struct FetchRecordZoneChanges {
     let caller: Caller
 
     func run(accounts: Accounts, _ reader: any StorageReader) throws -> RecordZoneChangesResponse {
-        // One answer holds one page of records, whatever the number of zones: what does not fit is still to come.
-        var room = Limits.changesPerPage
+        if request.zones.count > Limits.operationsPerRequest {
+            throw ServiceError.limitExceeded(
+                "number of zones exceeds the limit of \(Limits.operationsPerRequest): \(request.zones.count)")
+        }
+        // However many zones are asked for, one answer has bounds: what does not fit is still to come.
+        var room = AnswerRoom()
         let zones = try request.zones.map { zone -> RecordZoneChangesResponse.Zone in
             do {
                 let changes = try changes(zone, room: &room, accounts, reader)
@@ -25,30 +29,25 @@ struct FetchRecordZoneChanges {
 
     /// One zone's page.
     func changes(
-        _ zone: RecordZoneChangesRequest.Zone, room: inout Int, _ accounts: Accounts, _ reader: any StorageReader
+        _ zone: RecordZoneChangesRequest.Zone, room: inout AnswerRoom, _ accounts: Accounts,
+        _ reader: any StorageReader
     ) throws -> RecordZoneChanges {
         let address = caller.address(zone.zoneID)
         guard let row = try ZoneRegistry.find(address, owner: caller.owner, reader) else {
-            throw ServiceError.zoneNotFound(address.zoneName)
+            throw try ZoneRegistry.notFound(address, owner: caller.owner, reader)
         }
         guard ZoneRules.hasChangeFeed(row.name) else { throw ServiceError.defaultZoneHasNoChanges }
-        let start = try position(zone.syncToken, row)
-        let limit = max(1, min(zone.resultsLimit ?? .max, Limits.changesPerPage, max(room, 1)))
-        var page = FeedPage(isInitial: start == 0, types: zone.desiredRecordTypes.map(Set.init))
-        try page.read(row.key, after: start, limit: limit, reader)
-        room -= page.rows.count
+        let position = try FeedPosition(
+            .zone(row.key.id), token: zone.syncToken, fetchEnd: zone.fetchEnd, owner: caller.feedOwner,
+            last: try reader.lastSequence(zone: row.key), forgotten: row.purgedUntil)
+        let limit = max(1, min(zone.resultsLimit ?? .max, Limits.changesPerPage))
+        var page = FeedPage(position, types: zone.desiredRecordTypes.map(Set.init))
+        try page.read(row.key, limit: limit, room: &room, reader)
         return RecordZoneChanges(
             zoneID: zone.zoneID, records: try results(page.rows, zone, accounts, reader),
-            syncToken: ChangeToken(feed: .zone(row.key.id), sequence: page.end).text(owner: caller.feedOwner),
-            moreComing: page.hasMore, clientChangeToken: row.clientChangeToken)
-    }
-
-    private func position(_ token: String?, _ zone: ZoneRow) throws(ServiceError) -> Int64 {
-        guard let token else { return 0 }
-        guard let known = ChangeToken(token, owner: caller.feedOwner), known.feed == .zone(zone.key.id) else {
-            throw .changeTokenExpired
-        }
-        return known.sequence
+            syncToken: position.token(at: page.end, owner: caller.feedOwner), moreComing: page.hasMore,
+            clientChangeToken: row.clientChangeToken,
+            fetchEnd: position.fetchEnd(after: page.end, owner: caller.feedOwner))
     }
 
     private func results(
@@ -72,34 +71,64 @@ struct FetchRecordZoneChanges {
     }
 }
 
+/// What one answer may still hold.
+struct AnswerRoom {
+    /// Rows that may be read, those included that say nothing new.
+    var rows = Limits.changesReadPerRequest
+    /// Bytes of fields.
+    var size = Limits.changesSize
+
+    /// An answer has a row at least, however large.
+    func forOneMore() -> AnswerRoom {
+        var room = self
+        (room.rows, room.size) = (max(1, rows), max(1, size))
+        return room
+    }
+}
+
 /// A page of a zone's feed.
 private struct FeedPage {
-    /// Whether nothing was fetched before: then deletions say nothing new.
-    let isInitial: Bool
+    let position: FeedPosition
     /// The record types that are wanted; nil is all.
     let types: Set<String>?
     private(set) var rows: [RecordRow] = []
     /// The change sequence up to which the feed was read.
-    private(set) var end: Int64 = 0
-    private(set) var hasMore = false
+    private(set) var end: Int64
 
-    init(isInitial: Bool, types: Set<String>?) {
-        self.isInitial = isInitial
+    /// Whether the fetch goes on.
+    var hasMore: Bool { end < position.end }
+
+    init(_ position: FeedPosition, types: Set<String>?) {
+        self.position = position
         self.types = types
+        end = position.start
     }
 
+    /// Reads until it has `limit` rows, until there is no more, or until the answer is full.
     mutating func read(
-        _ zone: ZoneKey, after start: Int64, limit: Int, _ reader: any StorageReader
+        _ zone: ZoneKey, limit: Int, room answer: inout AnswerRoom, _ reader: any StorageReader
     ) throws {
-        end = start
-        // One more than wanted tells whether there is more. Rows that say nothing new only move the end.
-        let found = try reader.records(zone: zone, after: start, limit: limit + 1)
-        for row in found.prefix(limit) {
-            end = row.sequence
-            if isInitial && row.isDeleted { continue }
-            if let types, !types.contains(row.type) { continue }
-            rows.append(row)
+        // Every page moves its token, or a client would ask the same again for ever.
+        var room = answer.forOneMore()
+        while hasMore, rows.count < limit, room.rows > 0, room.size > 0 {
+            let wanted = min(limit - rows.count, room.rows)
+            let found = try reader.records(zone: zone, after: end, limit: wanted, size: room.size)
+            for row in found where row.sequence <= position.end {
+                end = row.sequence
+                take(row)
+            }
+            room.rows -= found.count
+            room.size -= found.reduce(0) { $0 + $1.fields.count }
+            // Nothing that belongs to the fetch is left.
+            if found.last.map({ $0.sequence > position.end }) ?? true { end = position.end }
         }
-        hasMore = found.count > limit
+        (answer.rows, answer.size) = (room.rows, room.size)
+    }
+
+    /// Takes a row that says something new.
+    private mutating func take(_ row: RecordRow) {
+        if row.isDeleted && row.sequence <= position.deletionsKnown { return }
+        if let types, !types.contains(row.type) { return }
+        rows.append(row)
     }
 }

@@ -115,7 +115,7 @@ struct QueryRecords: Sendable {
         }
         let address = caller.address(request.zoneID)
         guard let row = try ZoneRegistry.find(address, owner: caller.owner, reader) else {
-            throw ServiceError.zoneNotFound(address.zoneName)
+            throw try ZoneRegistry.notFound(address, owner: caller.owner, reader)
         }
         return [zone(row)]
     }

@@ -48,7 +48,7 @@ struct LookupRecords {
         let zone = try known ?? ZoneRegistry.find(address, owner: caller.owner, reader)
         if known == nil { zones[address] = .some(zone) }
         guard let zone else {
-            let error = ServiceError.zoneNotFound(address.zoneName)
+            let error = try ZoneRegistry.notFound(address, owner: caller.owner, reader)
             // A zone that the request itself names is the request's error.
             if item.zoneID == nil { throw error }
             return .missing(error)

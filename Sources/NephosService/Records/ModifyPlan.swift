@@ -46,7 +46,21 @@ struct ModifyPlan {
             guard let row = try transaction.record(zone: batch.zone.key, named: name), !row.isDeleted else { continue }
             _ = try RecordWriter.delete(row, batch.merge, batch.indexes, in: transaction)
         }
+        try noteChange(batch, in: transaction)
         return outcomes
+    }
+
+    /// The zone is where its newest record is in its database's feed.
+    private func noteChange(_ batch: ZoneBatch, in transaction: any StorageTransaction) throws {
+        let changes = decisions.contains { decision in
+            switch decision {
+            case .save, .delete: true
+            case .nothing, .refuse: false
+            }
+        }
+        guard changes, ZoneRules.hasChangeFeed(batch.zone.name) else { return }
+        let last = try transaction.lastSequence(zone: batch.zone.key)
+        try transaction.noteChange(zone: batch.zone.key, sequence: last)
     }
 
     private func apply(

@@ -124,7 +124,7 @@ struct ModifyRecords {
         let now = environment.now()
         for zone in zones {
             guard let row = try ZoneRegistry.find(zone.address, owner: caller.owner, transaction) else {
-                try refuse(zone.items, missing: zone.address, in: &applied)
+                try refuse(zone.items, missing: zone.address, in: &applied, transaction)
                 continue
             }
             let batch = ZoneBatch(
@@ -166,8 +166,10 @@ struct ModifyRecords {
 
     /// The zone that the request itself names is missing: that is the request's error, but for our own library, which wants
     /// every refusal at its item. A zone that an item names is the item's.
-    private func refuse(_ indexes: [Int], missing address: ZoneAddress, in applied: inout Applied) throws {
-        let error = ServiceError.zoneNotFound(address.zoneName)
+    private func refuse(
+        _ indexes: [Int], missing address: ZoneAddress, in applied: inout Applied, _ reader: any StorageReader
+    ) throws {
+        let error = try ZoneRegistry.notFound(address, owner: caller.owner, reader)
         for index in indexes {
             guard request.wantsServerRecord || request.operations[index].record.zoneID != nil else { throw error }
             applied.outcomes[index] = .refused(error, server: nil)

@@ -21,6 +21,15 @@ package enum Limits {
     /// Changes in a page of a feed: CloudKit Web Services, Data Size Limits ("records in a response").
     package static let changesPerPage = 200
 
+    /// Bytes of records in a page of a feed, but for the last record: as many as a request may have.
+    static let changesSize = requestSize
+    /// Records that one request for changes reads, those included that say nothing new.
+    static let changesReadPerRequest = 2000
+    /// Milliseconds that a feed remembers deletions, unless it is told otherwise: half a year.
+    package static let deletionRetention: Int64 = 180 * 24 * 60 * 60 * 1000
+    /// Milliseconds after which old deletions are looked for again.
+    static let purgeInterval: Int64 = 60 * 60 * 1000
+
     /// Records a background step deletes in one transaction, so that other writers get their turn.
     static let recordsPerBackgroundStep = 200
     /// Edges that are read at a time.

@@ -12,7 +12,7 @@ package final class NephosService: Sendable {
         stores: any StoreProvider, environment: ServiceEnvironment = .system,
         configuration: ServiceConfiguration = ServiceConfiguration()
     ) {
-        self.stores = Stores(provider: stores, environment: environment)
+        self.stores = Stores(provider: stores, environment: environment, retention: configuration.deletionRetention)
         self.environment = environment
         self.configuration = configuration
     }
@@ -33,7 +33,7 @@ package final class NephosService: Sendable {
                     indexes: store.indexes.definitions(in: transaction), in: transaction)
             }
             if let schema = applied.schema { store.remember(schema) }
-            if applied.leftJobs { store.background.wake() }
+            if applied.leftJobs || store.background.isPurgeDue { store.background.wake() }
             return modify.response(applied)
         }
     }
@@ -115,7 +115,7 @@ package final class NephosService: Sendable {
             try self.checkMayFollow(caller)
             let fetch = FetchRecordZoneChanges(request: RecordZoneChangesRequest(zones: []), caller: caller)
             return try await store.engine.read { reader in
-                var room = Limits.changesPerPage
+                var room = AnswerRoom()
                 return RecordChangesResponse(
                     changes: try fetch.changes(request.zone, room: &room, store.accounts, reader))
             }
@@ -130,6 +130,33 @@ package final class NephosService: Sendable {
             try self.checkMayFollow(caller)
             let fetch = FetchDatabaseChanges(request: request, caller: caller)
             return try await store.engine.read { try fetch.run($0) }
+        }
+    }
+
+    /// Takes zones of the caller's private database away as their user does: all custom ones, or those named. No request
+    /// asks for it.
+    /// - Returns: the names of the zones that are gone.
+    package func removeZones(
+        named zoneNames: [String]? = nil, reason: ZoneDeletionReason, _ context: RequestContext
+    ) async throws(ServiceError) -> [String] {
+        try await perform(context) { store, caller in
+            _ = try caller.requireAccount()
+            let remove = RemoveZones(
+                zoneNames: zoneNames, reason: reason, caller: caller, environment: self.environment)
+            let names = try await store.engine.write { try remove.apply(in: $0) }
+            store.background.wake()
+            return names
+        }
+    }
+
+    /// Has the feeds of every open store forget the deletions that are older than a time (milliseconds since 1970), and
+    /// returns when that is done. The background does the same by itself, with the retention that is configured.
+    package func forgetDeletions(before time: Int64) async throws(ServiceError) {
+        do {
+            for store in stores.all { try await store.background.forgetDeletions(before: time) }
+        } catch {
+            environment.log("forgetting deletions: \(error)")
+            throw .internalError
         }
     }
 

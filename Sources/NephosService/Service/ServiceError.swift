@@ -20,6 +20,7 @@ package struct ServiceError: Error, Hashable, Sendable {
         case badDatabase = 24
         case zoneNotFound = 26
         case limitExceeded = 27
+        case userDeletedZone = 28
         case referenceViolation = 31
     }
 
@@ -28,6 +29,8 @@ package struct ServiceError: Error, Hashable, Sendable {
     package var reason: String
     /// Seconds after which to try again.
     package var retryAfter: Double?
+    /// Whether the zone is gone because its user reset what is encrypted (`CKErrorUserDidResetEncryptedDataKey`).
+    package var userDidResetEncryptedData = false
 
     package init(_ code: ServerErrorCode, _ clientCode: ClientCode, _ reason: String, retryAfter: Double? = nil) {
         self.code = code
@@ -38,9 +41,11 @@ package struct ServiceError: Error, Hashable, Sendable {
 
     /// As the whole answer of a request.
     package func dictionary(requestID: String) -> ErrorDictionary {
-        ErrorDictionary(
+        var dictionary = ErrorDictionary(
             uuid: requestID, serverErrorCode: code, reason: reason, retryAfter: retryAfter,
             clientErrorCode: clientCode.rawValue)
+        dictionary.userDidResetEncryptedData = userDidResetEncryptedData
+        return dictionary
     }
 }
 

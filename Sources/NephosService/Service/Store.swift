@@ -12,10 +12,11 @@ final class Store: Sendable {
     private let environment: ServiceEnvironment
     private let knownSchema = Mutex(Schema())
 
-    init(engine: any StorageEngine, environment: ServiceEnvironment) {
+    init(engine: any StorageEngine, environment: ServiceEnvironment, retention: Int64?) {
         self.engine = engine
         self.environment = environment
-        background = BackgroundWork(engine: engine, environment: environment, indexes: indexes, accounts: accounts)
+        background = BackgroundWork(
+            engine: engine, environment: environment, indexes: indexes, accounts: accounts, retention: retention)
         indexBuilder = IndexBuilder(engine: engine, catalog: indexes, accounts: accounts, environment: environment)
     }
 

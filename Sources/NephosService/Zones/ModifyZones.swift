@@ -54,10 +54,9 @@ struct ModifyZones {
         _ name: String, _ owner: OwnerID, _ zoneID: ZoneIDDictionary, _ transaction: any StorageTransaction
     ) throws -> ZoneResult {
         guard let zone = try transaction.zone(owner: owner, named: name) else {
-            return failure(.zoneNotFound(name), zoneID)
+            return failure(try ZoneRegistry.notFound(caller.address(zoneID), owner: owner, transaction), zoneID)
         }
-        try transaction.markZoneDeleted(zone.key, sequence: try transaction.nextSequence())
-        try transaction.insert(JobRow(kind: BackgroundJob.purgeZone.rawValue, zone: zone.key, subject: ""))
+        try ZoneDeletion.delete(zone, .deleted, environment, in: transaction)
         var dictionary = ZoneRegistry.dictionary(zone, for: caller)
         dictionary.deleted = true
         return .zone(dictionary)

@@ -15,10 +15,12 @@ enum ZoneLookup {
         _ request: LookupZonesRequest, _ caller: Caller, _ reader: any StorageReader
     ) throws -> ZonesResponse {
         let results = try request.zones.map { zoneID -> ZoneResult in
-            if let zone = try ZoneRegistry.find(caller.address(zoneID), owner: caller.owner, reader) {
+            let address = caller.address(zoneID)
+            if let zone = try ZoneRegistry.find(address, owner: caller.owner, reader) {
                 return .zone(ZoneRegistry.dictionary(zone, for: caller))
             }
-            var error = ServiceError.zoneNotFound(zoneID.zoneName).dictionary(requestID: caller.requestID)
+            var error = try ZoneRegistry.notFound(address, owner: caller.owner, reader)
+                .dictionary(requestID: caller.requestID)
             error.zoneID = zoneID
             return .failure(error)
         }

@@ -17,6 +17,24 @@ enum ZoneRegistry {
         return try reader.zone(owner: owner, named: address.zoneName)
     }
 
+    /// Why a zone cannot be found: the user may have removed it (`userDeletedZone`,
+    /// `CKErrorUserDidResetEncryptedDataKey`, Apple's documentation).
+    static func notFound(
+        _ address: ZoneAddress, owner: OwnerID?, _ reader: any StorageReader
+    ) throws -> ServiceError {
+        var error = ServiceError.zoneNotFound(address.zoneName)
+        guard address.isOwn, let owner, let zone = try reader.lastDeletedZone(owner: owner, named: address.zoneName)
+        else { return error }
+        switch ZoneDeletion.reason(of: zone) {
+        case .deleted: break
+        case .purged:
+            error.clientCode = .userDeletedZone
+            error.reason = "Zone '\(address.zoneName)' was removed by the user"
+        case .encryptedDataReset: error.userDidResetEncryptedData = true
+        }
+        return error
+    }
+
     static func dictionary(_ zone: ZoneRow, for caller: Caller) -> ZoneDictionary {
         ZoneDictionary(zoneID: caller.zoneID(zone.name), atomic: ZoneRules.isAtomic(zone.name))
     }

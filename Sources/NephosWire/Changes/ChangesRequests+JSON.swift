@@ -13,6 +13,7 @@ extension RecordZoneChangesRequest.Zone {
             case "desiredRecordTypes": desiredRecordTypes = try value?.arrayOfStrings()
             case "numbersAsStrings": numbersAsStrings = try value?.bool() ?? false
             case "reverse": reverse = try value?.bool() ?? false
+            case "nephosFetchEnd": fetchEnd = try value?.string()
             default: break
             }
         }
@@ -41,6 +42,7 @@ extension RecordZoneChangesRequest.Zone {
             writer.key("reverse")
             writer.bool(true)
         }
+        writer.member("nephosFetchEnd", fetchEnd)
     }
 }
 
@@ -90,6 +92,7 @@ extension DatabaseChangesRequest: WireMessage {
             switch key {
             case "syncToken", "metaSyncToken": syncToken = try value?.string() ?? syncToken
             case "resultsLimit": resultsLimit = try value.map { (value) throws(WireError) in Int(try value.int64()) }
+            case "nephosFetchEnd": fetchEnd = try value?.string()
             default: break
             }
         }
@@ -99,6 +102,7 @@ extension DatabaseChangesRequest: WireMessage {
         writer.beginObject()
         writer.member("syncToken", syncToken)
         writer.member("resultsLimit", resultsLimit)
+        writer.member("nephosFetchEnd", fetchEnd)
         writer.endObject()
     }
 }

@@ -12,10 +12,14 @@ package struct RecordZoneChangesRequest: Hashable, Sendable {
         package var numbersAsStrings: Bool
         /// The newest first.
         package var reverse: Bool
+        /// Our addition, `nephosFetchEnd` on the wire: the `fetchEnd` of the page before. With it a fetch of several
+        /// pages has no record twice; without it, a record that changes while the fetch goes on comes again.
+        package var fetchEnd: String?
 
         package init(
             zoneID: ZoneIDDictionary, syncToken: String? = nil, resultsLimit: Int? = nil, desiredKeys: [String]? = nil,
-            desiredRecordTypes: [String]? = nil, numbersAsStrings: Bool = false, reverse: Bool = false
+            desiredRecordTypes: [String]? = nil, numbersAsStrings: Bool = false, reverse: Bool = false,
+            fetchEnd: String? = nil
         ) {
             self.zoneID = zoneID
             self.syncToken = syncToken
@@ -24,6 +28,7 @@ package struct RecordZoneChangesRequest: Hashable, Sendable {
             self.desiredRecordTypes = desiredRecordTypes
             self.numbersAsStrings = numbersAsStrings
             self.reverse = reverse
+            self.fetchEnd = fetchEnd
         }
     }
 
@@ -42,16 +47,20 @@ package struct RecordZoneChanges: Hashable, Sendable {
     /// Our addition, `clientChangeToken` on the wire: the data that came with the newest `records/modify` of the zone,
     /// in base64.
     package var clientChangeToken: String?
+    /// Our addition, `nephosFetchEnd` on the wire: where the fetch ends that this page belongs to, for its next page.
+    /// Nil in its last one.
+    package var fetchEnd: String?
 
     package init(
         zoneID: ZoneIDDictionary, records: [RecordResult], syncToken: String, moreComing: Bool,
-        clientChangeToken: String? = nil
+        clientChangeToken: String? = nil, fetchEnd: String? = nil
     ) {
         self.zoneID = zoneID
         self.records = records
         self.syncToken = syncToken
         self.moreComing = moreComing
         self.clientChangeToken = clientChangeToken
+        self.fetchEnd = fetchEnd
     }
 }
 
@@ -82,10 +91,13 @@ package struct RecordChangesResponse: Hashable, Sendable {
 package struct DatabaseChangesRequest: Hashable, Sendable {
     package var syncToken: String?
     package var resultsLimit: Int?
+    /// Our addition, `nephosFetchEnd` on the wire, as for a zone.
+    package var fetchEnd: String?
 
-    package init(syncToken: String? = nil, resultsLimit: Int? = nil) {
+    package init(syncToken: String? = nil, resultsLimit: Int? = nil, fetchEnd: String? = nil) {
         self.syncToken = syncToken
         self.resultsLimit = resultsLimit
+        self.fetchEnd = fetchEnd
     }
 }
 
@@ -94,10 +106,13 @@ package struct DatabaseChangesResponse: Hashable, Sendable {
     package var zones: [ZoneDictionary]
     package var syncToken: String
     package var moreComing: Bool
+    /// Our addition, `nephosFetchEnd` on the wire, as for a zone.
+    package var fetchEnd: String?
 
-    package init(zones: [ZoneDictionary], syncToken: String, moreComing: Bool) {
+    package init(zones: [ZoneDictionary], syncToken: String, moreComing: Bool, fetchEnd: String? = nil) {
         self.zones = zones
         self.syncToken = syncToken
         self.moreComing = moreComing
+        self.fetchEnd = fetchEnd
     }
 }

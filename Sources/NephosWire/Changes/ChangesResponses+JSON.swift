@@ -12,6 +12,7 @@ extension RecordZoneChanges {
             case "syncToken": token = value
             case "moreComing": moreComing = try value?.bool() ?? false
             case "clientChangeToken": clientChangeToken = try value?.string()
+            case "nephosFetchEnd": fetchEnd = try value?.string()
             default: break
             }
         }
@@ -40,6 +41,7 @@ extension RecordZoneChanges {
         writer.key("moreComing")
         writer.bool(moreComing)
         writer.member("clientChangeToken", clientChangeToken)
+        writer.member("nephosFetchEnd", fetchEnd)
         writer.endObject()
     }
 
@@ -97,10 +99,13 @@ extension DatabaseChangesResponse: WireMessage {
             switch key {
             case "syncToken": syncToken = try value.nonNull?.string() ?? syncToken
             case "moreComing": moreComing = try value.nonNull?.bool() ?? false
+            case "nephosFetchEnd": fetchEnd = try value.nonNull?.string()
             default: break
             }
         }
     }
+
+    package var estimatedSize: Int { 256 + 256 * zones.count }
 
     /// The token goes by both names, so that one answer serves `changes/database` and `zones/changes`.
     package func write(to writer: inout JSONWriter) {
@@ -115,6 +120,7 @@ extension DatabaseChangesResponse: WireMessage {
         writer.string(syncToken)
         writer.key("moreComing")
         writer.bool(moreComing)
+        writer.member("nephosFetchEnd", fetchEnd)
         writer.endObject()
     }
 }

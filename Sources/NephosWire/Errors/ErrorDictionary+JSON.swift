@@ -22,6 +22,7 @@ extension ErrorDictionary: WireMessage {
             case "subscriptionID", "subscriptionId": subscriptionID = try value?.string()
             case "nephosErrorCode":
                 clientErrorCode = try value.map { (value) throws(WireError) in Int(try value.int64()) }
+            case "nephosUserDidResetEncryptedData": userDidResetEncryptedData = try value?.bool() ?? false
             case "serverRecord":
                 serverRecord =
                     try value.map { (value) throws(WireError) in
@@ -59,6 +60,10 @@ extension ErrorDictionary: WireMessage {
         if let clientErrorCode {
             writer.key("nephosErrorCode")
             writer.int64(Int64(clientErrorCode))
+        }
+        if userDidResetEncryptedData {
+            writer.key("nephosUserDidResetEncryptedData")
+            writer.bool(true)
         }
         if let record = serverRecord.first {
             writer.key("serverRecord")

@@ -31,6 +31,9 @@ package struct ErrorDictionary: Hashable, Sendable {
     /// Our addition, `nephosErrorCode` on the wire: the raw value of the `CKError.Code` that fits better than the
     /// one a client would derive from `serverErrorCode`.
     package var clientErrorCode: Int?
+    /// Our addition, `nephosUserDidResetEncryptedData` on the wire: the zone is gone because its user reset what is
+    /// encrypted.
+    package var userDidResetEncryptedData = false
     /// Our addition, `serverRecord` on the wire: at most one record, sent with a conflict to those who ask for it.
     package var serverRecord: [RecordDictionary]
 

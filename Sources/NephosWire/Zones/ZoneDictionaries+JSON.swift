@@ -43,6 +43,10 @@ extension ZoneDictionary {
             case "syncToken": syncToken = value.nonNull
             case "atomic": atomic = try value.nonNull?.bool() ?? false
             case "deleted": deleted = try value.nonNull?.bool() ?? false
+            case "nephosDeletionReason":
+                if let name = try value.nonNull?.string() {
+                    deletionReason = ZoneDeletionReason(rawValue: name) ?? .deleted
+                }
             default: break
             }
         }
@@ -60,6 +64,7 @@ extension ZoneDictionary {
         writer.bool(atomic)
         writer.key("deleted")
         writer.bool(deleted)
+        if deletionReason != .deleted { writer.member("nephosDeletionReason", deletionReason.rawValue) }
         writer.endObject()
     }
 }

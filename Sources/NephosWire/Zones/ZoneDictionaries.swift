@@ -19,13 +19,29 @@ package struct ZoneDictionary: Hashable, Sendable {
     package var syncToken: String?
     package var atomic: Bool
     package var deleted: Bool
+    /// Our addition, `nephosDeletionReason` on the wire: why it is gone, where that is not the usual reason.
+    package var deletionReason: ZoneDeletionReason
 
-    package init(zoneID: ZoneIDDictionary, syncToken: String? = nil, atomic: Bool, deleted: Bool = false) {
+    package init(
+        zoneID: ZoneIDDictionary, syncToken: String? = nil, atomic: Bool, deleted: Bool = false,
+        deletionReason: ZoneDeletionReason = .deleted
+    ) {
         self.zoneID = zoneID
         self.syncToken = syncToken
         self.atomic = atomic
         self.deleted = deleted
+        self.deletionReason = deletionReason
     }
+}
+
+/// Why a zone is gone (`CKDatabase.DatabaseChange.Deletion.Reason`, Apple's documentation).
+package enum ZoneDeletionReason: String, Hashable, Sendable, CaseIterable {
+    /// Somebody deleted it.
+    case deleted = "DELETED"
+    /// The user removed the app's data.
+    case purged = "PURGED"
+    /// The user reset what is encrypted end to end.
+    case encryptedDataReset = "ENCRYPTED_DATA_RESET"
 }
 
 /// An element of a `zones` array of a response.

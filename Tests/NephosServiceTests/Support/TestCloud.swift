@@ -11,7 +11,7 @@ final class TestCloud: Sendable {
     private let clock: Clock
     let log: Log
 
-    init(isStrict: Bool = false) {
+    init(isStrict: Bool = false, deletionRetention: Int64? = Limits.deletionRetention) {
         let clock = Clock()
         let log = Log()
         self.clock = clock
@@ -20,7 +20,7 @@ final class TestCloud: Sendable {
             stores: MemoryStores(),
             environment: ServiceEnvironment(
                 now: { clock.now }, makeUUID: { clock.makeUUID() }, log: { log.add($0) }),
-            configuration: ServiceConfiguration(isStrict: isStrict))
+            configuration: ServiceConfiguration(isStrict: isStrict, deletionRetention: deletionRetention))
     }
 
     final class Clock: Sendable {

@@ -1,0 +1,63 @@
+import NephosStorage
+
+/// Where a page of a feed begins, and where the fetch that it belongs to ends.
+///
+/// A fetch of several pages ends where the feed ended when it began, if its client says so by sending that end with each
+/// next page. So what changes while it goes on comes once, in the next fetch, and not a second time in this one.
+struct FeedPosition {
+    let feed: ChangeToken.Feed
+    let start: Int64
+    /// What was deleted up to here is no news.
+    let deletionsKnown: Int64
+    /// Whether nothing was fetched before.
+    let isFirstFetch: Bool
+    /// The change sequence after which nothing belongs to the fetch.
+    let end: Int64
+
+    /// - Parameters:
+    ///   - token: where the last page ended; nil is the beginning.
+    ///   - fetchEnd: what the fetch's last page gave as its end; nil for the first page.
+    ///   - last: the last change sequence in the feed.
+    ///   - forgotten: the change sequence up to which the feed forgot deletions.
+    /// - Throws: `changeTokenExpired` for a token of another feed, and for one that needs what the feed forgot.
+    init(
+        _ feed: ChangeToken.Feed, token: String?, fetchEnd: String?, owner: String, last: Int64, forgotten: Int64
+    ) throws(ServiceError) {
+        self.feed = feed
+        // The end is past what was forgotten, so that the token of a finished fetch has not expired.
+        let last = max(last, forgotten)
+        if let token {
+            guard let known = ChangeToken(token, owner: owner), known.feed == feed, known.deletionsKnown >= forgotten
+            else { throw .changeTokenExpired }
+            start = known.sequence
+            deletionsKnown = known.deletionsKnown
+            isFirstFetch = known.firstFetchEnd > 0
+        } else {
+            start = 0
+            deletionsKnown = last
+            isFirstFetch = true
+        }
+        if let fetchEnd {
+            guard let known = ChangeToken(fetchEnd, owner: owner), known.feed == feed else {
+                throw .changeTokenExpired
+            }
+            end = min(last, max(known.sequence, start))
+        } else {
+            end = last
+        }
+    }
+
+    /// The token for who has read up to `position`.
+    func token(at position: Int64, owner: String) -> String {
+        let isOver = position >= end
+        return ChangeToken(
+            feed: feed, sequence: isOver ? max(position, end) : position,
+            firstFetchEnd: isFirstFetch && position < deletionsKnown ? deletionsKnown : 0
+        ).text(owner: owner)
+    }
+
+    /// The fetch's end, for its next page; nil if it ends with this one.
+    func fetchEnd(after position: Int64, owner: String) -> String? {
+        position < end ? ChangeToken(feed: feed, sequence: end).text(owner: owner) : nil
+    }
+}
