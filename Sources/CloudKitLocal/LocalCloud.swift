@@ -3,6 +3,7 @@ import Foundation
 import NephosSQLite
 import NephosService
 import NephosStorage
+import NephosWire
 import Synchronization
 
 /// All of CloudKit inside this process: for tests, tools and apps that keep their data to themselves.
@@ -89,10 +90,56 @@ public final class LocalCloud: Sendable {
         await service.settle()
     }
 
+    /// Takes zones of an account's private database away as its user does, without the app: with the reason `.purged` as
+    /// someone who removes the app's data in the settings of iCloud, with `.encryptedDataReset` as someone who resets
+    /// what is encrypted end to end. Devices hear of it through their next fetch.
+    ///
+    /// - Parameter zoneIDs: the zones; nil is every custom zone.
+    /// - Throws: `CKError`, `.zoneNotFound` for a zone that is not there; then nothing is removed.
+    public func removeZones(
+        _ zoneIDs: [CKRecordZone.ID]? = nil, ofAccount account: String = LocalCloud.defaultAccount,
+        reason: CKDatabase.DatabaseChange.Deletion.Reason,
+        inContainer identifier: String = LocalCloud.defaultContainerIdentifier,
+        environment: CloudKitEnvironment.Name = .development
+    ) async throws {
+        let context = RequestContext(
+            container: identifier, environment: environment == .production ? .production : .development,
+            scope: .private, account: account,
+            requestID: UUID().uuidString)
+        do throws(ServiceError) {
+            _ = try await service.removeZones(
+                named: zoneIDs?.map(\.zoneName), reason: .init(reason), context)
+        } catch {
+            throw CKError(CKError.Code(rawValue: error.clientCode.rawValue) ?? .internalError)
+        }
+    }
+
+    /// Has the cloud forget which records and zones were deleted before a time, as the service does with what is older
+    /// than half a year. Change tokens that do not know of them yet have expired then.
+    public func forgetDeletions(before date: Date = .distantFuture) async throws {
+        let time = date.timeIntervalSince1970 * 1000
+        do throws(ServiceError) {
+            try await service.forgetDeletions(before: time < 9e18 ? Int64(time) : .max)
+        } catch {
+            throw CKError(.internalError)
+        }
+    }
+
     /// Finishes what was asked for and closes the cloud; what is asked for later fails with `serviceUnavailable`.
     public func close() async {
         resignDefault()
         await service.close()
+    }
+}
+
+extension ZoneDeletionReason {
+    fileprivate init(_ reason: CKDatabase.DatabaseChange.Deletion.Reason) {
+        self =
+            switch reason {
+            case .deleted: .deleted
+            case .purged: .purged
+            case .encryptedDataReset: .encryptedDataReset
+            }
     }
 }
 

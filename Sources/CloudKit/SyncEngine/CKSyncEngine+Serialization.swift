@@ -17,6 +17,8 @@ extension CKSyncEngine.State {
             var token: String?
             /// Whether it has changes that were not fetched.
             var isUnfetched: Bool
+            /// Whether it was not seen since the database's token had expired; nil is no.
+            var isDoubtful: Bool?
         }
 
         /// A pending change, to a record or to a zone.
@@ -35,13 +37,14 @@ extension CKSyncEngine.State {
 extension CKSyncEngine.State.Serialization {
     init(_ content: CKSyncEngine.State.Content) {
         databaseToken = content.databaseToken?.syncToken
-        let fetched = content.zoneTokens.keys.filter { !content.unfetchedZoneIDs.contains($0) }
+        let fetched = Set(content.zoneTokens.keys).union(content.doubtfulZoneIDs).subtracting(content.unfetchedZoneIDs)
         // Sorted, so that equal states are equal bytes.
         let ordered = fetched.sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }
         zones = (content.unfetchedZoneIDs + ordered).enumerated().map { place, zoneID in
             Zone(
                 name: zoneID.zoneName, owner: zoneID.ownerName, token: content.zoneTokens[zoneID]?.syncToken,
-                isUnfetched: place < content.unfetchedZoneIDs.count)
+                isUnfetched: place < content.unfetchedZoneIDs.count,
+                isDoubtful: content.doubtfulZoneIDs.contains(zoneID) ? true : nil)
         }
         records = content.records.changes.map { change in
             let (recordID, deletes) =
@@ -73,6 +76,7 @@ extension CKSyncEngine.State.Serialization {
             let zoneID = CKRecordZone.ID(unchecked: zone.name, ownerName: zone.owner)
             content.zoneTokens[zoneID] = zone.token.map { CKServerChangeToken(syncToken: $0) }
             if zone.isUnfetched { content.unfetchedZoneIDs.append(zoneID) }
+            if zone.isDoubtful == true { content.doubtfulZoneIDs.insert(zoneID) }
         }
         for change in records {
             let zoneID = CKRecordZone.ID(unchecked: change.zone, ownerName: change.owner)

@@ -11,6 +11,8 @@ extension CKSyncEngine {
             var zoneTokens: [CKRecordZone.ID: CKServerChangeToken] = [:]
             /// The zones that changed on the server and were not fetched, the oldest change first.
             var unfetchedZoneIDs: [CKRecordZone.ID] = []
+            /// The zones that were known when the database's token had expired and were not seen since.
+            var doubtfulZoneIDs: Set<CKRecordZone.ID> = []
             /// Whose data this is.
             var userRecordName: String?
             var subscriptionID: String?

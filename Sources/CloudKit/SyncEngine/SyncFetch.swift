@@ -51,13 +51,34 @@ struct SyncFetch: Sendable {
             } catch {
                 let error = CKError(any: error)
                 guard error.code == .changeTokenExpired, token != nil else { throw error }
-                // From the beginning: every zone is news again.
-                core.state.update { $0.databaseToken = nil }
+                // From the beginning: every zone is news again, and one that does not come is gone.
+                core.state.update { content in
+                    content.databaseToken = nil
+                    content.doubtfulZoneIDs = Set(content.zoneTokens.keys).union(content.unfetchedZoneIDs)
+                }
                 continue
             }
             await note(changes)
             isMoreComing = changes.moreComing
         }
+        await tellDoubtfulZones()
+    }
+
+    /// The zones that a list of all zones left out were deleted so long ago that the service does not tell it any more.
+    private func tellDoubtfulZones() async {
+        let gone = core.state.read { $0.doubtfulZoneIDs }
+        if gone.isEmpty { return }
+        let deletions = gone.sorted { $0.zoneName < $1.zoneName }.map {
+            CKDatabase.DatabaseChange.Deletion(zoneID: $0, reason: .deleted)
+        }
+        await core.hand(
+            .fetchedDatabaseChanges(.init(modifications: [], deletions: deletions)),
+            after: { content in
+                for zoneID in gone { content.zoneTokens[zoneID] = nil }
+                content.unfetchedZoneIDs.removeAll { gone.contains($0) }
+                content.doubtfulZoneIDs = []
+            })
+        await core.handOutState()
     }
 
     private typealias DatabaseChanges = (
@@ -71,6 +92,7 @@ struct SyncFetch: Sendable {
             let modified = changes.modifications.map(\.zoneID)
             let again = deleted.union(modified)
             content.unfetchedZoneIDs = content.unfetchedZoneIDs.filter { !again.contains($0) } + modified
+            content.doubtfulZoneIDs.subtract(again)
             for zoneID in deleted { content.zoneTokens[zoneID] = nil }
             content.databaseToken = changes.changeToken
         }
@@ -98,6 +120,7 @@ struct SyncFetch: Sendable {
             let prioritized = options.prioritizedZoneIDs.first { waiting.contains($0) }
             guard let zoneID = prioritized ?? waiting.first else { return }
             await core.hand(.willFetchRecordZoneChanges(.init(zoneID: zoneID)))
+            let hadToken = core.state.read { $0.zoneTokens[zoneID] } != nil
             var failure: CKError?
             do throws(CKError) {
                 try await fetchZone(zoneID, options)
@@ -107,6 +130,8 @@ struct SyncFetch: Sendable {
             await core.hand(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: failure)))
             await core.handOutState()
             guard let failure else { continue }
+            // The delegate was told; what follows begins anew.
+            if failure.code == .changeTokenExpired, hadToken { continue }
             if failure.isRetriedByEngine { throw failure }
             failed.insert(zoneID)
             if failure.isAboutMissingZone {
@@ -123,18 +148,22 @@ struct SyncFetch: Sendable {
         _ zoneID: CKRecordZone.ID, _ options: CKSyncEngine.FetchChangesOptions
     ) async throws(CKError) {
         var options = options
+        var fetchEnd: String?
         while options.scope.contains(zoneID) {
             try checkCancellation()
             let token = core.state.read { $0.zoneTokens[zoneID] }
             let batch: ZoneBatch
             do throws(CKError) {
-                batch = try await fetchBatch(zoneID, since: token, options.operationGroup)
+                batch = try await fetchBatch(zoneID, since: token, fetchEnd, options.operationGroup)
             } catch {
-                guard error.code == .changeTokenExpired, token != nil else { throw error }
-                // From the beginning: every record comes again.
-                core.state.update { $0.zoneTokens[zoneID] = nil }
-                continue
+                // The next fetch is from the beginning. The delegate hears of it, for it has to discard what it has of
+                // the zone: what was deleted meanwhile does not come.
+                if error.code == .changeTokenExpired, token != nil {
+                    core.state.update { $0.zoneTokens[zoneID] = nil }
+                }
+                throw error
             }
+            fetchEnd = batch.fetchEnd
             func advance(_ content: inout CKSyncEngine.State.Content) {
                 content.zoneTokens[zoneID] = batch.token
                 if !batch.moreComing { content.unfetchedZoneIDs.removeAll { $0 == zoneID } }
@@ -157,17 +186,19 @@ struct SyncFetch: Sendable {
         var deletions: [CKDatabase.RecordZoneChange.Deletion] = []
         var token: CKServerChangeToken?
         var moreComing = false
+        /// Where the fetch ends that this batch belongs to.
+        var fetchEnd: String?
     }
 
     /// One batch, in the order in which the service gives it.
     private func fetchBatch(
-        _ zoneID: CKRecordZone.ID, since token: CKServerChangeToken?, _ group: CKOperationGroup
+        _ zoneID: CKRecordZone.ID, since token: CKServerChangeToken?, _ fetchEnd: String?, _ group: CKOperationGroup
     ) async throws(CKError) -> ZoneBatch {
         let database = core.database
         do {
             return try await database.configuredWith(group: group) { database in
                 try await database.resultOfOperation { completion in
-                    let operation = Self.operation(zoneID, since: token, completion)
+                    let operation = Self.operation(zoneID, since: token, fetchEnd, completion)
                     database.run(operation)
                     return operation
                 }
@@ -178,7 +209,7 @@ struct SyncFetch: Sendable {
     }
 
     private static func operation(
-        _ zoneID: CKRecordZone.ID, since token: CKServerChangeToken?,
+        _ zoneID: CKRecordZone.ID, since token: CKServerChangeToken?, _ fetchEnd: String?,
         _ completion: @escaping @Sendable (Result<ZoneBatch, any Error>) -> Void
     ) -> CKFetchRecordZoneChangesOperation {
         let batch = Locked(ZoneBatch())
@@ -187,6 +218,8 @@ struct SyncFetch: Sendable {
             recordZoneIDs: [zoneID],
             configurationsByRecordZoneID: [zoneID: .init(previousServerChangeToken: token)])
         operation.fetchAllChanges = false
+        let fetchEnds = operation.fetchEnds
+        fetchEnds.withLock { $0[zoneID] = fetchEnd }
         operation.recordWasChangedBlock = { _, result in
             if case .success(let record) = result { batch.withLock { $0.modifications.append(.init(record: record)) } }
         }
@@ -196,7 +229,11 @@ struct SyncFetch: Sendable {
         operation.recordZoneFetchResultBlock = { _, result in
             switch result {
             case .success(let end):
-                batch.withLock { ($0.token, $0.moreComing) = (end.serverChangeToken, end.moreComing) }
+                let fetchEnd = fetchEnds.withLock { $0[zoneID] }
+                batch.withLock { batch in
+                    (batch.token, batch.moreComing) = (end.serverChangeToken, end.moreComing)
+                    batch.fetchEnd = fetchEnd
+                }
             case .failure(let error): failure.exchange(error)
             }
         }

@@ -145,9 +145,20 @@ final class SyncDevice: CKSyncEngineDelegate {
         case .willFetchRecordZoneChanges(let event): note("will fetch zone \(event.zoneID.zoneName)")
         case .didFetchRecordZoneChanges(let event):
             note("did fetch zone \(event.zoneID.zoneName)\(event.error.map { "!\($0.code.rawValue)" } ?? "")")
+            if event.error?.code == .changeTokenExpired { discard(event.zoneID, syncEngine) }
         case .didFetchChanges: note("did fetch")
         case .willSendChanges(let event): note("will send \(event.context.reason)")
         case .didSendChanges: note("did send")
+        }
+    }
+
+    /// Discards what the device has of a zone, but for what it still has to send: everything else comes again.
+    private func discard(_ zoneID: CKRecordZone.ID, _ syncEngine: CKSyncEngine) {
+        let pending = Set(syncEngine.state.pendingRecordZoneChanges)
+        life.withLock { life in
+            life.disk.notes = life.disk.notes.filter {
+                $0.key.zoneID != zoneID || pending.contains(.saveRecord($0.key))
+            }
         }
     }
 

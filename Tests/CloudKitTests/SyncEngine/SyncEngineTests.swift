@@ -175,7 +175,7 @@ import Testing
 
     // MARK: Trouble
 
-    @Test func `a token that has expired is dropped, and everything comes again`() async throws {
+    @Test func `a token that has expired is dropped, the app hears of it, and everything comes again`() async throws {
         let (one, two) = (device(), device())
         addZone(one)
         one.edit(id("a"), "1")
@@ -187,7 +187,72 @@ import Testing
         try await database.put("b", zone: "Z")
         two.clearLog()
         try await two.engine.fetchChanges()
-        #expect(two.log.contains("fetched [\"b\"]") && two.log.contains("did fetch zone Z"))
+        #expect(
+            two.log == [
+                "will fetch manual", "zones [\"Z\"]", "will fetch zone Z",
+                "did fetch zone Z!\(CKError.Code.changeTokenExpired.rawValue)", "will fetch zone Z", "fetched [\"b\"]",
+                "did fetch zone Z", "did fetch",
+            ])
+        #expect(two.texts == ["b": ""])
+    }
+
+    @Test func `zones whose deletion the service forgot are told when the list of all zones lacks them`() async throws {
+        let (one, two) = (device(), device())
+        addZone(one)
+        one.edit(id("a"), "1")
+        try await one.engine.sendChanges()
+        try await two.engine.fetchChanges()
+        let database = cloud.container().privateCloudDatabase
+        try await database.deleteRecordZone(withID: zoneID)
+        try await database.makeZones("Other")
+        await cloud.settle()
+        try await cloud.forgetDeletions()
+        two.clearLog()
+        try await two.engine.fetchChanges()
+        #expect(
+            two.log == [
+                "will fetch manual", "zones [\"Other\"]", "zones [\"-Z\"]", "will fetch zone Other",
+                "did fetch zone Other", "did fetch",
+            ])
+        #expect(two.texts.isEmpty)
+    }
+
+    @Test func `the reasons for which zones went are the user's`() async throws {
+        let one = device()
+        let database = cloud.container().privateCloudDatabase
+        try await database.makeZones("A", "B", "C")
+        try await one.engine.fetchChanges()
+        let reasons = Box<[String: CKDatabase.DatabaseChange.Deletion.Reason]>([:])
+        one.onEvent.value = { event in
+            guard case .fetchedDatabaseChanges(let event) = event else { return }
+            for deletion in event.deletions { reasons.value[deletion.zoneID.zoneName] = deletion.reason }
+        }
+        try await cloud.removeZones([CKRecordZone.ID(zoneName: "A")], reason: .purged)
+        try await cloud.removeZones([CKRecordZone.ID(zoneName: "B")], reason: .encryptedDataReset)
+        try await database.deleteRecordZone(withID: CKRecordZone.ID(zoneName: "C"))
+        try await one.engine.fetchChanges()
+        #expect(reasons.value == ["A": .purged, "B": .encryptedDataReset, "C": .deleted])
+    }
+
+    @Test func `a fetch of several batches has no record twice, though it changes meanwhile`() async throws {
+        let database = cloud.container().privateCloudDatabase
+        try await database.makeZones("Z")
+        let records = (0..<300).map { CKRecord(recordType: "Note", recordID: id("n\($0)")) }
+        try await database.saveAll(records)
+        let one = device()
+        let (fetched, isFirst) = (Box<[String]>([]), Box(true))
+        one.onEvent.value = { event in
+            guard case .fetchedRecordZoneChanges(let event) = event else { return }
+            fetched.value += event.modifications.map(\.record.recordID.recordName)
+            guard isFirst.value else { return }
+            isFirst.value = false
+            try? await database.put("n0", "n299", zone: "Z", text: "new")
+        }
+        try await one.engine.fetchChanges()
+        #expect(fetched.value.count == 299 && Set(fetched.value).count == 299 && !fetched.value.contains("n299"))
+        fetched.value = []
+        try await one.engine.fetchChanges()
+        #expect(fetched.value.sorted() == ["n0", "n299"] && one.texts["n0"] == "new")
     }
 
     @Test func `what fails for the network's sake stays pending, and the caller hears of it`() async throws {
