@@ -1,8 +1,8 @@
 public import CloudKit
 import Foundation
 import NephosSQLite
-import NephosService
-import NephosStorage
+package import NephosService
+package import NephosStorage
 import NephosWire
 import Synchronization
 
@@ -39,9 +39,10 @@ public final class LocalCloud: Sendable {
         }
     }
 
-    private init(stores: any StoreProvider) {
+    /// A cloud over stores of the caller's, with the caller's clock and identifiers.
+    package init(stores: any StoreProvider, environment: ServiceEnvironment = .system) {
         self.stores = stores
-        service = NephosService(stores: stores)
+        service = NephosService(stores: stores, environment: environment)
     }
 
     /// A container, as an account sees it; `account` nil is nobody, who can only read the public database.

@@ -45,6 +45,10 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
         await core.cancelOperations()
     }
 
+    /// Gives the delegate the newest state, if it does not have it. Not part of Apple's API: the engine does it by itself,
+    /// but a simulation has to know when.
+    package func handOutState() async { await core.handOutState() }
+
     public var description: String { "<CKSyncEngine: \(address(of: self)); database=\(database.databaseScope)>" }
 }
 

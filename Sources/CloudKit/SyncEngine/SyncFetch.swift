@@ -127,18 +127,19 @@ struct SyncFetch: Sendable {
             } catch {
                 failure = error
             }
-            await core.hand(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: failure)))
+            // The delegate hears of a token that has expired, for it has to discard what it has of the zone: what was
+            // deleted meanwhile does not come. Not before it has done that, the token is dropped and all begins anew.
+            let beginsAnew = failure?.code == .changeTokenExpired && hadToken
+            await core.hand(
+                .didFetchRecordZoneChanges(.init(zoneID: zoneID, error: failure)),
+                after: { if beginsAnew { $0.zoneTokens[zoneID] = nil } })
             await core.handOutState()
-            guard let failure else { continue }
-            // The delegate was told; what follows begins anew.
-            if failure.code == .changeTokenExpired, hadToken { continue }
+            guard let failure, !beginsAnew else { continue }
             if failure.isRetriedByEngine { throw failure }
             failed.insert(zoneID)
             if failure.isAboutMissingZone {
-                core.state.update { content in
-                    content.zoneTokens[zoneID] = nil
-                    content.unfetchedZoneIDs.removeAll { $0 == zoneID }
-                }
+                // The token stays: should the zone be made again, it says that what the device has is another one's.
+                core.state.update { content in content.unfetchedZoneIDs.removeAll { $0 == zoneID } }
             }
         }
     }
@@ -152,17 +153,7 @@ struct SyncFetch: Sendable {
         while options.scope.contains(zoneID) {
             try checkCancellation()
             let token = core.state.read { $0.zoneTokens[zoneID] }
-            let batch: ZoneBatch
-            do throws(CKError) {
-                batch = try await fetchBatch(zoneID, since: token, fetchEnd, options.operationGroup)
-            } catch {
-                // The next fetch is from the beginning. The delegate hears of it, for it has to discard what it has of
-                // the zone: what was deleted meanwhile does not come.
-                if error.code == .changeTokenExpired, token != nil {
-                    core.state.update { $0.zoneTokens[zoneID] = nil }
-                }
-                throw error
-            }
+            let batch = try await fetchBatch(zoneID, since: token, fetchEnd, options.operationGroup)
             fetchEnd = batch.fetchEnd
             func advance(_ content: inout CKSyncEngine.State.Content) {
                 content.zoneTokens[zoneID] = batch.token

@@ -18,6 +18,9 @@ final class FaultyService: CloudService {
     let target: Box<any CloudService>
     /// Asked before every request, with its path.
     let fate: Box<@Sendable (String) async -> Fate>
+    /// Called with what the service answered, whether or not the answer gets back.
+    let afterModifyingRecords = Box<@Sendable (ModifyRecordsRequest, RecordsResponse) -> Void>({ _, _ in })
+    let afterModifyingZones = Box<@Sendable (ModifyZonesRequest, ZonesResponse) -> Void>({ _, _ in })
 
     init(_ container: CKContainer, fate: @escaping @Sendable (String) async -> Fate = { _ in .passes }) {
         target = Box(container.session.service)
@@ -41,7 +44,13 @@ final class FaultyService: CloudService {
 
     func modifyRecords(_ request: ModifyRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> RecordsResponse
-    { try await pass("records/modify") { (to) throws(ServiceFailure) in try await to.modifyRecords(request, call) } }
+    {
+        try await pass("records/modify") { (to) throws(ServiceFailure) in
+            let response = try await to.modifyRecords(request, call)
+            afterModifyingRecords.value(request, response)
+            return response
+        }
+    }
     func lookupRecords(_ request: LookupRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> RecordsResponse
     { try await pass("records/lookup") { (to) throws(ServiceFailure) in try await to.lookupRecords(request, call) } }
@@ -55,7 +64,11 @@ final class FaultyService: CloudService {
         try await pass("zones/lookup") { (to) throws(ServiceFailure) in try await to.lookupZones(request, call) }
     }
     func modifyZones(_ request: ModifyZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
-        try await pass("zones/modify") { (to) throws(ServiceFailure) in try await to.modifyZones(request, call) }
+        try await pass("zones/modify") { (to) throws(ServiceFailure) in
+            let response = try await to.modifyZones(request, call)
+            afterModifyingZones.value(request, response)
+            return response
+        }
     }
     func recordZoneChanges(_ request: RecordZoneChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> RecordZoneChangesResponse

@@ -15,6 +15,8 @@ final class SyncDevice: CKSyncEngineDelegate {
     struct Disk: Sendable {
         var notes: [CKRecord.ID: Note] = [:]
         var state: CKSyncEngine.State.Serialization?
+        /// The record versions that fetches brought since the zone was last discarded.
+        var fetched: [CKRecordZone.ID: Set<String>] = [:]
     }
 
     private struct Life: Sendable {
@@ -22,6 +24,8 @@ final class SyncDevice: CKSyncEngineDelegate {
         /// The disk as it was with the newest state: what a restart finds.
         var saved = Disk()
         var log: [String] = []
+        /// What should not have happened.
+        var problems: [String] = []
         var waiting: [(matches: @Sendable ([String]) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
@@ -69,6 +73,17 @@ final class SyncDevice: CKSyncEngineDelegate {
         Dictionary(uniqueKeysWithValues: notes.map { ($0.key.recordName, $0.value.text) })
     }
 
+    /// Whether the changes to a zone are sent all or not at all.
+    let atomically = Box(false)
+
+    /// What should not have happened since the last call.
+    func takeProblems() -> [String] {
+        life.withLock { life in
+            defer { life.problems = [] }
+            return life.problems
+        }
+    }
+
     func clearLog() { life.withLock { $0.log = [] } }
 
     /// Waits until the log has what `matches` looks for.
@@ -108,6 +123,21 @@ final class SyncDevice: CKSyncEngineDelegate {
         engine.state.add(pendingRecordZoneChanges: [.deleteRecord(recordID)])
     }
 
+    func deleteZone(_ zoneID: CKRecordZone.ID) {
+        life.withLock { life in
+            life.disk.notes = life.disk.notes.filter { $0.key.zoneID != zoneID }
+            life.disk.fetched[zoneID] = nil
+        }
+        let pending = engine.state.pendingRecordZoneChanges
+        engine.state.remove(
+            pendingRecordZoneChanges: pending.filter { change in
+                switch change {
+                case .saveRecord(let recordID), .deleteRecord(let recordID): recordID.zoneID == zoneID
+                }
+            })
+        engine.state.add(pendingDatabaseChanges: [.deleteZone(zoneID)])
+    }
+
     // MARK: The delegate
 
     func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
@@ -122,18 +152,20 @@ final class SyncDevice: CKSyncEngineDelegate {
         case .accountChange(let event):
             note("account \(event.changeType.summary)")
             if case .signIn = event.changeType { break }
-            life.withLock { $0.disk.notes = [:] }
+            life.withLock { ($0.disk.notes, $0.disk.fetched) = ([:], [:]) }
         case .fetchedDatabaseChanges(let event):
             note(
                 "zones \(event.modifications.map(\.zoneID.zoneName) + event.deletions.map { "-" + $0.zoneID.zoneName })"
             )
-            let deleted = Set(event.deletions.map(\.zoneID))
-            life.withLock { $0.disk.notes = $0.disk.notes.filter { !deleted.contains($0.key.zoneID) } }
+            for deletion in event.deletions { take(deletion, syncEngine) }
         case .fetchedRecordZoneChanges(let event):
             note(
                 "fetched \(event.modifications.map(\.record.recordID.recordName) + event.deletions.map { "-" + $0.recordID.recordName })"
             )
-            for modification in event.modifications { take(modification.record) }
+            for modification in event.modifications {
+                noteFetched(modification.record)
+                take(modification.record)
+            }
             for deletion in event.deletions { life.withLock { $0.disk.notes[deletion.recordID] = nil } }
         case .sentDatabaseChanges(let event):
             note(
@@ -152,10 +184,40 @@ final class SyncDevice: CKSyncEngineDelegate {
         }
     }
 
+    /// A zone went. What was reset is sent again, everything else is the user's will.
+    private func take(_ deletion: CKDatabase.DatabaseChange.Deletion, _ syncEngine: CKSyncEngine) {
+        let zoneID = deletion.zoneID
+        let kept = life.withLock { life -> [CKRecord.ID] in
+            life.disk.fetched[zoneID] = nil
+            guard deletion.reason == .encryptedDataReset else {
+                life.disk.notes = life.disk.notes.filter { $0.key.zoneID != zoneID }
+                return []
+            }
+            let kept = life.disk.notes.keys.filter { $0.zoneID == zoneID }.sorted { $0.recordName < $1.recordName }
+            for recordID in kept { life.disk.notes[recordID]?.record = nil }
+            return kept
+        }
+        guard !kept.isEmpty else { return }
+        syncEngine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: zoneID))])
+        syncEngine.state.add(pendingRecordZoneChanges: kept.map { .saveRecord($0) })
+    }
+
+    /// A version of a record comes once.
+    private func noteFetched(_ record: CKRecord) {
+        let (recordID, tag) = (record.recordID, record.recordChangeTag ?? "")
+        life.withLock { life in
+            let version = "\(recordID.recordName) \(tag)"
+            if !life.disk.fetched[recordID.zoneID, default: []].insert(version).inserted {
+                life.problems.append("\(recordID.zoneID.zoneName)/\(version) came twice")
+            }
+        }
+    }
+
     /// Discards what the device has of a zone, but for what it still has to send: everything else comes again.
     private func discard(_ zoneID: CKRecordZone.ID, _ syncEngine: CKSyncEngine) {
         let pending = Set(syncEngine.state.pendingRecordZoneChanges)
         life.withLock { life in
+            life.disk.fetched[zoneID] = nil
             life.disk.notes = life.disk.notes.filter {
                 $0.key.zoneID != zoneID || pending.contains(.saveRecord($0.key))
             }
@@ -182,6 +244,9 @@ final class SyncDevice: CKSyncEngineDelegate {
                 life.withLock { $0.disk.notes[recordID]?.record = nil }
                 syncEngine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: recordID.zoneID))])
                 syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
+            case .userDeletedZone:
+                // The user wants none of it.
+                life.withLock { $0.disk.notes[recordID] = nil }
             case .unknownItem:
                 life.withLock { $0.disk.notes[recordID]?.record = nil }
                 syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
@@ -210,7 +275,7 @@ final class SyncDevice: CKSyncEngineDelegate {
     ) async -> CKSyncEngine.RecordZoneChangeBatch? {
         await onBatch.value()
         let pending = syncEngine.state.pendingRecordZoneChanges.filter { context.options.scope.contains($0) }
-        return await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: pending) { recordID in
+        var batch = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: pending) { recordID in
             guard let note = self.notes[recordID] else {
                 syncEngine.state.remove(pendingRecordZoneChanges: [.saveRecord(recordID)])
                 return nil
@@ -220,6 +285,8 @@ final class SyncDevice: CKSyncEngineDelegate {
             record["edited"] = note.edited
             return record
         }
+        batch?.atomicByZone = atomically.value
+        return batch
     }
 
     func nextFetchChangesOptions(
