@@ -32,6 +32,7 @@ let package = Package(
     products: [
         .library(name: "CloudKit", targets: ["CloudKit"]),
         .library(name: "CloudKitLocal", targets: ["CloudKitLocal"]),
+        .library(name: "CloudKitExtras", targets: ["CloudKitExtras"]),
         .executable(name: "nephos", targets: ["nephos"]),
     ],
     targets: [
@@ -54,12 +55,17 @@ let package = Package(
         library("NephosServer", ["NephosService", "NephosWire", "CMicroHTTPD"]),
         .executableTarget(
             name: "nephos",
-            dependencies: ["NephosServer", "NephosPush", "NephosService", "NephosStorage", "NephosSQLite"],
+            dependencies: [
+                "NephosServer", "NephosPush", "NephosService", "NephosStorage", "NephosSQLite", "NephosWire",
+            ],
             swiftSettings: swiftSettings),
 
         // Apple's API, over HTTP or in the caller's process.
         library("CloudKit", ["NephosWire", "CCloudKitArchives"]),
         library("CloudKitLocal", ["CloudKit", "NephosWire", "NephosService", "NephosStorage", "NephosSQLite"]),
+
+        // What Apple's API does not have.
+        library("CloudKitExtras", ["CloudKit", "NephosWire"]),
 
         // Code as our users write it: none of our settings, the public libraries only.
         .executableTarget(name: "Readme", dependencies: ["CloudKit"], path: "Examples/Readme"),
@@ -77,7 +83,10 @@ let package = Package(
             ]),
         tests(
             "CloudKitTests",
-            ["CloudKit", "CloudKitLocal", "NephosServer", "NephosService", "NephosSQLite", "NephosWire"],
+            [
+                "CloudKit", "CloudKitLocal", "CloudKitExtras", "NephosServer", "NephosService", "NephosSQLite",
+                "NephosWire",
+            ],
             exclude: ["RealCode"]),
         // What both have in common is one folder; Swift6 sees it through a symbolic link.
         appTests("RealCodeSwift5Tests", "Tests/CloudKitTests/RealCode/Swift5", .v5),

@@ -1,5 +1,5 @@
 public import Foundation
-package import NephosWire
+import NephosWire
 import Synchronization
 
 /// What records to look for: their type, a condition, and an order (CKQuery, Apple's documentation).
@@ -13,6 +13,8 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     /// The type of the records.
     public let recordType: CKRecord.RecordType
     private let condition: NSPredicate
+    /// Whether the predicate may have what Apple's service refuses: `CloudKitExtras` asks for it.
+    package let isExtended: Bool
     private let order: Mutex<SortOrderBox>
 
     private struct SortOrderBox: @unchecked Sendable {
@@ -26,9 +28,13 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         self.init(recordType: recordType, predicate: predicate, sortDescriptors: nil)
     }
 
-    private init(recordType: CKRecord.RecordType, predicate: NSPredicate, sortDescriptors: [NSSortDescriptor]?) {
+    private init(
+        recordType: CKRecord.RecordType, predicate: NSPredicate, sortDescriptors: [NSSortDescriptor]?,
+        isExtended: Bool = false
+    ) {
         self.recordType = recordType
         condition = predicate
+        self.isExtended = isExtended
         order = Mutex(SortOrderBox(descriptors: sortDescriptors))
     }
 
@@ -46,51 +52,33 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
 
     /// The query as it is sent.
     func wireValue() throws(PredicateRefusal) -> Query {
-        var query = try wireValueWithoutCondition()
-        query.filterBy = try PredicateConversion.filters(of: predicate.expression)
-        return query
-    }
-
-    /// The query as `CloudKitExtras` sends it: its predicate may have `OR`, and `NOT` of anything.
-    /// - Throws: `CKError`, `.invalidArguments` for what even that cannot ask.
-    package func extendedWireValue() throws(CKError) -> Query {
-        do throws(PredicateRefusal) {
-            var query = try wireValueWithoutCondition()
-            let condition = try PredicateConversion.condition(of: predicate.expression, .extended).normalized
-            if let filters = condition.conjunctiveFilters {
-                query.filterBy = filters
-            } else if condition.depth <= QueryExpression.depthLimit {
-                query.extendedFilter = condition
-            } else {
-                throw PredicateRefusal(
-                    "the predicate", "it nests deeper than \(QueryExpression.depthLimit) levels", "simplify it")
-            }
-            return query
-        } catch {
-            throw CKError(.invalidArguments, error.description)
-        }
-    }
-
-    private func wireValueWithoutCondition() throws(PredicateRefusal) -> Query {
         guard recordType != CKRecord.SystemType.userRecord else {
             throw PredicateRefusal(
                 "the record type Users", "user records cannot be queried", "fetch them by their record IDs")
         }
         var sortBy: [QuerySortDescriptor] = []
         for descriptor in sortDescriptors ?? [] { sortBy.append(try descriptor.wireValue()) }
-        return Query(recordType: recordType, sortBy: sortBy)
+        return try Query(
+            recordType: recordType, predicate: predicate.expression, isExtended ? .extended : .cloudKit, sortBy: sortBy)
+    }
+
+    /// A copy whose predicate may have `OR`, and `NOT` of anything.
+    package func extendedCopy() -> CKQuery {
+        CKQuery(recordType: recordType, predicate: predicate, sortDescriptors: sortDescriptors, isExtended: true)
     }
 
     // MARK: Copying and archives
 
     open func copy(with zone: NSZone? = nil) -> Any {
-        CKQuery(recordType: recordType, predicate: predicate, sortDescriptors: sortDescriptors)
+        CKQuery(
+            recordType: recordType, predicate: predicate, sortDescriptors: sortDescriptors, isExtended: isExtended)
     }
 
     public static var supportsSecureCoding: Bool { true }
 
     private enum Key {
         static let recordType = "RecordType"
+        static let isExtended = "NephosExtended"
         static let format = "PredicateFormat"
         static let arguments = "PredicateArguments"
         static let sortKeys = "SortKeys"
@@ -104,6 +92,7 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
             preconditionFailure("CKQuery: a predicate made from a block cannot be archived.")
         }
         coder.encode(NSString(string: recordType), forKey: Key.recordType)
+        if isExtended { coder.encode(true, forKey: Key.isExtended) }
         coder.encode(NSString(string: predicate.format), forKey: Key.format)
         coder.encode(NSArray(array: predicate.arguments.map(\.object)), forKey: Key.arguments)
         guard let sortDescriptors else { return }
@@ -124,10 +113,11 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         }
         guard let recordType = coder.string(forKey: Key.recordType), !recordType.isEmpty,
             let format = coder.string(forKey: Key.format),
-            let expression = try? PredicateExpression(format: format, arguments: list(Key.arguments) ?? [])
+            let expression = try? PredicateTree(format: format, objects: list(Key.arguments) ?? [])
         else { return nil }
         self.recordType = recordType
         condition = NSPredicate(expression)
+        isExtended = coder.decodeBool(forKey: Key.isExtended)
         let descriptors = Self.sortDescriptors(
             list(Key.sortKeys), list(Key.sortAscending), list(Key.sortLocations))
         order = Mutex(SortOrderBox(descriptors: descriptors))

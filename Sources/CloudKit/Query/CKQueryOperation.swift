@@ -120,17 +120,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         if let cursor = request.cursor {
             page = cursor.page
         } else if let query = request.query {
-            guard request.zoneID != nil || context.call.scope != .shared else {
-                throw CKError(
-                    .invalidArguments, "A query of the shared database needs a zone: set the zoneID.", context.errors)
-            }
-            do throws(PredicateRefusal) {
-                page = QueryRecordsRequest(query: try query.wireValue())
-            } catch {
-                throw CKError(.invalidArguments, error.description, context.errors)
-            }
-            page.zoneID = request.zoneID?.wireValue
-            page.zoneWide = request.zoneID == nil && context.call.scope != .public
+            page = try context.request(query, in: request.zoneID)
         } else {
             throw CKError(
                 .invalidArguments, "The operation has nothing to search for: set its query or its cursor.",

@@ -7,12 +7,12 @@ import NephosWire
 /// works too, with the rules of queries for the rest: equality ignores case, a record without the field matches no ordering.
 /// On anything else equality is exact unless `[c]` says otherwise, as with Foundation's own predicates.
 struct PredicateEvaluation: Sendable {
-    private let expression: PredicateExpression
+    private let expression: PredicateTree
     /// The condition that a query would send; nil where no query can.
     private let matcher: QueryMatcher?
 
     /// `asksQueries` false evaluates everything here, as what no query can ask is.
-    init(_ expression: PredicateExpression, asksQueries: Bool = true) {
+    init(_ expression: PredicateTree, asksQueries: Bool = true) {
         self.expression = expression.pushingNegations
         if !asksQueries || Self.dependsOnMoment(expression) {
             matcher = nil
@@ -23,7 +23,7 @@ struct PredicateEvaluation: Sendable {
 
     /// Whether the condition is another one at each time, or one whose meaning the field's type decides: `CONTAINS`
     /// looks into a list, or into a string.
-    private static func dependsOnMoment(_ expression: PredicateExpression) -> Bool {
+    private static func dependsOnMoment(_ expression: PredicateTree) -> Bool {
         switch expression {
         case .constant, .block: return false
         case .not(let inner): return dependsOnMoment(inner)
@@ -46,11 +46,13 @@ struct PredicateEvaluation: Sendable {
         let subject = Subject(object)
         if let matcher, case .record(_, let view) = subject { return matcher.matches(view) }
         let values = PredicateArithmetic(
-            keyValue: { subject.value(forKeyPath: $0) }, variables: variables, evaluatedObject: subject.whole)
+            keyValue: { subject.value(forKeyPath: $0) },
+            variable: { name in variables[name].map { PredicateValue($0) } },
+            evaluatedObject: subject.whole)
         return holds(expression, subject, values)
     }
 
-    private func holds(_ expression: PredicateExpression, _ subject: Subject, _ values: PredicateArithmetic) -> Bool {
+    private func holds(_ expression: PredicateTree, _ subject: Subject, _ values: PredicateArithmetic) -> Bool {
         switch expression {
         case .constant(let value): value
         case .comparison(let comparison): holds(comparison, subject, values)
@@ -136,7 +138,7 @@ private enum Subject {
 
     private func systemValue(_ field: SystemField, of record: CKRecord, named name: String) -> PredicateValue {
         switch field {
-        case .recordName: name == "recordName" ? .string(record.recordID.recordName) : .recordID(record.recordID)
+        case .recordName: name == "recordName" ? .string(record.recordID.recordName) : PredicateValue(record.recordID)
         case .createdTimestamp: PredicateValue(record.creationDate)
         case .modifiedTimestamp: PredicateValue(record.modificationDate)
         case .createdUserRecordName: PredicateValue(record.creatorUserRecordID)
@@ -211,11 +213,11 @@ private struct ValueRules {
         case (.list(let left), .list(let right)):
             return left.count == right.count && zip(left, right).allSatisfy { areEqual($0, $1) }
         case (.location(let left), .location(let right)):
-            return left.coordinate.latitude == right.coordinate.latitude
-                && left.coordinate.longitude == right.coordinate.longitude
+            return left.latitude == right.latitude && left.longitude == right.longitude
         case (.reference, _), (.recordID, _):
-            guard let left = left.recordID, let right = right.recordID else { return false }
-            return left == right
+            guard let left = left.target, let right = right.target else { return false }
+            return left.recordName == right.recordName && left.zoneID == right.zoneID
+        case (.asset, _): return false
         default:
             if let order = order(left, right) { return order == 0 }
             return left == right
@@ -285,9 +287,9 @@ private struct ValueRules {
 }
 
 extension PredicateValue {
-    fileprivate var recordID: CKRecord.ID? {
+    fileprivate var target: ReferenceValue? {
         switch self {
-        case .reference(let reference): reference.recordID
+        case .reference(let reference): reference
         case .recordID(let id): id
         default: nil
         }

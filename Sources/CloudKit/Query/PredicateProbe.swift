@@ -1,9 +1,10 @@
 public import Foundation
+import NephosWire
 
 /// What `evaluate(with:)` is given to get a predicate's expression back out of its block: Foundation's predicates hold
 /// nothing else of ours.
 private final class PredicateProbe {
-    var expression: PredicateExpression?
+    var expression: PredicateTree?
 }
 
 extension NSPredicate {
@@ -24,14 +25,14 @@ extension NSPredicate {
 
     private convenience init(checking format: String, _ arguments: [Any?]) {
         do throws(PredicateFormatError) {
-            self.init(try PredicateExpression(format: format, arguments: arguments))
+            self.init(try PredicateTree(format: format, objects: arguments))
         } catch {
             preconditionFailure(error.description)
         }
     }
 
     /// A predicate that evaluates `expression`.
-    convenience init(_ expression: PredicateExpression) {
+    convenience init(_ expression: PredicateTree) {
         let evaluation = PredicateEvaluation(expression)
         self.init { object, variables in
             if let probe = object as? PredicateProbe {
@@ -43,12 +44,12 @@ extension NSPredicate {
     }
 
     /// The predicate as a tree.
-    var expression: PredicateExpression { expression(depth: 0) }
+    var expression: PredicateTree { expression(depth: 0) }
 
-    private func expression(depth: Int) -> PredicateExpression {
+    private func expression(depth: Int) -> PredicateTree {
         precondition(
-            depth <= PredicateExpression.depthLimit,
-            "NSPredicate: the predicate nests deeper than \(PredicateExpression.depthLimit) levels.")
+            depth <= PredicateTree.depthLimit,
+            "NSPredicate: the predicate nests deeper than \(PredicateTree.depthLimit) levels.")
         if let compound = self as? NSCompoundPredicate {
             let parts = compound.subpredicates.map { $0.expression(depth: depth + 1) }
             switch compound.compoundPredicateType {
@@ -67,11 +68,10 @@ extension NSPredicate {
     }
 }
 
-extension PredicateExpression {
-    /// Parses a predicate's format.
-    init(format: String, arguments: [Any?]) throws(PredicateFormatError) {
-        var parser = PredicateParser(format, arguments.map { PredicateValue($0) })
-        self = try parser.parse()
+extension PredicateTree {
+    /// Parses a predicate's format with the arguments that a program gives.
+    init(format: String, objects: [Any?]) throws(PredicateFormatError) {
+        try self.init(format: format, arguments: objects.map { PredicateValue($0) })
     }
 }
 
@@ -80,7 +80,7 @@ package enum PredicateFormat {
     /// What is wrong with a format; nil where `NSPredicate(format:argumentArray:)` takes it.
     package static func problem(in format: String, arguments: [Any?] = []) -> String? {
         do throws(PredicateFormatError) {
-            _ = try PredicateExpression(format: format, arguments: arguments)
+            _ = try PredicateTree(format: format, objects: arguments)
             return nil
         } catch {
             return error.description

@@ -41,7 +41,7 @@ struct RecordView: QueryableRecord {
 
     var searchableValues: [FieldValue] {
         state.fields.keys.compactMap { name in
-            value(ofField: name).flatMap { $0.type.scalar == .string ? $0 : nil }
+            if case .string(let text)? = value(ofField: name) { .string(text) } else { nil }
         }
     }
 }

@@ -8,18 +8,36 @@ extension DatabaseRequestContext {
         var result: Result<CKRecord, CKError>
     }
 
+    /// The request for a query's first page. No zone means all zones, which the shared database does not allow.
+    func request(_ query: CKQuery, in zoneID: CKRecordZone.ID?) throws(CKError) -> QueryRecordsRequest {
+        guard zoneID != nil || call.scope != .shared else {
+            throw CKError(.invalidArguments, "A query of the shared database needs a zone: set the zoneID.", errors)
+        }
+        do throws(PredicateRefusal) {
+            return QueryRecordsRequest(
+                query: try query.wireValue(), zoneID: zoneID?.wireValue,
+                zoneWide: zoneID == nil && call.scope != .public)
+        } catch {
+            throw CKError(.invalidArguments, error.description, errors)
+        }
+    }
+
+    /// records/query, as it is answered.
+    func answer(_ request: QueryRecordsRequest) async throws(CKError) -> QueryRecordsResponse {
+        do throws(ServiceFailure) {
+            return try await session.service.queryRecords(request, call)
+        } catch {
+            throw CKError(error, errors)
+        }
+    }
+
     /// records/query: one page, and where the next one begins.
     func query(
         _ page: QueryRecordsRequest
     ) async throws(CKError) -> (matches: [Match], continuationMarker: String?) {
         // The account's own name is asked for beside the first query: records name their users.
         async let userRecordName = session.userRecordName(call)
-        let answer: QueryRecordsResponse
-        do throws(ServiceFailure) {
-            answer = try await session.service.queryRecords(page, call)
-        } catch {
-            throw CKError(error, errors)
-        }
+        let answer = try await answer(page)
         let user = await userRecordName
         let zoneID = page.zoneID.map { CKRecordZone.ID(wire: $0, currentUserRecordName: user) } ?? .default
         let matches = answer.records.compactMap { match($0, in: zoneID, user) }

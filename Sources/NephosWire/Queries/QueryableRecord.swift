@@ -51,13 +51,11 @@ package struct RecordValues: QueryableRecord {
     package func value(ofField name: String) -> FieldValue? { fields[name]?.value }
     package func value(of field: SystemField) -> FieldValue? { system[field] }
 
-    /// Every string and list of strings: what development indexes.
+    /// Every string: what development indexes for full text. (A list of strings is searched only where the schema says so.)
     package var searchableValues: [FieldValue] {
         fields.entries.compactMap { entry in
-            guard !entry.field.isEncrypted, let value = entry.field.value, value.type.scalar == .string else {
-                return nil
-            }
-            return value
+            guard !entry.field.isEncrypted, case .string(let text)? = entry.field.value else { return nil }
+            return .string(text)
         }
     }
 }

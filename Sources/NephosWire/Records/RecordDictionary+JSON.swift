@@ -17,7 +17,7 @@ extension TimestampDictionary {
             deviceID: try device?.string())
     }
 
-    func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.key("timestamp")
         writer.int64(timestamp)
@@ -60,7 +60,7 @@ extension RecordDictionary {
     }
 
     /// Writes the record with its stored fields byte for byte.
-    func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.key("recordName")
         writer.string(recordName)
@@ -116,7 +116,7 @@ extension DeletedRecord {
         recordName = try name.string()
     }
 
-    func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("recordName", recordName)
         writer.key("deleted")

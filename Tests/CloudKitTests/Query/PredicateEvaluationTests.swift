@@ -1,3 +1,4 @@
+import NephosWire
 import Testing
 
 @testable import CloudKit
@@ -131,7 +132,7 @@ struct PredicateEvaluationTests {
                 ? .list((0..<2).map { _ in PredicateValue(scalars.randomElement(using: &random)) })
                 : PredicateValue(scalars.randomElement(using: &random))
         }
-        func expression(_ depth: Int) -> PredicateExpression {
+        func expression(_ depth: Int) -> PredicateTree {
             switch depth == 0 ? 9 : Int.random(in: 0...9, using: &random) {
             case 0: return .not(expression(depth - 1))
             case 1, 2: return .and([expression(depth - 1), expression(depth - 1)])

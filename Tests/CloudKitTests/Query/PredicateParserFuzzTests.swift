@@ -1,3 +1,4 @@
+import NephosWire
 import Testing
 
 @testable import CloudKit
@@ -93,12 +94,12 @@ struct PredicateParserFuzzTests {
     @Test("Conditions joined by AND may be many")
     func manyConditions() throws {
         let format = (0..<5000).map { "a\($0) == \($0)" }.joined(separator: " AND ")
-        #expect(try PredicateConversion.filters(of: PredicateExpression(format: format, arguments: [])).count == 5000)
+        #expect(try PredicateConversion.filters(of: PredicateTree(format: format)).count == 5000)
     }
 
     @Test("The depth limit is exact")
     func depth() throws {
-        let limit = PredicateExpression.depthLimit
+        let limit = PredicateTree.depthLimit
         func nested(_ depth: Int) -> String {
             String(repeating: "(", count: depth) + "a == 1" + String(repeating: ")", count: depth)
         }

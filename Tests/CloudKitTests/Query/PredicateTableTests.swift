@@ -1,3 +1,4 @@
+import NephosWire
 import Testing
 
 @testable import CloudKit
@@ -264,7 +265,7 @@ struct PredicateTableTests {
     func now() throws {
         let moment = Date(timeIntervalSince1970: 1000)
         for format in ["creationDate < now()", "creationDate < now", "creationDate < now() + 0"] {
-            let expression = try PredicateExpression(format: format, arguments: [])
+            let expression = try PredicateTree(format: format)
             #expect(
                 brief(try PredicateConversion.filters(of: expression, now: moment))
                     == ":createdTimestamp LESS_THAN t1000000")

@@ -36,7 +36,7 @@ private func brief(_ value: FieldValue) -> String {
 /// What a format becomes: its filters, or `refused: …`, or `unparsable: …`.
 func outcome(_ format: String, _ arguments: [Any?] = []) -> String {
     do {
-        return brief(try PredicateConversion.filters(of: try PredicateExpression(format: format, arguments: arguments)))
+        return brief(try PredicateConversion.filters(of: try PredicateTree(format: format, objects: arguments)))
     } catch let error as PredicateFormatError {
         return "unparsable: expected \(error.expected) at \(error.position), found \(error.found)"
     } catch let error as PredicateRefusal {

@@ -151,8 +151,11 @@ struct QueryMatcherTests {
         #expect(!matches("title", .containsAnyTokens, .string("mala")))
         #expect(!matches("title", .containsAnyTokens, .string("the and of")))
         #expect(!matches("title", .containsAllTokens, .string("")))
-        let everywhere = Filter(.allSearchableFields, .containsAllTokens, .string("dusk blue"))
+        let everywhere = Filter(.allSearchableFields, .containsAllTokens, .string("dusk malaga"))
         #expect(QueryMatcher([everywhere]).matches(record))
+        // Strings are searched, lists of them are not.
+        let inList = Filter(.allSearchableFields, .containsAllTokens, .string("dusk blue"))
+        #expect(!QueryMatcher([inList]).matches(record))
     }
 
     @Test("Lists: any, all, and what an empty list means")

@@ -1,14 +1,14 @@
-import Foundation
+import FoundationEssentials
 
 /// Why a format is no predicate: what was expected, where, and what stands there.
-struct PredicateFormatError: Error, Hashable, Sendable, CustomStringConvertible {
-    var format: String
+package struct PredicateFormatError: Error, Hashable, Sendable, CustomStringConvertible {
+    package var format: String
     /// Characters before the place, counted in Unicode scalars.
-    var position: Int
-    var expected: String
-    var found: String
+    package var position: Int
+    package var expected: String
+    package var found: String
 
-    var description: String {
+    package var description: String {
         "Unable to parse the predicate format \"\(format)\": expected \(expected) at position \(position), found \(found)"
     }
 }

@@ -1,22 +1,33 @@
-import Foundation
-import NephosWire
+package import FoundationEssentials
+import Glibc
 
 /// Computes what operands are without keys; with `keyValue` also those with.
-struct PredicateArithmetic {
-    var now = Date()
+package struct PredicateArithmetic {
+    var now: Date
     /// The value of a key of what is evaluated.
     var keyValue: ((String) -> PredicateValue)?
-    var variables: [String: Any] = [:]
+    /// The value of a variable; nil where there is none.
+    var variable: ((String) -> PredicateValue?)?
     /// `self`
     var evaluatedObject: PredicateValue?
 
+    package init(
+        now: Date = Date(), keyValue: ((String) -> PredicateValue)? = nil,
+        variable: ((String) -> PredicateValue?)? = nil, evaluatedObject: PredicateValue? = nil
+    ) {
+        self.now = now
+        self.keyValue = keyValue
+        self.variable = variable
+        self.evaluatedObject = evaluatedObject
+    }
+
     /// Nil where the value is not known, or where there is none, such as for a text plus a number.
-    func value(of operand: PredicateOperand) -> PredicateValue? {
+    package func value(of operand: PredicateOperand) -> PredicateValue? {
         switch operand {
         case .constant(let value): return value
         case .key(let key): return keyValue?(key)
         case .evaluatedObject: return evaluatedObject
-        case .variable(let name): return variables[name].map { PredicateValue($0) }
+        case .variable(let name): return variable?(name)
         case .list(let elements):
             var values: [PredicateValue] = []
             for element in elements {
@@ -43,7 +54,7 @@ struct PredicateArithmetic {
         case .tokenize: return values[0]
         case .distance:
             guard case (.location(let from), .location(let to)) = (values[0], values[1]) else { return nil }
-            return .double(from.wireValue.distance(to: to.wireValue))
+            return .double(from.distance(to: to))
         case .add, .subtract, .multiply, .divide, .raise: return Self.calculate(function, values[0], values[1])
         case .lowercase, .uppercase, .length:
             guard case .string(let text) = values[0] else { return nil }

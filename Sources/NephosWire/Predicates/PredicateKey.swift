@@ -1,5 +1,3 @@
-import NephosWire
-
 extension QueryKey {
     /// The names of a record's properties, as predicates and sort descriptors use them.
     private static let properties: [String: SystemField] = [
@@ -10,7 +8,7 @@ extension QueryKey {
 
     /// What a key of a predicate or a sort descriptor stands for: a record's property, a system field by its
     /// `CKRecord.SystemFieldKey`, or a field.
-    init(predicateKey key: String) throws(PredicateRefusal) {
+    package init(predicateKey key: String) throws(PredicateRefusal) {
         if let field = Self.properties[key] ?? SystemField(schemaName: key) {
             self = .system(field)
             return
@@ -20,18 +18,16 @@ extension QueryKey {
                 "the key path \"\(key)\"", "a query looks at the fields of one record",
                 "give the record a field of its own with the value, or query the other type and use its references")
         }
-        guard NameRules.isFieldName(key) else {
+        guard Self.isFieldName(key) else {
             throw PredicateRefusal(
                 "the key \"\(key)\"", "there is no such field",
                 "a field's name is a letter, then letters, digits and underscores")
         }
         self = .field(key)
     }
-}
 
-extension NameRules {
     /// Whether a record can have a field of that name.
-    static func isFieldName(_ name: String) -> Bool {
+    private static func isFieldName(_ name: String) -> Bool {
         func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
         let bytes = name.utf8
         guard let first = bytes.first, isLetter(first) || name.hasPrefix("cloudkit.") else { return false }
@@ -41,16 +37,16 @@ extension NameRules {
 }
 
 /// Why a predicate or a sort descriptor is no query: the part, the rule, and what to do instead.
-struct PredicateRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-    var part: String
-    var rule: String
-    var remedy: String
+package struct PredicateRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+    package var part: String
+    package var rule: String
+    package var remedy: String
 
-    init(_ part: String, _ rule: String, _ remedy: String) {
+    package init(_ part: String, _ rule: String, _ remedy: String) {
         self.part = part
         self.rule = rule
         self.remedy = remedy
     }
 
-    var description: String { "Invalid predicate: \(part): \(rule); \(remedy)." }
+    package var description: String { "Invalid predicate: \(part): \(rule); \(remedy)." }
 }

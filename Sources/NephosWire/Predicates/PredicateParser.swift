@@ -1,23 +1,23 @@
 /// Reads predicate formats (Apple's Predicate Programming Guide, Predicate Format String Syntax) by recursive descent,
 /// in time linear in the format: nothing is ever read again.
-struct PredicateParser {
+package struct PredicateParser {
     private var lexer: PredicateLexer
     private var token = PredicateToken.end
     private var depth = 0
     /// How much work was done: tokens read and parts made.
-    private(set) var steps = 0
+    package private(set) var steps = 0
 
     /// A part that turned out to be a condition or a value: an opening parenthesis does not tell which follows.
     private enum Node {
-        case condition(PredicateExpression)
+        case condition(PredicateTree)
         case operand(PredicateOperand)
     }
 
-    init(_ format: String, _ arguments: [PredicateValue]) {
+    package init(_ format: String, _ arguments: [PredicateValue]) {
         lexer = PredicateLexer(format, arguments)
     }
 
-    mutating func parse() throws(PredicateFormatError) -> PredicateExpression {
+    package mutating func parse() throws(PredicateFormatError) -> PredicateTree {
         try advance()
         let expression = try condition(try disjunction())
         guard token == .end else { throw failure("AND, OR or the end") }
@@ -42,14 +42,14 @@ struct PredicateParser {
 
     private mutating func nest() throws(PredicateFormatError) {
         depth += 1
-        guard depth <= PredicateExpression.depthLimit else {
-            throw failure("at most \(PredicateExpression.depthLimit) levels of nesting")
+        guard depth <= PredicateTree.depthLimit else {
+            throw failure("at most \(PredicateTree.depthLimit) levels of nesting")
         }
     }
 
     // MARK: Conditions
 
-    private func condition(_ node: Node) throws(PredicateFormatError) -> PredicateExpression {
+    private func condition(_ node: Node) throws(PredicateFormatError) -> PredicateTree {
         guard case .condition(let expression) = node else {
             throw failure("a comparison operator (==, !=, <, <=, >, >=, IN, CONTAINS, BEGINSWITH, BETWEEN, …)")
         }
@@ -165,8 +165,8 @@ struct PredicateParser {
         var result = try operand(first)
         while case .symbol(let symbol) = token, let function = functions[symbol] {
             length += 1
-            guard length <= PredicateExpression.depthLimit else {
-                throw failure("at most \(PredicateExpression.depthLimit) operations")
+            guard length <= PredicateTree.depthLimit else {
+                throw failure("at most \(PredicateTree.depthLimit) operations")
             }
             try advance()
             let next = try operand(try part(&self))
@@ -284,5 +284,13 @@ struct PredicateParser {
                 "\(function.argumentCount) arguments of \(name)", found: "\(arguments.count)", at: start)
         }
         return .function(function.rawValue, arguments)
+    }
+}
+
+extension PredicateTree {
+    /// Parses a predicate's format, with the values for its placeholders.
+    package init(format: String, arguments: [PredicateValue] = []) throws(PredicateFormatError) {
+        var parser = PredicateParser(format, arguments)
+        self = try parser.parse()
     }
 }

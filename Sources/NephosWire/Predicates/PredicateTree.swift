@@ -1,22 +1,22 @@
 /// What a predicate's format says, as a tree. `CKQuery` and local evaluation both start from it.
-indirect enum PredicateExpression: Hashable, Sendable {
+package indirect enum PredicateTree: Hashable, Sendable {
     /// `TRUEPREDICATE`, `FALSEPREDICATE`
     case constant(Bool)
     case comparison(PredicateComparison)
-    case and([PredicateExpression])
-    case or([PredicateExpression])
-    case not(PredicateExpression)
+    case and([PredicateTree])
+    case or([PredicateTree])
+    case not(PredicateTree)
     /// A predicate that only code knows: `NSPredicate(block:)`.
     case block
 
     /// How deeply predicates may nest, so that walking them is safe with any stack.
-    static let depthLimit = 100
+    package static let depthLimit = 100
 
     /// The expression with every `NOT` moved down to single comparisons, and an ordering that is negated turned round:
     /// `NOT (a < 5)` asks for `a >= 5`, and so not for records without `a`.
-    var pushingNegations: PredicateExpression { pushingNegations(negated: false) }
+    package var pushingNegations: PredicateTree { pushingNegations(negated: false) }
 
-    private func pushingNegations(negated: Bool) -> PredicateExpression {
+    private func pushingNegations(negated: Bool) -> PredicateTree {
         switch self {
         case .constant(let value): .constant(value != negated)
         case .comparison(let comparison):
@@ -42,15 +42,15 @@ indirect enum PredicateExpression: Hashable, Sendable {
 }
 
 /// `ANY tags ==[c] "red"`
-struct PredicateComparison: Hashable, Sendable {
-    enum Modifier: String, Sendable {
+package struct PredicateComparison: Hashable, Sendable {
+    package enum Modifier: String, Sendable {
         case direct = ""
         case any = "ANY "
         case all = "ALL "
         case none = "NONE "
     }
 
-    enum Operator: String, Sendable {
+    package enum Operator: String, Sendable {
         case equals = "=="
         case notEquals = "!="
         case lessThan = "<"
@@ -67,7 +67,7 @@ struct PredicateComparison: Hashable, Sendable {
         case tokenMatches = "TOKENMATCHES"
 
         /// The operator that says the same with the sides exchanged.
-        var mirrored: Operator? {
+        package var mirrored: Operator? {
             switch self {
             case .equals, .notEquals: self
             case .lessThan: .greaterThan
@@ -78,7 +78,7 @@ struct PredicateComparison: Hashable, Sendable {
             }
         }
 
-        var oppositeOrdering: Operator? {
+        package var oppositeOrdering: Operator? {
             switch self {
             case .lessThan: .greaterThanOrEquals
             case .lessThanOrEquals: .greaterThan
@@ -90,22 +90,34 @@ struct PredicateComparison: Hashable, Sendable {
     }
 
     /// The letters in brackets behind an operator.
-    struct Options: OptionSet, Hashable, Sendable {
-        let rawValue: UInt8
-        static let caseInsensitive = Options(rawValue: 1)
-        static let diacriticInsensitive = Options(rawValue: 2)
-        static let normalized = Options(rawValue: 4)
-        static let localeSensitive = Options(rawValue: 8)
+    package struct Options: OptionSet, Hashable, Sendable {
+        package let rawValue: UInt8
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+        package static let caseInsensitive = Options(rawValue: 1)
+        package static let diacriticInsensitive = Options(rawValue: 2)
+        package static let normalized = Options(rawValue: 4)
+        package static let localeSensitive = Options(rawValue: 8)
     }
 
-    var modifier = Modifier.direct
-    var left: PredicateOperand
-    var `operator`: Operator
-    var options: Options = []
-    var right: PredicateOperand
+    package var modifier: Modifier
+    package var left: PredicateOperand
+    package var `operator`: Operator
+    package var options: Options
+    package var right: PredicateOperand
+
+    package init(
+        modifier: Modifier = .direct, left: PredicateOperand, operator: Operator, options: Options = [],
+        right: PredicateOperand
+    ) {
+        self.modifier = modifier
+        self.left = left
+        self.operator = `operator`
+        self.options = options
+        self.right = right
+    }
 
     /// `a >= 5` for `a < 5`; nil for all but orderings, and for distances, which have no other side.
-    var oppositeOrdering: PredicateComparison? {
+    package var oppositeOrdering: PredicateComparison? {
         guard modifier == .direct, !left.isDistance, !right.isDistance, let opposite = self.operator.oppositeOrdering
         else { return nil }
         var result = self
@@ -115,7 +127,7 @@ struct PredicateComparison: Hashable, Sendable {
 }
 
 /// One side of a comparison.
-indirect enum PredicateOperand: Hashable, Sendable {
+package indirect enum PredicateOperand: Hashable, Sendable {
     case constant(PredicateValue)
     /// A field, or a path of keys with dots.
     case key(String)
@@ -128,13 +140,13 @@ indirect enum PredicateOperand: Hashable, Sendable {
     /// `$name`
     case variable(String)
 
-    static let distanceFunction = "distanceToLocation:fromLocation:"
+    package static let distanceFunction = "distanceToLocation:fromLocation:"
 
-    var isDistance: Bool {
+    package var isDistance: Bool {
         if case .function(Self.distanceFunction, _) = self { true } else { false }
     }
 
-    var constantValue: PredicateValue? {
+    package var constantValue: PredicateValue? {
         if case .constant(let value) = self { value } else { nil }
     }
 }

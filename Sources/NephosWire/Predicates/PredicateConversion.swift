@@ -1,10 +1,9 @@
-import Foundation
-import NephosWire
+package import FoundationEssentials
 
 /// Turns a predicate into the condition that is sent. It decides what a query may ask: in one place, so that what is
 /// refused here is what Apple's framework refuses (CKQuery, Apple's documentation).
-struct PredicateConversion {
-    enum Dialect {
+package struct PredicateConversion {
+    package enum Dialect {
         /// What Apple's framework takes.
         case cloudKit
         /// Also `OR`, and `NOT` of anything: `CloudKitExtras`.
@@ -15,16 +14,16 @@ struct PredicateConversion {
     /// What `now()` is.
     let now: Date
 
-    static func condition(
-        of expression: PredicateExpression, _ dialect: Dialect = .cloudKit, now: Date = Date()
+    package static func condition(
+        of expression: PredicateTree, _ dialect: Dialect = .cloudKit, now: Date = Date()
     ) throws(PredicateRefusal) -> QueryExpression {
         let conversion = PredicateConversion(dialect: dialect, now: now)
         return try conversion.condition(of: expression, negated: false)
     }
 
     /// The filters of a query; each of them has to match.
-    static func filters(
-        of expression: PredicateExpression, now: Date = Date()
+    package static func filters(
+        of expression: PredicateTree, now: Date = Date()
     ) throws(PredicateRefusal) -> [Filter] {
         guard let filters = try condition(of: expression, now: now).conjunctiveFilters else {
             throw PredicateRefusal(
@@ -42,7 +41,7 @@ struct PredicateConversion {
     // MARK: Compounds
 
     private func condition(
-        of expression: PredicateExpression, negated: Bool
+        of expression: PredicateTree, negated: Bool
     ) throws(PredicateRefusal) -> QueryExpression {
         switch expression {
         case .constant(let value):
@@ -71,7 +70,7 @@ struct PredicateConversion {
     }
 
     private func compound(
-        _ parts: [PredicateExpression], joinedByAnd: Bool, _ negated: Bool
+        _ parts: [PredicateTree], joinedByAnd: Bool, _ negated: Bool
     ) throws(PredicateRefusal) -> QueryExpression {
         var converted: [QueryExpression] = []
         converted.reserveCapacity(parts.count)
@@ -115,7 +114,7 @@ struct ComparisonConversion {
         case allTokens
         /// `tokenize(…)`: the words of a text.
         case tokens(String)
-        case distance(QueryKey, CLLocation)
+        case distance(QueryKey, LocationValue)
     }
 
     init(
@@ -264,7 +263,7 @@ struct ComparisonConversion {
     }
 
     private func near(
-        _ key: QueryKey, _ center: CLLocation, _ operation: PredicateComparison.Operator, _ radius: PredicateValue
+        _ key: QueryKey, _ center: LocationValue, _ operation: PredicateComparison.Operator, _ radius: PredicateValue
     ) throws(PredicateRefusal) -> Filter {
         guard operation == .lessThan || operation == .lessThanOrEquals else {
             throw refusal("a query finds what is inside a circle", "write \(Self.distanceForm)")
@@ -272,7 +271,7 @@ struct ComparisonConversion {
         guard let metres = radius.number, metres.isFinite else {
             throw refusal("the radius is \(radius.kind)", "give it in metres, as a number")
         }
-        return Filter(key, .near, .location(center.wireValue), distance: metres)
+        return Filter(key, .near, .location(center), distance: metres)
     }
 
     private func between() throws(PredicateRefusal) -> [Filter] {
@@ -371,9 +370,9 @@ struct ComparisonConversion {
             case .unsigned(let value): .int64(Int64(bitPattern: value))
             case .double(let value): .double(value)
             case .date(let date): .timestamp(date.wireMilliseconds)
-            case .location(let location): .location(location.wireValue)
-            case .reference(let reference): .reference(reference.recordID.queryValue)
-            case .recordID(let id): .reference(id.queryValue)
+            case .location(let location): .location(location)
+            case .reference(let reference): .reference(Self.named(reference))
+            case .recordID(let id): .reference(Self.named(id))
             case .null:
                 throw refusal(
                     "fields cannot be compared with nil", "save a value that stands for none, and compare with that")
@@ -414,9 +413,9 @@ struct ComparisonConversion {
         }
         return .list(of: .double, numbers)
     }
-}
 
-extension CKRecord.ID {
     /// The record as a query names it: with its zone. What happens on its deletion does not matter.
-    fileprivate var queryValue: ReferenceValue { ReferenceValue(recordName: recordName, zoneID: zoneID.wireValue) }
+    private static func named(_ reference: ReferenceValue) -> ReferenceValue {
+        ReferenceValue(recordName: reference.recordName, zoneID: reference.zoneID)
+    }
 }

@@ -1,24 +1,24 @@
-import Foundation
+import FoundationEssentials
 
 /// Predicates as text, in the form of Apple's `predicateFormat`.
 ///
 /// Constants that have no literal (references, locations, data) are shown in words; or all constants become
 /// placeholders with the values beside them, which is how predicates are archived.
-struct PredicatePrinter {
-    private(set) var text = ""
+package struct PredicatePrinter {
+    private var text = ""
     /// Nil where constants are written as literals.
-    private(set) var arguments: [PredicateValue]?
+    private var arguments: [PredicateValue]?
 
-    static func describe(_ expression: PredicateExpression) -> String {
+    package static func describe(_ expression: PredicateTree) -> String {
         var printer = PredicatePrinter(arguments: nil)
         printer.print(expression)
         return printer.text
     }
 
-    static func describe(_ comparison: PredicateComparison) -> String { describe(.comparison(comparison)) }
+    package static func describe(_ comparison: PredicateComparison) -> String { describe(.comparison(comparison)) }
 
     /// A format and its arguments that parse to the same expression; nil for a block.
-    static func archive(_ expression: PredicateExpression) -> (format: String, arguments: [PredicateValue])? {
+    package static func archive(_ expression: PredicateTree) -> (format: String, arguments: [PredicateValue])? {
         guard !expression.containsBlock else { return nil }
         var printer = PredicatePrinter(arguments: [])
         printer.print(expression)
@@ -27,7 +27,7 @@ struct PredicatePrinter {
 
     private init(arguments: [PredicateValue]?) { self.arguments = arguments }
 
-    private mutating func print(_ expression: PredicateExpression) {
+    private mutating func print(_ expression: PredicateTree) {
         switch expression {
         case .constant(let value): text += value ? "TRUEPREDICATE" : "FALSEPREDICATE"
         case .comparison(let comparison): print(comparison)
@@ -40,7 +40,7 @@ struct PredicatePrinter {
         }
     }
 
-    private mutating func join(_ parts: [PredicateExpression], _ separator: String, ifEmpty: String) {
+    private mutating func join(_ parts: [PredicateTree], _ separator: String, ifEmpty: String) {
         if parts.isEmpty { text += ifEmpty }
         for (index, part) in parts.enumerated() {
             if index > 0 { text += separator }
@@ -48,7 +48,7 @@ struct PredicatePrinter {
         }
     }
 
-    private mutating func printPart(_ part: PredicateExpression) {
+    private mutating func printPart(_ part: PredicateTree) {
         switch part {
         case .constant, .comparison, .block: print(part)
         case .and, .or, .not:
@@ -135,10 +135,10 @@ struct PredicatePrinter {
                 print(value)
             }
             text += values.count > 20 ? ", …}" : "}"
-        case .reference(let reference): text += "<reference to \(reference.recordID.recordName)>"
+        case .reference(let reference): text += "<reference to \(reference.recordName)>"
         case .recordID(let id): text += "<record ID \(id.recordName)>"
         case .location(let location):
-            text += "<location \(location.coordinate.latitude), \(location.coordinate.longitude)>"
+            text += "<location \(location.latitude), \(location.longitude)>"
         case .data(let data): text += "<\(data.count) bytes of data>"
         case .asset, .unsupported: text += "<\(value.kind)>"
         }
@@ -167,7 +167,7 @@ extension PredicateComparison.Options {
     }
 }
 
-extension PredicateExpression {
+extension PredicateTree {
     var containsBlock: Bool {
         switch self {
         case .block: true

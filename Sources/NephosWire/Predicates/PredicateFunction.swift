@@ -1,5 +1,5 @@
 /// The functions that a format may call.
-enum PredicateFunction: String, CaseIterable {
+package enum PredicateFunction: String, CaseIterable {
     case now
     case distance = "distanceToLocation:fromLocation:"
     case tokenize = "tokenize:using:"

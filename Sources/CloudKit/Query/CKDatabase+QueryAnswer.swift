@@ -1,0 +1,55 @@
+package import NephosWire
+
+// What a query's answer has besides records: additions of ours, which `CloudKitExtras` gives a form.
+
+extension CKDatabase {
+    /// Sends a query, with what `adding` adds to its request, and returns the answer as it came.
+    /// - Throws: `CKError`.
+    package func answer(
+        _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?,
+        adding: @escaping @Sendable (inout QueryRecordsRequest) -> Void
+    ) async throws -> QueryRecordsResponse {
+        try await resultOfOperation { completion in
+            let operation = QueryAnswerOperation(query, zoneID, adding, completion)
+            run(operation)
+            return operation
+        }
+    }
+}
+
+/// One records/query, whose answer is handed out as it came.
+private final class QueryAnswerOperation: CKDatabaseOperation, @unchecked Sendable {
+    // Unchecked as all operations are: constants, and the answer in its lock.
+    private let query: CKQuery
+    private let zoneID: CKRecordZone.ID?
+    private let adding: @Sendable (inout QueryRecordsRequest) -> Void
+    private let completion: @Sendable (Result<QueryRecordsResponse, any Error>) -> Void
+    private let answer = Locked<QueryRecordsResponse?>(nil)
+
+    init(
+        _ query: CKQuery, _ zoneID: CKRecordZone.ID?, _ adding: @escaping @Sendable (inout QueryRecordsRequest) -> Void,
+        _ completion: @escaping @Sendable (Result<QueryRecordsResponse, any Error>) -> Void
+    ) {
+        self.query = query
+        self.zoneID = zoneID
+        self.adding = adding
+        self.completion = completion
+    }
+
+    override func perform() async throws(CKError) {
+        let context = makeRequestContext()
+        var request = try context.request(query, in: zoneID)
+        adding(&request)
+        try context.requireAccount()
+        answer.exchange(try await context.answer(request))
+    }
+
+    override func conclude(_ failure: CKError?) {
+        let answer = answer.exchange(nil)
+        if let answer, failure == nil {
+            completion(.success(answer))
+        } else {
+            completion(.failure(failure ?? CKError(.internalError, "The query has no answer.", errorContext)))
+        }
+    }
+}

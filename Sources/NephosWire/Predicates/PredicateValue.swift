@@ -1,0 +1,49 @@
+package import FoundationEssentials
+
+/// A constant of a predicate.
+package enum PredicateValue: Hashable, Sendable {
+    case null
+    case string(String)
+    case bool(Bool)
+    case integer(Int64)
+    case unsigned(UInt64)
+    case double(Double)
+    case date(Date)
+    case data(Data)
+    case location(LocationValue)
+    /// A reference, or a record that was given in a reference's place; with its zone, unless any is meant.
+    case reference(ReferenceValue)
+    case recordID(ReferenceValue)
+    case asset
+    case list([PredicateValue])
+    /// Something that no field can hold, by the name of its type.
+    case unsupported(String)
+
+    /// Of a number or a truth value: the number.
+    package var number: Double? {
+        switch self {
+        case .bool(let value): value ? 1 : 0
+        case .integer(let value): Double(value)
+        case .unsigned(let value): Double(value)
+        case .double(let value): value
+        default: nil
+        }
+    }
+
+    /// What the value is, for messages: "a string", ….
+    package var kind: String {
+        switch self {
+        case .null: "nil"
+        case .string: "a string"
+        case .bool, .integer, .unsigned, .double: "a number"
+        case .date: "a date"
+        case .data: "data"
+        case .location: "a location"
+        case .reference: "a reference"
+        case .recordID: "a record ID"
+        case .asset: "an asset"
+        case .list: "a list"
+        case .unsupported(let type): "a value of type \(type)"
+        }
+    }
+}
