@@ -9,17 +9,26 @@ struct UsageError: Error, Hashable {
 }
 
 /// An option that a command knows.
-struct CommandOption {
+struct CommandOption: Sendable {
     /// With its dashes.
     var name: String
     /// What its value is called in the help; nil for an option without one.
     var value: String?
     var help: String
+    /// Whether it may be given several times.
+    var isRepeatable = false
 
     init(_ name: String, _ value: String? = nil, _ help: String) {
         self.name = name
         self.value = value
         self.help = help
+    }
+
+    /// The option, which may be given several times.
+    var repeatable: CommandOption {
+        var option = self
+        option.isRepeatable = true
+        return option
     }
 
     /// The option as the help shows it: `--port N`.
@@ -37,37 +46,54 @@ struct CommandOption {
     }
 }
 
-/// A command's arguments, taken apart: `--name value`, `--name=value` or `--name`.
+/// A command's arguments, taken apart: `--name value`, `--name=value` or `--name`, and words between them.
 struct Arguments {
-    private var values: [String: String] = [:]
+    private var values: [String: [String]] = [:]
+    private(set) var words: [String] = []
 
     /// - Throws: `UsageError` for an option that is not in `options`, is given twice, or has no value where it needs one
-    ///   or one where it takes none; and for a stray word.
-    init(_ arguments: [String], options: [CommandOption], command: String) throws(UsageError) {
+    ///   or one where it takes none; and for more than `wordLimit` words. Behind `--` everything is a word.
+    init(
+        _ arguments: [String], options: [CommandOption], command: String, wordLimit: Int = 0
+    ) throws(UsageError) {
         let seeHelp = "See 'nephos \(command) --help'."
         var rest = arguments[...]
+        var hasOptions = true
         while let argument = rest.popFirst() {
+            if hasOptions, argument == "--", wordLimit > 0 {
+                hasOptions = false
+                continue
+            }
+            guard hasOptions, argument.hasPrefix("-") else {
+                guard words.count < wordLimit else { throw UsageError("unexpected argument '\(argument)'. \(seeHelp)") }
+                words.append(argument)
+                continue
+            }
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            guard argument.hasPrefix("-") else { throw UsageError("unexpected argument '\(argument)'. \(seeHelp)") }
             guard let option = options.first(where: { $0.name == parts[0] }) else {
                 throw UsageError("unknown option '\(parts[0])'. \(seeHelp)")
             }
-            guard values[option.name] == nil else { throw UsageError("option '\(option.name)' is given twice.") }
+            guard option.isRepeatable || values[option.name] == nil else {
+                throw UsageError("option '\(option.name)' is given twice.")
+            }
             let given = parts.count > 1 ? parts[1] : nil
             guard let placeholder = option.value else {
                 guard given == nil else { throw UsageError("option '\(option.name)' takes no value. \(seeHelp)") }
-                values[option.name] = ""
+                values[option.name] = [""]
                 continue
             }
             guard let value = given ?? rest.popFirst(), !value.isEmpty else {
                 throw UsageError("option '\(option.name)' needs a value: \(option.name) \(placeholder). \(seeHelp)")
             }
-            values[option.name] = value
+            values[option.name, default: []].append(value)
         }
     }
 
     /// The option's value; nil if it was not given.
-    subscript(_ name: String) -> String? { values[name] }
+    subscript(_ name: String) -> String? { values[name]?.last }
+
+    /// The values of an option that may be given several times.
+    func all(_ name: String) -> [String] { values[name] ?? [] }
 
     /// Whether the option was given.
     func has(_ name: String) -> Bool { values[name] != nil }

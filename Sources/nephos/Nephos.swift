@@ -12,6 +12,7 @@ struct Nephos {
 
         Commands:
           dev        Run the local CloudKit on this machine, for development and tests.
+          query      Find records, count them, or explain how a query is answered.
 
         Options:
           --help     Show this help; after a command, the command's.
@@ -36,6 +37,7 @@ struct Nephos {
         case "--help", "-h", "help": Console.print(help)
         case "--version": Console.print("nephos \(version)\n")
         case "dev": try DevCommand.main(arguments)
+        case "query": try QueryCommand.main(arguments)
         case let unknown?: throw UsageError("unknown command '\(unknown)'. See 'nephos --help'.")
         }
     }
@@ -47,9 +49,14 @@ enum Console {
         write(text, to: STDOUT_FILENO)
     }
 
+    /// Says on standard error what is worth knowing.
+    static func note(_ message: String) {
+        write("nephos: \(message)\n", to: STDERR_FILENO)
+    }
+
     /// Says on standard error what went wrong, and ends the process.
     static func fail(_ message: String, status: Int32 = 1) -> Never {
-        write("nephos: \(message)\n", to: STDERR_FILENO)
+        note(message)
         exit(status)
     }
 

@@ -1,0 +1,95 @@
+import Glibc
+import NephosSQLite
+
+/// Which cloud a command works on, and as whom: a running server, or the data directory of one that does not run.
+struct CloudAddress {
+    enum Place: Hashable {
+        case server(ServerAddress)
+        case dataDirectory(String)
+    }
+
+    static let options = [
+        CommandOption("--url", "URL", "The running server. Default: NEPHOS_URL, or http://127.0.0.1:8484"),
+        CommandOption("--data", "DIR", "The data directory of a server that is not running."),
+        CommandOption(
+            "--container", "ID",
+            """
+            The container. Default: NEPHOS_CONTAINER, or the only one that a data
+            directory has.
+            """),
+        CommandOption(
+            "--environment", "NAME", "development or production. Default: NEPHOS_ENVIRONMENT, or development"),
+        CommandOption(
+            "--database", "NAME", "public, private or shared. Default: private"),
+        CommandOption(
+            "--account", "NAME", "Sign in as the account NAME of the local CloudKit. Default: your user name"),
+        CommandOption("--token", "TOKEN", "Sign in with a web authentication token. Default: NEPHOS_TOKEN"),
+    ]
+
+    var place: Place
+    var container: String?
+    var environment: String
+    var database: String
+    /// Nil is nobody.
+    var token: String?
+    var apiToken: String
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        if let directory = arguments["--data"] {
+            guard !arguments.has("--url") else { throw UsageError("'--data' and '--url' exclude each other.") }
+            place = .dataDirectory(directory)
+        } else {
+            place = .server(
+                try ServerAddress(arguments["--url"] ?? Self.variable("NEPHOS_URL") ?? "http://127.0.0.1:8484"))
+        }
+        container = arguments["--container"] ?? Self.variable("NEPHOS_CONTAINER")
+        environment = arguments["--environment"] ?? Self.variable("NEPHOS_ENVIRONMENT") ?? "development"
+        guard ["development", "production"].contains(environment) else {
+            throw UsageError("'\(environment)' is unknown: '--environment' takes development or production.")
+        }
+        database = arguments["--database"] ?? "private"
+        guard ["public", "private", "shared"].contains(database) else {
+            throw UsageError("'\(database)' is unknown: '--database' takes public, private or shared.")
+        }
+        if let account = arguments["--account"] {
+            guard !arguments.has("--token") else { throw UsageError("'--account' and '--token' exclude each other.") }
+            token = "dev:\(account)"
+        } else {
+            token = arguments["--token"] ?? Self.variable("NEPHOS_TOKEN") ?? "dev:\(Self.userName)"
+        }
+        if token == "none" { token = nil }
+        apiToken = Self.variable("NEPHOS_API_TOKEN") ?? "nephos"
+    }
+
+    /// The target of an action, such as `records/query`.
+    func target(_ action: String, container: String) -> String {
+        let path = ["database", "1", container, environment, database].map(Self.escaped).joined(separator: "/")
+        let token = token.map { "&ckWebAuthToken=" + Self.escaped($0) } ?? ""
+        return "/\(path)/\(action)?ckAPIToken=\(Self.escaped(apiToken))\(token)"
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                escaped.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                escaped += "%" + (digits.count < 2 ? "0" : "") + digits
+            }
+        }
+        return escaped
+    }
+
+    private static func variable(_ name: String) -> String? {
+        guard let value = getenv(name), value.pointee != 0 else { return nil }
+        return String(cString: value)
+    }
+
+    private static var userName: String {
+        guard let entry = getpwuid(geteuid()), let name = entry.pointee.pw_name, name.pointee != 0 else { return "me" }
+        return String(cString: name)
+    }
+}

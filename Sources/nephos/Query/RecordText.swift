@@ -1,0 +1,43 @@
+import FoundationEssentials
+import NephosWire
+
+/// Records for people: a line with the name, then a line for each field.
+enum RecordText {
+    static func lines(_ record: RecordDictionary) -> [String] {
+        let zone = record.zoneID.map { " in \($0.zoneName)" } ?? ""
+        let fields = (try? record.fields.decoded())?.entries ?? []
+        return ["\(record.recordName)\(zone)"]
+            + fields.map { entry in "    \(entry.name): \(entry.field.value.map(text) ?? "")" }
+    }
+
+    static func text(_ value: FieldValue) -> String {
+        switch value {
+        case .string(let text): quoted(text)
+        case .int64(let number): String(number)
+        case .double(let number): String(number)
+        case .bytes(let bytes): "\(bytes.count) bytes"
+        case .timestamp(let time): Date(timeIntervalSince1970: Double(time) / 1000).formatted(.iso8601)
+        case .location(let location): "\(location.latitude), \(location.longitude)"
+        case .reference(let reference):
+            "-> " + (reference.zoneID.map { $0.zoneName + "/" } ?? "") + reference.recordName
+        case .asset(let asset): "a file of \(asset.size) bytes"
+        case .list(_, let elements): "[" + elements.map(text).joined(separator: ", ") + "]"
+        }
+    }
+
+    /// On one line, and without what a terminal would take for a command.
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": quoted += "\\\""
+            case "\\": quoted += "\\\\"
+            case "\n": quoted += "\\n"
+            case _ where scalar.properties.generalCategory == .control:
+                quoted += "\\u{\(String(scalar.value, radix: 16))}"
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import Testing
+
+/// `nephos query` as its users start it: on a running server, and on the directory of one that was stopped.
+@Suite struct QueryCommandTests {
+    private static let container = "iCloud.org.example.Query"
+
+    private static func query(_ place: [String], _ arguments: String...) async throws -> Finished {
+        try await query(place + ["--account", "me"], arguments)
+    }
+
+    private static func fill(_ port: UInt16) async throws {
+        let operations = (0..<12).map { index in
+            """
+            {"operationType": "create", "record": {"recordName": "n\(index)", "recordType": "Note", "fields": {
+                "title": {"value": "Note \(index)"}, "stars": {"value": \(index % 4)},
+                "list": {"value": {"recordName": "\(index < 6 ? "inbox" : "done")", "action": "NONE"}},
+                "place": {"value": {"latitude": \(index), "longitude": 13.5}}}}}
+            """
+        }
+        let connection = try TestConnection(port: port)
+        let answer = try await connection.request(
+            "POST",
+            "/database/1/\(container)/development/private/records/modify?ckAPIToken=x&ckWebAuthToken=dev:me",
+            body: "{\"operations\": [\(operations.joined(separator: ","))]}")
+        #expect(answer.status == 200)
+    }
+
+    /// Runs `body` twice over the same records: with a running server, then with its directory.
+    private static func withNotes(_ body: ([String]) async throws -> Void) async throws {
+        try await withTemporaryDirectory { directory in
+            let data = directory.appendingPathComponent("data").path
+            let server = try StartedNephos(["dev", "--data", data, "--port", "0"])
+            let port = try readyPort(try await server.readyLine())
+            try await fill(port)
+            try await body(["--url", "http://127.0.0.1:\(port)"])
+            // Only one process has a directory.
+            let refused = try await query(["--data", data], "Note")
+            #expect(refused.status == 1 && refused.errors.contains("in use"), "\(refused.errors)")
+            #expect(try await server.stop().status == 0)
+            try await body(["--data", data])
+        }
+    }
+
+    @Test("It prints records, in order, and says when there are more")
+    func records() async throws {
+        try await Self.withNotes { place in
+            let found = try await Self.query(
+                place, "Note", "stars >= 2 AND list == %@", "--argument", "reference:inbox", "--sort", "-stars,title")
+            #expect(found.status == 0 && found.errors.isEmpty, "\(found.errors)")
+            #expect(
+                found.output.hasPrefix(
+                    "n3 in _defaultZone\n    list: -> inbox\n    place: 3.0, 13.5\n    stars: 3\n    title: \"Note 3\"\nn2"
+                ))
+            #expect(found.output.contains("n2 in _defaultZone\n"))
+            #expect(found.output.split(separator: "\n").count == 10)
+
+            let some = try await Self.query(place, "Note", "--limit", "5", "--keys", "stars", "--json")
+            let lines = some.output.split(separator: "\n")
+            #expect(lines.count == 5 && lines.allSatisfy { $0.contains("\"stars\"") && !$0.contains("\"title\"") })
+            #expect(some.errors.contains("there are more"))
+
+            let near = try await Self.query(
+                place, "Note", "distanceToLocation:fromLocation:(place, %@) < 250000", "--argument",
+                "location:1,13.5", "--zone", "_defaultZone", "--json")
+            #expect(near.output.split(separator: "\n").count == 4)
+        }
+    }
+
+    @Test("--explain says which entries were chosen, how many were read, and how many records came of it")
+    func explain() async throws {
+        try await Self.withNotes { place in
+            let found = try await Self.query(
+                place, "Note", "stars == 2 AND title != 'Note 2'", "--sort", "title", "--explain")
+            #expect(found.status == 0, "\(found.errors)")
+            let lines = found.output.split(separator: "\n")
+            #expect(lines.first == "index stars, title (QUERYABLE, SORTABLE): stars EQUALS 2; 3 entries read")
+            #expect(lines.contains("checked on records: title NOT_EQUALS \"Note 2\""))
+            #expect(lines.last?.hasSuffix("3 records read, 2 records returned") == true, "\(found.output)")
+        }
+    }
+
+    @Test("--count counts, and --extended allows OR")
+    func count() async throws {
+        try await Self.withNotes { place in
+            let refused = try await Self.query(place, "Note", "stars == 1 OR stars == 2", "--count")
+            #expect(refused.status == 2 && refused.errors.contains("OR is not supported"))
+            let found = try await Self.query(place, "Note", "stars == 1 OR title == 'note 2'", "--count", "--extended")
+            #expect(found.output == "4\n" && found.status == 0)
+        }
+    }
+
+    @Test(arguments: [
+        ([], 2, "which records?"), (["Note", "stars >"], 2, "expected a key or a value at position 7"),
+        (["Note", "stars LIKE 'x'"], 2, "LIKE is not supported"),
+        (["Note", "a == 1", "x"], 2, "unexpected argument 'x'"),
+        (["Note", "a == %@"], 2, "expected an argument for this placeholder"),
+        (["Note", "a == %@", "--argument", "x"], 2, "'x' is no argument"),
+        (["Note", "a == %@", "--argument", "time:1"], 2, "'time' is unknown"),
+        (["Note", "a == %@", "--argument", "date:soon"], 2, "'soon' is no date"),
+        (["Note", "--limit", "0"], 2, "'0' is no number of records"),
+        (["Note", "--database", "x"], 2, "'x' is unknown"), (["Note", "--database", "shared"], 2, "which zone?"),
+        (["Note", "--sort", "a.b"], 2, "the key path"),
+        (["Note", "--url", "ftp://x"], 2, "'ftp://x' is not the address"),
+        (["Note", "--url", "http://x", "--data", "y"], 2, "exclude each other"),
+        (["Note", "--url", "http://127.0.0.1:1"], 1, "no server answers at http://127.0.0.1:1"),
+        (["Note", "--data", "/nowhere/at/all"], 1, "there is no directory"),
+    ])
+    func whatCannotBeDoneIsSaid(_ arguments: [String], _ status: Int32, _ message: String) async throws {
+        let finished = try await Self.query([], arguments)
+        #expect(finished.status == status)
+        #expect(finished.output.isEmpty)
+        #expect(finished.errors.contains(message), "\(finished.errors)")
+        #expect(finished.errors.split(separator: "\n").count == 1)
+    }
+
+    private static func query(_ place: [String], _ arguments: [String]) async throws -> Finished {
+        try await StartedNephos(["query", "--container", container] + place + arguments).finish()
+    }
+
+    @Test("What the service refuses is said in its words")
+    func refusals() async throws {
+        try await Self.withNotes { place in
+            for (arguments, message) in [
+                (["Nothing"], "Did not find record type: Nothing"),
+                (["Note", "size == 1"], "Field 'size' is not marked queryable"), (["Note", "--zone", "Gone"], "Gone"),
+            ] {
+                let finished = try await Self.query(place + ["--account", "me"], arguments)
+                #expect(finished.status == 1 && finished.errors.contains(message), "\(finished.errors)")
+            }
+        }
+    }
+}
