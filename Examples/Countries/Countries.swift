@@ -1,6 +1,7 @@
 import CloudKit
 
-/// Fills a CloudKit with the countries of the world, lets two people change the same records, and deletes a country.
+/// Fills a CloudKit with the countries of the world and some cities, asks about them, lets two people change the same
+/// records, and deletes a country.
 ///
 /// Start the service with `make run`, then this with `swift run Countries`.
 @main
@@ -11,24 +12,34 @@ struct Countries {
             print("The country codes are not at \(directory.path). Install them with: apt-get install iso-codes")
             exit(1)
         }
+        let table = URL(fileURLWithPath: CommandLine.arguments.dropFirst(2).first ?? "/usr/share/zoneinfo/zone1970.tab")
+        guard let places = try? Places(file: table) else {
+            print("The cities are not at \(table.path). Install them with: apt-get install tzdata")
+            exit(1)
+        }
         do {
-            try await run(codes)
+            try await run(codes, places)
         } catch let error as CKError where error.code == .networkUnavailable || error.code == .networkFailure {
             print("No service answers at \(CloudKitEnvironment.current.url). Start one with: make run")
             exit(1)
         }
     }
 
-    static func run(_ codes: ISOCodes) async throws {
+    static func run(_ codes: ISOCodes, _ places: Places) async throws {
         let alice = World(database: container(of: "alice").publicCloudDatabase)
         let bob = World(database: container(of: "bob").publicCloudDatabase)
 
         try await alice.save(codes)
-        print("Saved \(codes.countries.count) countries and \(codes.subdivisions.count) subdivisions.")
+        try await alice.save(places)
+        print(
+            "Saved \(codes.countries.count) countries, \(codes.subdivisions.count) subdivisions and"
+                + " \(places.cities.count) cities.")
 
         let fetched = try await bob.fetch(codes.subdivisions.map(\.code))
         let orphans = fetched.filter { $0.parent?.recordID != ($0["country"] as? CKRecord.Reference)?.recordID }
         print("Fetched \(fetched.count) subdivisions; \(orphans.count) of them without their country as parent.")
+
+        try await ask(bob)
 
         let capitals = ["FR-IDF", "DE-BE", "JP-13"].filter { code in codes.subdivisions.contains { $0.code == code } }
         for code in capitals { try await conflict(over: code, alice, bob) }

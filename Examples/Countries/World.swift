@@ -1,6 +1,7 @@
 import CloudKit
 
-/// The world in the public database: a record for each country, and one for each subdivision that its country owns.
+/// The world in the public database: a record for each country, one for each subdivision that its country owns, and some
+/// cities.
 struct World {
     static let batchSize = 400
 
@@ -11,6 +12,20 @@ struct World {
     func save(_ codes: ISOCodes) async throws {
         try await save(codes.countries.map(record))
         try await save(codes.subdivisions.map(record))
+    }
+
+    func save(_ places: Places) async throws {
+        try await save(places.cities.map(record))
+    }
+
+    private func record(_ city: Places.City) -> CKRecord {
+        let record = CKRecord(recordType: "City", recordID: CKRecord.ID(recordName: city.zone))
+        record["name"] = city.name
+        record["location"] = city.location
+        record["countries"] = city.countries.map { code in
+            CKRecord.Reference(recordID: Self.countryID(code), action: .none)
+        }
+        return record
     }
 
     private func record(_ country: ISOCodes.Country) -> CKRecord {
@@ -36,6 +51,17 @@ struct World {
             let (saved, _) = try await database.modifyRecords(saving: batch, deleting: [], savePolicy: .allKeys)
             for result in saved.values { _ = try result.get() }
         }
+    }
+
+    /// All records that a query finds, page by page.
+    func find(_ query: CKQuery) async throws -> [CKRecord] {
+        var page = try await database.records(matching: query)
+        var found = page.matchResults
+        while let cursor = page.queryCursor {
+            page = try await database.records(continuingMatchFrom: cursor)
+            found += page.matchResults
+        }
+        return try found.map { try $0.1.get() }
     }
 
     /// The records of those names that exist.
