@@ -12,9 +12,10 @@ import NephosWire
 /// | REFERENCE | `05`, the record name as a string's |
 /// | LOCATION | `06`, latitude and longitude |
 enum OrderedBytes {
-    /// Bytes of a string that are in an index. What is longer is found by these and then compared whole on the record;
-    /// an order does not tell strings apart that begin with the same `stringLimit` bytes.
+    /// Bytes of a string that are in an index. What is longer is found by these and then compared whole on the record.
     static let stringLimit = 256
+    /// Bytes of a string that an order compares: a continuation carries as many.
+    static let comparedLimit = 65_536
 
     enum Tag {
         static let missing: UInt8 = 0x01
@@ -32,10 +33,10 @@ enum OrderedBytes {
 
     /// A value's place in an ascending order. What has none (a list, bytes, a location) is there with what is missing;
     /// references are in the order of their names.
-    static func order(_ value: FieldValue?) -> [UInt8] {
+    static func order(_ value: FieldValue?, limit: Int = stringLimit) -> [UInt8] {
         switch value {
-        case .string(let text): string(text, tag: Tag.string)
-        case .reference(let reference): string(reference.recordName, tag: Tag.string)
+        case .string(let text): string(text, tag: Tag.string, limit: limit)
+        case .reference(let reference): string(reference.recordName, tag: Tag.string, limit: limit)
         case .int64(let number): integer(number)
         case .double(let number): double(number)
         case .timestamp(let time): [Tag.timestamp] + bigEndian(UInt64(bitPattern: time) ^ (1 << 63))
@@ -68,24 +69,52 @@ enum OrderedBytes {
         return bytes
     }
 
-    static func string(_ text: String, tag: UInt8) -> [UInt8] {
+    static func string(_ text: String, tag: UInt8, limit: Int = stringLimit) -> [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(min(text.utf8.count, stringLimit) + 3)
+        bytes.reserveCapacity(min(text.utf8.count, limit) + 3)
         bytes.append(tag)
-        append(text, to: &bytes)
+        append(text, to: &bytes, limit: limit)
         bytes.append(0x00)
         bytes.append(0x01)
         return bytes
     }
 
-    private static func append(_ text: String, to bytes: inout [UInt8]) {
+    private static func append(_ text: String, to bytes: inout [UInt8], limit: Int = stringLimit) {
         var text = text
         text.withUTF8 { utf8 in
-            for byte in utf8.prefix(stringLimit) {
+            for byte in utf8.prefix(limit) {
                 bytes.append(byte)
                 if byte == 0x00 { bytes.append(0xFF) }
             }
         }
+    }
+
+    /// Takes from the front of `rest` one value of an ascending order, and appends it as an index has it: a string cut.
+    static func cutFirst(of rest: inout ArraySlice<UInt8>, to index: inout [UInt8]) {
+        guard let tag = rest.popFirst() else { return }
+        index.append(tag)
+        switch tag {
+        case Tag.string:
+            var count = 0
+            while let byte = rest.popFirst() {
+                let isEscape = byte == 0x00
+                let next = isEscape ? rest.popFirst() : nil
+                if isEscape && next == 0x01 { break }
+                count += 1
+                guard count <= stringLimit else { continue }
+                index.append(byte)
+                if let next { index.append(next) }
+            }
+            index += [0x00, 0x01]
+        case Tag.number: move(10, from: &rest, to: &index)
+        case Tag.timestamp: move(8, from: &rest, to: &index)
+        default: break
+        }
+    }
+
+    private static func move(_ count: Int, from rest: inout ArraySlice<UInt8>, to index: inout [UInt8]) {
+        index += rest.prefix(count)
+        rest = rest.dropFirst(count)
     }
 
     // MARK: - Numbers

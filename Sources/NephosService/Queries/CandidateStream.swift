@@ -38,6 +38,46 @@ struct SortedCandidates: CandidateStream {
     }
 }
 
+/// Candidates of an index that cuts long strings, in the order of the whole strings: those with one key are read and sorted.
+struct WholeKeys<Base: CandidateStream>: CandidateStream {
+    private var base: Base
+    private let position: QueryPosition?
+    private let whole: (Candidate) throws -> Candidate?
+    private var run = SortedCandidates([], after: nil)
+    /// Read already, behind the run.
+    private var following: Candidate?
+
+    /// - Parameters:
+    ///   - base: in order, from the beginning of the run that has the position.
+    ///   - position: begins behind it.
+    ///   - whole: reads a candidate, and makes its whole key; nil where there is no such record.
+    init(_ base: Base, after position: QueryPosition?, whole: @escaping (Candidate) throws -> Candidate?) {
+        self.base = base
+        self.position = position
+        self.whole = whole
+    }
+
+    mutating func next() throws -> Candidate? {
+        while true {
+            if let candidate = run.next() { return candidate }
+            let read = if let following { following } else { try base.next() }
+            following = nil
+            guard let first = read else { return nil }
+            guard QueryOrder.mayBeCut(first.position.key) else { return first }
+            var candidates: [Candidate] = []
+            if let candidate = try whole(first) { candidates.append(candidate) }
+            while let other = try base.next() {
+                guard other.position.key == first.position.key else {
+                    following = other
+                    break
+                }
+                if let candidate = try whole(other) { candidates.append(candidate) }
+            }
+            run = SortedCandidates(candidates, after: position)
+        }
+    }
+}
+
 /// Merges ranges of indexes, zone by zone, each of which is in order by itself.
 struct MergedRanges: CandidateStream {
     private var sources: [Source] = []

@@ -45,6 +45,13 @@ struct QueryOrder: Hashable, Sendable {
         }
     }
 
+    /// Whether there may be strings in it that an index cuts. Names are short, but for references every field may have some.
+    var hasStrings: Bool {
+        keys.contains { key in
+            if case .component(let component) = key, case .field = component.key { true } else { false }
+        }
+    }
+
     /// The developer's fields it needs, and whether it needs users.
     var fields: [String] {
         keys.compactMap { key in
@@ -65,11 +72,14 @@ struct QueryOrder: Hashable, Sendable {
         }
     }
 
+    /// A record's place, strings whole.
     func key(of record: StoredRecord) -> [UInt8] {
         var bytes: [UInt8] = []
         for key in keys {
             switch key {
-            case .component(let component): bytes += component.values(of: record).first ?? []
+            case .component(let component):
+                let value = OrderedBytes.order(component.key.value(in: record), limit: OrderedBytes.comparedLimit)
+                bytes += component.kind == .descending ? OrderedBytes.complement(value) : value
             case .distance(let key, let center, let ascending):
                 var location: LocationValue?
                 if case .location(let value) = key.value(in: record) { location = value }
@@ -77,6 +87,29 @@ struct QueryOrder: Hashable, Sendable {
             }
         }
         return bytes
+    }
+
+    /// Whether an index may have cut a string of this key: then it does not tell its records apart.
+    static func mayBeCut(_ key: [UInt8]) -> Bool { key.count > OrderedBytes.stringLimit }
+
+    /// The key as an index has it, which cuts long strings; nil where that is the same.
+    func indexKey(of key: [UInt8]) -> [UInt8]? {
+        guard Self.mayBeCut(key), let components else { return nil }
+        var index: [UInt8] = []
+        var rest = key[...]
+        for component in components {
+            guard component.kind == .descending else {
+                OrderedBytes.cutFirst(of: &rest, to: &index)
+                continue
+            }
+            var turned = OrderedBytes.complement(Array(rest))[...]
+            let count = turned.count
+            var cut: [UInt8] = []
+            OrderedBytes.cutFirst(of: &turned, to: &cut)
+            index += OrderedBytes.complement(cut)
+            rest = rest.dropFirst(count - turned.count)
+        }
+        return index
     }
 
     /// A record without a location is farther away than all others.

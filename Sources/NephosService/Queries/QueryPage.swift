@@ -78,9 +78,18 @@ struct QueryPage {
         switch plan {
         case .nothing: return SortedCandidates([], after: nil)
         case .ordered(let scan, _):
-            return try MergedRanges(
-                scan, in: zones, indexes, after: position, expecting: min(limit, 1000) + 1, reader: reader, trace: trace
-            )
+            // Where strings are cut the whole run that has the same key comes again, and is put in order.
+            let run = position.flatMap { position in
+                order.indexKey(of: position.key).map { QueryPosition(key: $0, name: "", zone: .min) }
+            }
+            let ranges = try MergedRanges(
+                scan, in: zones, indexes, after: run ?? position, expecting: min(limit, 1000) + 1, reader: reader,
+                trace: trace)
+            guard order.hasStrings else { return ranges }
+            return WholeKeys(ranges, after: position) { candidate in
+                guard let zone = zones.first(where: { $0.key.id == candidate.position.zone }) else { return nil }
+                return try self.candidate(candidate.position.name, zone, order)
+            }
         case .distance(let scan, _):
             let isWholeKey = order.keys.count == 1
             return DistanceRings(

@@ -163,7 +163,7 @@ struct RandomQueries {
                     .field("loc"), ascending: random.chance(85), relativeLocation: location())
             }
             let key = random.pick([
-                QueryKey.field("s"), .field("i"), .field("d"), .field("t"), .system(.createdTimestamp),
+                QueryKey.field("s"), .field("i"), .field("d"), .field("t"), .field("long"), .system(.createdTimestamp),
                 .system(.modifiedTimestamp), .system(.recordName), .system(.createdUserRecordName),
             ])
             return QuerySortDescriptor(key, ascending: random.chance(60))
