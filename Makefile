@@ -11,6 +11,9 @@ export PATH := $(PATH):/opt/swift/usr/bin:/usr/local/swift/usr/bin:$(HOME)/.loca
 # Arguments for what the target runs: make run ARGS="--in-memory", make test ARGS="--filter Zones", make bench ARGS=quick
 ARGS ?=
 
+# Which tables `make bench` fills.
+TABLES ?= records,queries
+
 # How the server is built for use. The static standard library makes it start faster and run where Swift is not installed.
 RELEASE_FLAGS ?= -c release --static-swift-stdlib
 
@@ -33,8 +36,8 @@ test: bootstrap ## build everything and run every test (ARGS="--filter Zones")
 	@swift build --build-tests
 	@swift test --skip-build --disable-xctest $(ARGS)
 
-bench: build ## measure against raw SQLite and PocketBase (ARGS=quick)
-	@Benchmarks/run --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
+bench: build ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries)
+	@Benchmarks/run --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" --tables "$(TABLES)" $(ARGS)
 
 lint: bootstrap ## check formatting, imports between targets, and text
 	@swift format lint --strict --parallel --recursive $(SWIFT_SOURCES)

@@ -9,7 +9,8 @@
 //   <<name>>   the name of the next record, 15 lower-case letters and digits, never the same twice
 //   <<seq>>    the number of the record that the last <<name>> named
 //   <<pick>>   the name of one of the first --keys records, at random
-//   <<random>> a number below 1,000,000
+//   <<random>> a number below 1,000,000; <<random:N>> one below N
+//   <<mod:A:N>> the number of the record that the last <<name>> named, times A, modulo N
 //   <<items>>  in the body only: the item file K times, with its own marks replaced, separated by commas
 //
 // An answer is right when its status is 2xx, it holds the --expect text at least --expect-count times (default K), and
@@ -176,6 +177,12 @@ static void append_mark(Text *out, const char *mark, size_t length) {
         append_name(out, 1 + random_number() % options.keys);
     } else if (IS("random")) {
         append(out, number, (size_t)sprintf(number, "%d", (int)(random_number() % 1000000)));
+    } else if (length > 7 && memcmp(mark, "random:", 7) == 0) {
+        append(out, number, (size_t)sprintf(number, "%llu", (unsigned long long)(random_number() % strtoull(mark + 7, NULL, 10))));
+    } else if (length > 4 && memcmp(mark, "mod:", 4) == 0) {
+        char *second;
+        uint64_t factor = strtoull(mark + 4, &second, 10), modulus = strtoull(second + 1, NULL, 10);
+        append(out, number, (size_t)sprintf(number, "%llu", (unsigned long long)(current_record * factor % modulus)));
     } else if (IS("items")) {
         for (int i = 0; i < options.items; i++) {
             if (i > 0) append(out, ",", 1);

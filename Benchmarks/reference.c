@@ -4,6 +4,8 @@
 //   reference load FILE ROWS                    fills a database with ROWS records, names in no order
 //   reference save FILE full|normal N SECONDS   saves records, N to a transaction, at that `PRAGMA synchronous`
 //   reference lookup FILE ROWS SECONDS          reads records by name, at random among the first ROWS
+//   reference load-tasks FILE ROWS LISTS        fills a table of tasks in LISTS lists, with an index on (list, rank)
+//   reference query FILE LISTS SECONDS          reads the 50 tasks of a list, chosen at random, with the highest ranks
 //
 // The table is the one that Nephos keeps records in: the same columns, a unique index on (owner, zone, name) and one on
 // (owner, zone, sequence), and in `fields` the same JSON of about 600 bytes that the benchmark's records have. One thread,
@@ -155,6 +157,62 @@ static void lookups(uint64_t rows, double seconds) {
     printf("{\"records_per_second\":%.1f}\n", (double)count / (time - begin));
 }
 
+// ---- Queries
+
+static void load_tasks(uint64_t rows, uint64_t lists) {
+    sql("CREATE TABLE task (name TEXT PRIMARY KEY, list TEXT NOT NULL, rank INTEGER NOT NULL, fields BLOB NOT NULL)");
+    sqlite3_stmt *put = prepare("INSERT INTO task VALUES (?, ?, ?, ?)");
+    static char fields[1024], text[251];
+    memset(text, 't', sizeof text - 1);
+    sql("BEGIN IMMEDIATE");
+    for (uint64_t seq = 1; seq <= rows; seq++) {
+        char name[15], list[32];
+        name_of(seq, name);
+        sprintf(list, "list%llu", (unsigned long long)(seq % lists));
+        int rank = (int)(seq * 7919 % 1000003);
+        int length = snprintf(
+            fields, sizeof fields,
+            "{\"body\":{\"value\":\"%s\",\"type\":\"STRING\"},\"list\":{\"value\":\"%s\",\"type\":\"STRING\"},"
+            "\"place\":{\"value\":{\"latitude\":%d.%d,\"longitude\":%d.%d},\"type\":\"LOCATION\"},\"rank\":{\"value\":%d,"
+            "\"type\":\"INT64\"},\"title\":{\"value\":\"Task number %llu word%d\",\"type\":\"STRING\"}}",
+            text, list, (int)(seq * 7919 % 80), (int)(seq * 104729 % 900001), (int)(seq * 7907 % 170),
+            (int)(seq * 104723 % 900007), rank, (unsigned long long)seq, (int)(seq * 31 % 20));
+        sqlite3_bind_text(put, 1, name, sizeof name, SQLITE_STATIC);
+        sqlite3_bind_text(put, 2, list, -1, SQLITE_STATIC);
+        sqlite3_bind_int(put, 3, rank);
+        sqlite3_bind_blob(put, 4, fields, length, SQLITE_STATIC);
+        check(sqlite3_step(put) == SQLITE_DONE, sqlite3_errmsg(database));
+        sqlite3_reset(put);
+    }
+    sqlite3_finalize(put);
+    sql("CREATE INDEX task_list_rank ON task (list, rank)");
+    sql("COMMIT");
+    printf("{\"records\":%llu}\n", (unsigned long long)rows);
+}
+
+static void queries(uint64_t lists, double seconds) {
+    sqlite3_stmt *query = prepare("SELECT name, rank, fields FROM task WHERE list = ? ORDER BY rank DESC LIMIT 50");
+    uint64_t random = 0x9E3779B97F4A7C15u, count = 0;
+    double begin = now(), time;
+    do {
+        char list[32];
+        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+        sprintf(list, "list%llu", (unsigned long long)(random % lists));
+        sqlite3_bind_text(query, 1, list, -1, SQLITE_STATIC);
+        int found = 0;
+        while (sqlite3_step(query) == SQLITE_ROW) {
+            check(sqlite3_column_bytes(query, 0) > 0 && sqlite3_column_bytes(query, 2) > 0, "a task is empty");
+            found++;
+        }
+        check(found == 50, "a list has too few tasks");
+        sqlite3_reset(query);
+        count++;
+        time = now();
+    } while (time - begin < seconds);
+    sqlite3_finalize(query);
+    printf("{\"requests_per_second\":%.1f}\n", (double)count / (time - begin));
+}
+
 int main(int count, char **values) {
     const char *what = count > 1 ? values[1] : "";
     if (!strcmp(what, "disk") && count == 4) {
@@ -169,6 +227,12 @@ int main(int count, char **values) {
     } else if (!strcmp(what, "lookup") && count == 5) {
         open_database(values[2], "NORMAL");
         lookups(strtoull(values[3], NULL, 10), atof(values[4]));
+    } else if (!strcmp(what, "load-tasks") && count == 5) {
+        open_database(values[2], "NORMAL");
+        load_tasks(strtoull(values[3], NULL, 10), strtoull(values[4], NULL, 10));
+    } else if (!strcmp(what, "query") && count == 5) {
+        open_database(values[2], "NORMAL");
+        queries(strtoull(values[3], NULL, 10), atof(values[4]));
     } else {
         fprintf(stderr, "usage: see the head of reference.c\n");
         return 2;
