@@ -1,4 +1,5 @@
 public import Foundation
+import NephosWire
 
 /// Tells of records that match a query when they are created, changed or deleted (CKQuerySubscription, Apple's
 /// documentation). For the public and the private database.
