@@ -89,9 +89,10 @@ enum OrderedBytes {
         }
     }
 
-    /// Takes from the front of `rest` one value of an ascending order, and appends it as an index has it: a string cut.
-    static func cutFirst(of rest: inout ArraySlice<UInt8>, to index: inout [UInt8]) {
-        guard let tag = rest.popFirst() else { return }
+    /// Takes from the front of `rest` one value of an ascending order, and appends it as an index has it.
+    /// - Returns: whether an index cuts it, as it does long strings.
+    static func cutFirst(of rest: inout ArraySlice<UInt8>, to index: inout [UInt8]) -> Bool {
+        guard let tag = rest.popFirst() else { return false }
         index.append(tag)
         switch tag {
         case Tag.string:
@@ -106,10 +107,12 @@ enum OrderedBytes {
                 if let next { index.append(next) }
             }
             index += [0x00, 0x01]
+            return count >= stringLimit
         case Tag.number: move(10, from: &rest, to: &index)
         case Tag.timestamp: move(8, from: &rest, to: &index)
         default: break
         }
+        return false
     }
 
     private static func move(_ count: Int, from rest: inout ArraySlice<UInt8>, to index: inout [UInt8]) {

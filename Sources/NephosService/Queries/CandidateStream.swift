@@ -38,9 +38,11 @@ struct SortedCandidates: CandidateStream {
     }
 }
 
-/// Candidates of an index that cuts long strings, in the order of the whole strings: those with one key are read and sorted.
+/// Candidates of an index that cuts long strings, in the order of the whole strings: those that the index does not tell
+/// apart are read and sorted.
 struct WholeKeys<Base: CandidateStream>: CandidateStream {
     private var base: Base
+    private let order: QueryOrder
     private let position: QueryPosition?
     private let whole: (Candidate) throws -> Candidate?
     private var run = SortedCandidates([], after: nil)
@@ -48,11 +50,15 @@ struct WholeKeys<Base: CandidateStream>: CandidateStream {
     private var following: Candidate?
 
     /// - Parameters:
-    ///   - base: in order, from the beginning of the run that has the position.
+    ///   - base: from the beginning of the run that has the position.
     ///   - position: begins behind it.
     ///   - whole: reads a candidate, and makes its whole key; nil where there is no such record.
-    init(_ base: Base, after position: QueryPosition?, whole: @escaping (Candidate) throws -> Candidate?) {
+    init(
+        _ base: Base, _ order: QueryOrder, after position: QueryPosition?,
+        whole: @escaping (Candidate) throws -> Candidate?
+    ) {
         self.base = base
+        self.order = order
         self.position = position
         self.whole = whole
     }
@@ -63,11 +69,11 @@ struct WholeKeys<Base: CandidateStream>: CandidateStream {
             let read = if let following { following } else { try base.next() }
             following = nil
             guard let first = read else { return nil }
-            guard QueryOrder.mayBeCut(first.position.key) else { return first }
+            guard let shared = order.run(of: first.position.key) else { return first }
             var candidates: [Candidate] = []
             if let candidate = try whole(first) { candidates.append(candidate) }
             while let other = try base.next() {
-                guard other.position.key == first.position.key else {
+                guard other.position.key.starts(with: shared) else {
                     following = other
                     break
                 }

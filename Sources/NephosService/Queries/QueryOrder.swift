@@ -89,27 +89,26 @@ struct QueryOrder: Hashable, Sendable {
         return bytes
     }
 
-    /// Whether an index may have cut a string of this key: then it does not tell its records apart.
-    static func mayBeCut(_ key: [UInt8]) -> Bool { key.count > OrderedBytes.stringLimit }
-
-    /// The key as an index has it, which cuts long strings; nil where that is the same.
-    func indexKey(of key: [UInt8]) -> [UInt8]? {
-        guard Self.mayBeCut(key), let components else { return nil }
-        var index: [UInt8] = []
+    /// The beginning of the key up to the first string that an index cuts, as an index has it: it does not tell the records
+    /// apart that share this. Nil where nothing is cut.
+    func run(of key: [UInt8]) -> [UInt8]? {
+        guard key.count > OrderedBytes.stringLimit, let components else { return nil }
+        var run: [UInt8] = []
         var rest = key[...]
         for component in components {
             guard component.kind == .descending else {
-                OrderedBytes.cutFirst(of: &rest, to: &index)
+                if OrderedBytes.cutFirst(of: &rest, to: &run) { return run }
                 continue
             }
             var turned = OrderedBytes.complement(Array(rest))[...]
             let count = turned.count
-            var cut: [UInt8] = []
-            OrderedBytes.cutFirst(of: &turned, to: &cut)
-            index += OrderedBytes.complement(cut)
+            var value: [UInt8] = []
+            let isCut = OrderedBytes.cutFirst(of: &turned, to: &value)
+            run += OrderedBytes.complement(value)
+            if isCut { return run }
             rest = rest.dropFirst(count - turned.count)
         }
-        return index
+        return nil
     }
 
     /// A record without a location is farther away than all others.

@@ -78,15 +78,15 @@ struct QueryPage {
         switch plan {
         case .nothing: return SortedCandidates([], after: nil)
         case .ordered(let scan, _):
-            // Where strings are cut the whole run that has the same key comes again, and is put in order.
+            // Where a string is cut, all that share its beginning come again, and are put in order.
             let run = position.flatMap { position in
-                order.indexKey(of: position.key).map { QueryPosition(key: $0, name: "", zone: .min) }
+                order.run(of: position.key).map { QueryPosition(key: $0, name: "", zone: .min) }
             }
             let ranges = try MergedRanges(
                 scan, in: zones, indexes, after: run ?? position, expecting: min(limit, 1000) + 1, reader: reader,
                 trace: trace)
             guard order.hasStrings else { return ranges }
-            return WholeKeys(ranges, after: position) { candidate in
+            return WholeKeys(ranges, order, after: position) { candidate in
                 guard let zone = zones.first(where: { $0.key.id == candidate.position.zone }) else { return nil }
                 return try self.candidate(candidate.position.name, zone, order)
             }

@@ -83,7 +83,7 @@ struct OrderedBytesTests {
         #expect(OrderedBytes.order(.list(of: .int64, [.int64(1)])) == missing)
         #expect(OrderedBytes.order(.location(LocationValue(latitude: 1, longitude: 1))) == missing)
         #expect(OrderedBytes.order(.reference(ReferenceValue(recordName: "b"))) == OrderedBytes.order(.string("b")))
-        for bytes in Self.edges.map(OrderedBytes.order) + [missing] {
+        for bytes in Self.edges.map({ OrderedBytes.order($0) }) + [missing] {
             #expect(order(bytes, OrderedBytes.end) < 0 && order(OrderedBytes.complement(bytes), OrderedBytes.end) < 0)
         }
     }
@@ -98,7 +98,7 @@ struct OrderedBytesTests {
     @Test("A range and its complement hold the same values", arguments: 1...3 as ClosedRange<UInt64>)
     func complement(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        let all = Self.edges.map(OrderedBytes.order) + [OrderedBytes.order(nil)]
+        let all = Self.edges.map({ OrderedBytes.order($0) }) + [OrderedBytes.order(nil)]
         func cut() -> [UInt8] {
             let bytes = random.pick(all)
             return switch Int.random(in: 0..<4, using: &random) {
