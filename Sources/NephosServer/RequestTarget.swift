@@ -1,66 +1,92 @@
 /// A request's target, taken apart: the path's components decoded one by one, the query kept raw until asked.
 struct RequestTarget: Hashable, Sendable {
     let components: [String]
-    private let query: Substring.UTF8View
+    private let target: String
+    /// Where the query begins in the target's bytes.
+    private let queryStart: Int
 
     /// Nil if a component of the path has a broken percent escape or is not UTF-8.
     init?(_ target: String) {
-        let path = target.utf8.prefix { $0 != UInt8(ascii: "?") }
-        query = target.utf8[path.endIndex...].dropFirst()
         var components: [String] = []
         components.reserveCapacity(8)
-        for raw in path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true) {
-            guard let component = PercentEncoding.decode(raw) else { return nil }
-            components.append(component)
+        var text = target
+        let pathEnd = text.withUTF8 { bytes -> Int? in
+            let end = bytes.firstIndex(of: UInt8(ascii: "?")) ?? bytes.endIndex
+            var rest = bytes[..<end]
+            while let component = rest.popField(endedBy: UInt8(ascii: "/")) {
+                if component.isEmpty { continue }
+                guard let decoded = PercentEncoding.decode(component) else { return nil }
+                components.append(decoded)
+            }
+            return end
         }
+        guard let pathEnd else { return nil }
         self.components = components
+        self.target = target
+        queryStart = pathEnd + 1
     }
 
     /// The parameter's first value that is not empty, raw; nil if there is none.
     func parameter(_ name: StaticString) -> Parameter? {
-        for pair in query.split(separator: UInt8(ascii: "&")) {
-            let key = pair.prefix { $0 != UInt8(ascii: "=") }
-            let value = pair[key.endIndex...].dropFirst()
-            let isNamed = name.withUTF8Buffer { key.elementsEqual($0) }
-            if isNamed, !value.isEmpty { return Parameter(raw: value) }
+        var text = target
+        return text.withUTF8 { bytes in
+            var rest = bytes.dropFirst(queryStart)
+            while var value = rest.popField(endedBy: UInt8(ascii: "&")) {
+                guard let key = value.popField(endedBy: UInt8(ascii: "=")), !value.isEmpty else { continue }
+                if name.withUTF8Buffer({ key.elementsEqual($0) }) {
+                    return Parameter(target: target, range: value.startIndex..<value.endIndex)
+                }
+            }
+            return nil
         }
-        return nil
     }
 
     /// A query parameter's value.
     struct Parameter: Sendable {
-        fileprivate let raw: Substring.UTF8View
+        fileprivate let target: String
+        fileprivate let range: Range<Int>
 
         /// The ways to read the value, the likelier first. A `+` stands for a space, but clients also send tokens whose
         /// `+` they did not escape (CloudKit Web Services, web auth tokens). Empty if the escapes are broken.
         var readings: [String] {
-            guard let literal = PercentEncoding.decode(raw) else { return [] }
-            guard raw.contains(UInt8(ascii: "+")) else { return [literal] }
-            return [PercentEncoding.decode(raw, plusIsSpace: true), literal].compactMap(\.self)
+            var text = target
+            return text.withUTF8 { bytes in
+                let raw = bytes[range]
+                guard let literal = PercentEncoding.decode(raw) else { return [] }
+                guard raw.contains(UInt8(ascii: "+")) else { return [literal] }
+                return [PercentEncoding.decode(raw, plusIsSpace: true), literal].compactMap(\.self)
+            }
         }
     }
+}
 
-    static func == (left: RequestTarget, right: RequestTarget) -> Bool {
-        left.components == right.components && left.query.elementsEqual(right.query)
-    }
+/// Bytes of text. Every request is read through these, so they are plain memory and not a view of a string.
+typealias TextBytes = Slice<UnsafeBufferPointer<UInt8>>
 
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(components)
+extension TextBytes {
+    /// Takes the bytes before the next separator, or all that are left, and the separator; nil if nothing is left.
+    mutating func popField(endedBy separator: UInt8) -> TextBytes? {
+        if isEmpty { return nil }
+        let end = firstIndex(of: separator) ?? endIndex
+        let field = self[startIndex..<end]
+        self = self[Swift.min(end + 1, endIndex)..<endIndex]
+        return field
     }
 }
 
 /// Percent encoding (RFC 3986 §2.1).
 enum PercentEncoding {
-    /// Nil for a `%` that two hexadecimal digits do not follow, and for bytes that are not UTF-8.
-    static func decode(_ text: Substring.UTF8View, plusIsSpace: Bool = false) -> String? {
+    /// - Parameter text: UTF-8, part of a string.
+    /// - Returns: nil for a `%` that two hexadecimal digits do not follow, and for escapes that make no UTF-8.
+    static func decode(_ text: TextBytes, plusIsSpace: Bool = false) -> String? {
         let percent = UInt8(ascii: "%")
         let plus = UInt8(ascii: "+")
         guard text.contains(where: { $0 == percent || (plusIsSpace && $0 == plus) }) else {
-            return String(Substring(text))
+            return String(decoding: UnsafeBufferPointer(rebasing: text), as: UTF8.self)
         }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
-        var rest = text[...]
+        var rest = text
         while let byte = rest.popFirst() {
             if byte == percent {
                 guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {

@@ -21,10 +21,10 @@ enum DevelopmentSignIn {
     }
 
     static func accountName(token: String) -> String? {
-        guard token.hasPrefix(tokenPrefix) else { return nil }
-        let name = token.dropFirst(tokenPrefix.count)
-        let isPrintable = name.unicodeScalars.allSatisfy(isPrintable)
-        return isPrintable && (1...accountNameLength).contains(name.unicodeScalars.count) ? String(name) : nil
+        guard token.utf8.starts(with: tokenPrefix.utf8) else { return nil }
+        let name = String(Substring(token.utf8.dropFirst(tokenPrefix.utf8.count)))
+        guard (1...accountNameLength).contains(name.unicodeScalars.count) else { return nil }
+        return name.unicodeScalars.allSatisfy(isPrintable) ? name : nil
     }
 
     private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {

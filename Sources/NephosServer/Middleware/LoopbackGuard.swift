@@ -7,13 +7,13 @@ import NephosWire
 /// - `Origin`, which browsers send for a page's requests, must be a page that this machine serves. `null` is not.
 enum LoopbackGuard {
     static func check(_ request: HTTPRequest) throws(Refusal) {
-        guard let host = request.host, isLoopback(authority: host[...]) else {
+        guard let host = request.host, isLoopback(host, isLoopback(authority:)) else {
             throw Refusal(
                 .accessDenied,
                 "nephos dev answers only requests to localhost, 127.0.0.1 or [::1]; the Host header is "
                     + quoted(request.host))
         }
-        if let origin = request.origin, !isLoopback(origin: origin) {
+        if let origin = request.origin, !isLoopback(origin, isLoopback(origin:)) {
             throw Refusal(
                 .accessDenied,
                 "nephos dev answers only web pages served from localhost, 127.0.0.1 or [::1]; the Origin header is "
@@ -21,37 +21,54 @@ enum LoopbackGuard {
         }
     }
 
-    static func isLoopback(origin: String) -> Bool {
-        for scheme in ["http://", "https://"] where origin.hasPrefix(scheme) {
-            return isLoopback(authority: origin.dropFirst(scheme.count))
+    private static func isLoopback(_ header: String, _ test: (TextBytes) -> Bool) -> Bool {
+        var header = header
+        return header.withUTF8 { test($0[...]) }
+    }
+
+    private static func isLoopback(origin: TextBytes) -> Bool {
+        for scheme in ["http://", "https://"] where origin.starts(with: scheme.utf8) {
+            return isLoopback(authority: origin.dropFirst(scheme.utf8.count))
         }
         return false
     }
 
     /// A host with or without a port.
-    static func isLoopback(authority: Substring) -> Bool {
-        if authority.first == "[" {
-            guard let end = authority.firstIndex(of: "]") else { return false }
-            return authority[...end] == "[::1]" && isPort(authority[end...].dropFirst())
+    private static func isLoopback(authority: TextBytes) -> Bool {
+        if authority.first == UInt8(ascii: "[") {
+            return authority.starts(with: "[::1]".utf8) && isPort(authority.dropFirst("[::1]".utf8.count))
         }
-        let host = authority.prefix { $0 != ":" }
-        guard isPort(authority[host.endIndex...]) else { return false }
-        return host.lowercased() == "localhost" || isLoopbackAddress(host)
+        let end = authority.firstIndex(of: UInt8(ascii: ":")) ?? authority.endIndex
+        let host = authority[..<end]
+        return isPort(authority[end...]) && (isLocalhost(host) || isLoopbackAddress(host))
     }
 
     /// Nothing, or a colon and digits.
-    private static func isPort(_ text: Substring) -> Bool {
+    private static func isPort(_ text: TextBytes) -> Bool {
         guard let colon = text.first else { return true }
-        return colon == ":" && text.dropFirst().utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        return colon == UInt8(ascii: ":") && text.dropFirst().allSatisfy(isDigit)
+    }
+
+    /// Host names are compared without regard to case.
+    private static func isLocalhost(_ host: TextBytes) -> Bool {
+        host.elementsEqual("localhost".utf8) { $0 | 0x20 == $1 }
     }
 
     /// 127.0.0.0/8, written as four decimal numbers.
-    private static func isLoopbackAddress(_ host: Substring) -> Bool {
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 4, parts[0] == "127" else { return false }
-        return parts.allSatisfy { part in
-            part.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } && UInt8(part) != nil
+    private static func isLoopbackAddress(_ host: TextBytes) -> Bool {
+        guard host.starts(with: "127.".utf8) else { return false }
+        var rest = host.dropFirst("127.".utf8.count)
+        var numbers = 0
+        while let number = rest.popField(endedBy: UInt8(ascii: ".")) {
+            guard !number.isEmpty, number.allSatisfy(isDigit) else { return false }
+            guard number.reduce(0, { min(256, $0 * 10 + Int($1 - UInt8(ascii: "0"))) }) < 256 else { return false }
+            numbers += 1
         }
+        return numbers == 3 && host.last != UInt8(ascii: ".")
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 
     private static func quoted(_ value: String?) -> String {

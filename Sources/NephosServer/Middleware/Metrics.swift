@@ -46,10 +46,21 @@ final class Metrics: Sendable {
         var count: UInt64 = 0
     }
 
+    private struct RouteCounts {
+        var requests: [Int: UInt64] = [:]
+        var durations = Durations()
+
+        mutating func count(_ status: Int, _ seconds: Double) {
+            requests[status, default: 0] += 1
+            durations.buckets[Metrics.bounds.firstIndex { seconds <= $0 } ?? Metrics.bounds.count] += 1
+            durations.sum += seconds
+            durations.count += 1
+        }
+    }
+
     private struct Counts {
-        var requests: [String: [Int: UInt64]] = [:]
+        var routes: [String: RouteCounts] = [:]
         var errors: [ServerErrorCode: UInt64] = [:]
-        var durations: [String: Durations] = [:]
     }
 
     private let counts = Mutex(Counts())
@@ -68,14 +79,11 @@ final class Metrics: Sendable {
 
     func answered(route: String, status: Int, error: ServerErrorCode?, after duration: Duration) {
         inFlight.wrappingSubtract(1, ordering: .relaxed)
-        let seconds = duration / .seconds(1)
-        let bucket = Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count
+        let (whole, attoseconds) = duration.components
+        let seconds = Double(whole) + Double(attoseconds) * 1e-18
         counts.withLock { counts in
-            counts.requests[route, default: [:]][status, default: 0] += 1
+            counts.routes[route, default: RouteCounts()].count(status, seconds)
             if let error { counts.errors[error, default: 0] += 1 }
-            counts.durations[route, default: Durations()].buckets[bucket] += 1
-            counts.durations[route]?.sum += seconds
-            counts.durations[route]?.count += 1
         }
     }
 
@@ -91,15 +99,17 @@ final class Metrics: Sendable {
     private func samples(of metric: Metric, _ counts: Counts) -> [String] {
         switch metric {
         case .requests:
-            return counts.requests.sorted { $0.key < $1.key }.flatMap { route, statuses in
-                statuses.sorted { $0.key < $1.key }.map { "{route=\"\(route)\",status=\"\($0.key)\"} \($0.value)" }
+            return counts.routes.sorted { $0.key < $1.key }.flatMap { route, counts in
+                counts.requests.sorted { $0.key < $1.key }
+                    .map { "{route=\"\(route)\",status=\"\($0.key)\"} \($0.value)" }
             }
         case .errors:
             return ServerErrorCode.allCases.map { "{code=\"\($0.rawValue)\"} \(counts.errors[$0] ?? 0)" }
         case .inFlight:
             return [" \(inFlight.load(ordering: .relaxed))"]
         case .duration:
-            return counts.durations.sorted { $0.key < $1.key }.flatMap { Self.histogram(route: $0.key, $0.value) }
+            return counts.routes.sorted { $0.key < $1.key }
+                .flatMap { Self.histogram(route: $0.key, $0.value.durations) }
         case .startTime:
             return [" \(startTime)"]
         }
