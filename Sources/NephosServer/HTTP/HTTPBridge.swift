@@ -39,7 +39,8 @@ final class HTTPBridge: @unchecked Sendable {
             MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_USE_ITC.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
             | MHD_USE_ERROR_LOG.rawValue
         return nephos_mhd_start(
-            flags, socket, options.threads, options.connectionLimit, options.idleTimeout, 32 * 1024, callbacks)
+            flags, socket, options.threads, options.connectionLimit, options.idleTimeout, options.connectionMemory,
+            callbacks)
     }
 
     static func from(_ closure: UnsafeMutableRawPointer?) -> HTTPBridge? {
@@ -71,8 +72,8 @@ private let accessCallback: MHD_AccessHandlerCallback = { closure, connection, _
         return exchange.receive(piece, bridge.options)
     case .receiving:
         return exchange.run(connection, bridge)
-    case .running(let answer):
-        return exchange.finish(connection, answer, bridge)
+    case .running(let run):
+        return exchange.proceed(run, connection, bridge)
     }
 }
 
@@ -81,6 +82,7 @@ private let completedCallback: MHD_RequestCompletedCallback = { closure, _, cont
     guard let pointer = context?.pointee, let bridge = HTTPBridge.from(closure) else { return }
     context?.pointee = nil
     let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue()
+    exchange.end()
     if exchange.isOpen { bridge.openRequests.leave() }
 }
 

@@ -5,8 +5,8 @@ import Synchronization
 
 /// An HTTP/1.1 server on libmicrohttpd: bytes in, `HTTPRequest` out; `HTTPResponse` in, bytes out.
 ///
-/// Its epoll threads parse and write. A request that has arrived whole suspends its connection and runs `handler` in a
-/// task; the answer resumes the connection. While a connection is suspended nothing watches it, so a client that goes
+/// Its epoll threads parse and write, and run `handler` for each request that has arrived whole. Where it waits for
+/// something its connection is suspended, until it can go on. While a connection is suspended nothing watches it, so a client that goes
 /// away meanwhile costs one answer and nothing else.
 package final class HTTPServer: Sendable {
     package typealias Handler = @Sendable (HTTPRequest) async -> HTTPResponse
@@ -18,6 +18,9 @@ package final class HTTPServer: Sendable {
         package var connectionLimit: UInt32 = 900
         /// Seconds without a byte after which a connection is closed.
         package var idleTimeout: UInt32 = 60
+        /// Bytes for a request's line and headers and for the piece of its body that is being read, per connection. All of
+        /// it is cleared for each request.
+        package var connectionMemory = 16 * 1024
         /// The longest body that is handed to the handler, in bytes.
         package var bodyLimit = 2 * 1024 * 1024
         /// How much of a longer body is read and dropped, so that the client gets to read the answer, before the
