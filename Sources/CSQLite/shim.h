@@ -9,3 +9,8 @@ static inline int nephos_sqlite3_bind_text(sqlite3_stmt *statement, int index, c
 static inline int nephos_sqlite3_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int count) {
     return sqlite3_bind_blob(statement, index, bytes ? bytes : "", count, SQLITE_TRANSIENT);
 }
+
+// sqlite3_config is variadic, which Swift cannot call.
+static inline int nephos_sqlite3_count_no_memory(void) {
+    return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}

@@ -105,6 +105,7 @@ struct DevCommand {
     private func serve(until stops: AsyncStream<Void>) async throws {
         // The port first: a refusal of it leaves nothing behind.
         let sockets = try ListeningSocket.loopback(port: port)
+        SQLiteLibrary.dedicate()
         let stores = try stores()
         try await Self.check(stores)
         let service = NephosService(stores: stores, configuration: ServiceConfiguration(isStrict: isStrict))
