@@ -19,13 +19,11 @@ package final class SQLiteEngine: StorageEngine {
     ) throws {
         do {
             let connection = try StoreFile.open(path, options)
+            let lent = LentConnections(limit: options.readers) { try StoreFile.openReader(path, options) }
             try self.init(
-                writer: WriteQueue(connection: connection),
-                readers: ReadPool(limit: options.readers) {
-                    try StoreFile.openReader(path, options)
-                },
-                lent: LentConnections(limit: options.readers) { try StoreFile.openReader(path, options) },
-                lease: lease)
+                writer: WriteQueue(connection: connection, readers: lent),
+                readers: ReadPool(limit: options.readers) { try StoreFile.openReader(path, options) },
+                lent: lent, lease: lease)
         } catch let error as StorageError {
             throw error.opening(path)
         }

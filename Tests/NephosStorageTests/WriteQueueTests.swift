@@ -176,16 +176,6 @@ import Testing
 
 private struct FakeError: Error {}
 
-private final class Log: Sendable {
-    private let lines = Mutex<[String]>([])
-
-    var entries: [String] { lines.withLock { $0 } }
-
-    func add(_ line: String) {
-        lines.withLock { $0.append(line) }
-    }
-}
-
 private final class FakeWork: Work {
     private let name: String
     private let log: Log
@@ -210,60 +200,4 @@ private final class FakeWork: Work {
     func answer(failure: (any Error)?) {
         log.add(failure.map { "fail \(name) \($0)" } ?? "answer \(name)")
     }
-}
-
-private final class FakeConnection: SQLConnection {
-    static let dialect = SQLDialect(key: "", integer: "", text: "", bytes: "", clustered: "")
-
-    let log = Log()
-    var fails: Set<String> = []
-    var isInTransaction = false
-
-    private func note(_ line: String) throws {
-        log.add(line)
-        if fails.contains(line) { throw StorageError(.inputOutput, line) }
-    }
-
-    func prepare(_ sql: SQL) throws -> any SQLStatement {
-        if sql != .lastSequence { try note("\(sql)") }
-        return FakeStatement()
-    }
-
-    func begin(writing: Bool) throws {
-        try note("begin")
-        isInTransaction = true
-    }
-
-    func commit() throws {
-        try note("commit")
-        isInTransaction = false
-    }
-
-    func rollback() {
-        guard isInTransaction else { return }
-        log.add("rollback")
-        isInTransaction = false
-    }
-
-    func close() {
-        log.add("close")
-    }
-
-    func execute(_ script: String) throws {}
-    func schemaVersion() throws -> Int { 0 }
-    func setSchemaVersion(_ version: Int) throws {}
-}
-
-private final class FakeStatement: SQLStatement {
-    let changes = 0
-
-    func bind(_ value: Int64) throws -> FakeStatement { self }
-    func bind(_ value: String?) throws -> FakeStatement { self }
-    func bind(_ value: [UInt8]) throws -> FakeStatement { self }
-    func step() throws -> Bool { true }
-    func reset() {}
-    func integer(_ column: Int) -> Int64 { 0 }
-    func text(_ column: Int) -> String { "" }
-    func optionalText(_ column: Int) -> String? { nil }
-    func bytes(_ column: Int) -> [UInt8] { [] }
 }

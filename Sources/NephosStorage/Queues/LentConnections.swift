@@ -1,11 +1,16 @@
 import Synchronization
 
 /// Read connections that are lent to threads that may block, one at a time each.
+///
+/// A connection that comes back keeps its snapshot until something is written: then the next read need not open one, which
+/// costs two system calls and a lock that all connections share. The writer says when it writes.
 package final class LentConnections: Sendable {
     private struct State: @unchecked Sendable {
         // Unchecked: a connection belongs to whoever took it from here, under the lock.
         var idle: [any SQLConnection] = []
         var lent = 0
+        /// Odd while a transaction writes. Snapshots of one even number are all of the same state, the newest.
+        var era = 0
         var isClosing = false
         var closers: [CheckedContinuation<Void, Never>] = []
 
@@ -29,38 +34,45 @@ package final class LentConnections: Sendable {
         self.open = open
     }
 
+    // MARK: Readers
+
     /// Runs `body` over a snapshot on the calling thread; nil if no connection is left to lend.
     package func read<T>(_ body: (any StorageReader) throws -> T) throws -> T? {
-        guard let connection = try borrow() else { return nil }
-        defer { giveBack(connection) }
-        try connection.begin(writing: false)
-        defer { connection.rollback() }
-        let reader = SQLReader(connection)
-        defer { reader.invalidate() }
-        return try body(reader)
+        guard let (connection, era) = try borrow() else { return nil }
+        do {
+            if !connection.isInTransaction { try connection.begin(writing: false) }
+            let reader = SQLReader(connection)
+            defer { reader.invalidate() }
+            let result = try body(reader)
+            if !giveBackWithSnapshot(connection, of: era) { giveBack(connection) }
+            return result
+        } catch {
+            giveBack(connection)
+            throw error
+        }
     }
 
-    private func borrow() throws -> (any SQLConnection)? {
+    private func borrow() throws -> (any SQLConnection, era: Int)? {
         enum Found {
             case connection(any SQLConnection)
             case room, nothing
         }
-        let found = try state.withLock { state -> Found in
+        let (found, era) = try state.withLock { state -> (Found, Int) in
             if state.isClosing { throw StorageError.closed }
             if let connection = state.idle.popLast() {
                 state.lent += 1
-                return .connection(connection)
+                return (.connection(connection), state.era)
             }
-            guard state.lent < limit else { return .nothing }
+            guard state.lent < limit else { return (.nothing, state.era) }
             state.lent += 1
-            return .room
+            return (.room, state.era)
         }
         switch found {
-        case .connection(let connection): return connection
+        case .connection(let connection): return (connection, era)
         case .nothing: return nil
         case .room:
             do {
-                return try open()
+                return (try open(), era)
             } catch {
                 giveBack(nil)
                 throw error
@@ -68,7 +80,18 @@ package final class LentConnections: Sendable {
         }
     }
 
+    /// Takes back a connection with its snapshot, if nothing has been written since `era`.
+    private func giveBackWithSnapshot(_ connection: any SQLConnection, of era: Int) -> Bool {
+        state.withLock { state in
+            guard state.era == era, era.isMultiple(of: 2), !state.isClosing else { return false }
+            state.lent -= 1
+            state.idle.append(connection)
+            return true
+        }
+    }
+
     private func giveBack(_ connection: (any SQLConnection)?) {
+        connection?.rollback()
         let (closers, isClosing) = state.withLock { state in
             state.lent -= 1
             if let connection, !state.isClosing { state.idle.append(connection) }
@@ -78,6 +101,24 @@ package final class LentConnections: Sendable {
         if isClosing { connection?.close() }
         for closer in closers { closer.resume() }
     }
+
+    // MARK: The writer
+
+    /// A transaction is about to write: from here until `didWrite()` no snapshot is kept. One that is older than the
+    /// transaction would not show what it writes, and would keep the log from being moved into the database.
+    func willWrite() {
+        state.withLock { state in
+            state.era += 1
+            for connection in state.idle { connection.rollback() }
+        }
+    }
+
+    /// The transaction is over. Called before anybody learns of it.
+    func didWrite() {
+        state.withLock { $0.era += 1 }
+    }
+
+    // MARK: The end
 
     /// Closes the connections, once those that are lent are back. Later reads throw.
     package func close() async {

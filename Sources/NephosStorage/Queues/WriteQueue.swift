@@ -26,14 +26,17 @@ package final class WriteQueue: @unchecked Sendable {
 
     // …and these belong to the thread alone.
     private let connection: any SQLConnection
+    private let readers: LentConnections?
     private let sequence: SequenceCounter
     private var storedSequence: Int64
     private var group: ArraySlice<any Work<SQLTransaction>> = []
     private var lastGroup = (size: 1, commitNanoseconds: Int64(0))
 
     /// Starts the thread. The connection belongs to it from now on.
-    package init(connection: any SQLConnection) throws {
+    /// - Parameter readers: who keeps snapshots of the same store, to be told when one becomes old.
+    package init(connection: any SQLConnection, readers: LentConnections? = nil) throws {
         self.connection = connection
+        self.readers = readers
         condition = Condition(lock)
         let statement = try connection.prepare(.lastSequence)
         guard try statement.step() else { throw StorageError(.damaged, "the change sequence is missing") }
@@ -170,6 +173,7 @@ package final class WriteQueue: @unchecked Sendable {
     private func runGroup() {
         var ran: [(work: any Work<SQLTransaction>, failure: (any Error)?)] = []
         do {
+            readers?.willWrite()
             try connection.begin(writing: true)
             let isAlone = group.count == 1
             let deadline = MonotonicTime.now + Limit.nanoseconds
@@ -190,6 +194,7 @@ package final class WriteQueue: @unchecked Sendable {
             }
             for index in ran.indices where ran[index].failure == nil { ran[index].failure = error }
         }
+        readers?.didWrite()
         lastGroup.size = ran.count
         for (work, failure) in ran { work.answer(failure: failure) }
     }

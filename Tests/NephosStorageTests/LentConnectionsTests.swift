@@ -1,0 +1,77 @@
+import Testing
+
+@testable import NephosStorage
+
+/// When a lent connection keeps its snapshot, step by step, on a connection that only takes notes.
+@Suite struct LentConnectionsTests {
+    private let log = Log()
+    private let readers: LentConnections
+
+    init() {
+        let log = log
+        readers = LentConnections(limit: 1) { FakeConnection(log: log) }
+    }
+
+    private func read(_ name: String, _ during: () -> Void = {}) throws {
+        _ = try readers.read { _ in
+            log.add(name)
+            during()
+        }
+    }
+
+    @Test("Reads with no write between them share a snapshot")
+    func sharing() throws {
+        try read("a")
+        try read("b")
+        #expect(log.entries == ["begin", "a", "b"])
+    }
+
+    @Test("A write ends the snapshot that waits, so that the next read sees what it wrote")
+    func writing() throws {
+        try read("a")
+        readers.willWrite()
+        readers.didWrite()
+        try read("b")
+        #expect(log.entries == ["begin", "a", "rollback", "begin", "b"])
+    }
+
+    @Test("A snapshot taken while a transaction writes is not kept, nor one that the transaction overtook")
+    func overtaken() throws {
+        readers.willWrite()
+        try read("during")
+        readers.didWrite()
+        try read("before the end") {
+            readers.willWrite()
+        }
+        readers.didWrite()
+        try read("before all of it") {
+            readers.willWrite()
+            readers.didWrite()
+        }
+        try read("after")
+        #expect(
+            log.entries == [
+                "begin", "during", "rollback", "begin", "before the end", "rollback", "begin", "before all of it",
+                "rollback", "begin", "after",
+            ])
+    }
+
+    @Test("A read that begins while a transaction writes and ends after it keeps nothing")
+    func begunWhileWriting() throws {
+        readers.willWrite()
+        try read("a") {
+            readers.didWrite()
+        }
+        #expect(log.entries == ["begin", "a", "rollback"])
+    }
+
+    @Test("A read that fails keeps no snapshot")
+    func failing() throws {
+        #expect(throws: FakeError.self) {
+            _ = try readers.read { _ in throw FakeError() } as Void?
+        }
+        #expect(log.entries == ["begin", "rollback"])
+    }
+}
+
+private struct FakeError: Error {}
