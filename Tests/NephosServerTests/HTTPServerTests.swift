@@ -206,6 +206,31 @@ import Testing
         }
     }
 
+    @Test func goesOnWithAHandlerAsOftenAsItWaits() async throws {
+        let counter = Counter()
+        let handler: HTTPServer.Handler = { request in
+            for _ in 0..<50 { await Task.yield() }
+            async let first = counter.next()
+            async let second = counter.next()
+            _ = await (first, second)
+            return await Self.echo(request)
+        }
+        try await withServer(handler: handler) { server in
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for number in 0..<20 {
+                    group.addTask {
+                        let connection = try TestConnection(port: server.port)
+                        return try await connection.request("POST", "/", body: "\(number)").text
+                    }
+                }
+                var answers: Set<String> = []
+                for try await answer in group { answers.insert(answer) }
+                #expect(answers == Set((0..<20).map(String.init)))
+            }
+        }
+        #expect(await counter.next() == 41)
+    }
+
     @Test func survivesClientsThatLeaveBeforeTheirAnswer() async throws {
         let gate = Gate()
         let handler: HTTPServer.Handler = { request in
@@ -336,5 +361,14 @@ import Testing
         for family in families {
             #expect(throws: TestFailure.self) { try TestConnection(port: server.port, family: family) }
         }
+    }
+}
+
+private actor Counter {
+    private var value = 0
+
+    func next() -> Int {
+        value += 1
+        return value
     }
 }

@@ -1,6 +1,5 @@
 import CMicroHTTPD
 import Dispatch
-import NephosService
 import Synchronization
 
 /// One request and its answer, while libmicrohttpd works on it. Only the thread of its connection touches it.
@@ -11,7 +10,7 @@ final class Exchange {
         /// The headers are known; the body is arriving.
         case receiving
         /// The handler runs, or has left its answer.
-        case running(PendingAnswer)
+        case running(RequestRun)
     }
 
     private(set) var phase = Phase.started
@@ -58,28 +57,29 @@ final class Exchange {
     }
 
     /// The request is whole: runs the handler. It starts on this thread, and if it answers without having waited for
-    /// anything, the answer is queued at once; otherwise the connection is suspended until there is one.
+    /// anything, the answer is queued at once; otherwise the connection is suspended until the handler can go on.
     func run(_ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
-        let answer = PendingAnswer(connection)
+        let run = RequestRun(connection)
         let request = self.request
         self.request.body = []
-        phase = .running(answer)
+        phase = .running(run)
         bridge.runningHandlers.enter()
-        // The thread is the HTTP server's own, so short reads are done on it: then there is an answer at once.
-        onBlockingThread {
-            _ = Task.immediate {
-                answer.give(await bridge.handler(request))
-                bridge.runningHandlers.leave()
-            }
+        run.start {
+            run.give(await bridge.handler(request))
+            bridge.runningHandlers.leave()
         }
-        guard let response = answer.takeOrSuspend() else { return .YES }
+        return proceed(run, connection, bridge)
+    }
+
+    /// The handler has started, or its connection has resumed: does what the handler has to do, queues its answer.
+    func proceed(_ run: RequestRun, _ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
+        guard let response = run.proceed() else { return .YES }
         return queue(response, connection, bridge)
     }
 
-    /// The connection has resumed: queues the answer.
-    func finish(_ connection: OpaquePointer, _ answer: PendingAnswer, _ bridge: HTTPBridge) -> MHD_Result {
-        guard let response = answer.takeOrSuspend() else { return .YES }
-        return queue(response, connection, bridge)
+    /// The exchange is over, with or without an answer.
+    func end() {
+        if case .running(let run) = phase { run.leave() }
     }
 
     private func header(_ name: StaticString, _ connection: OpaquePointer) -> String? {
@@ -102,48 +102,6 @@ final class Exchange {
         }
         if bridge.isStopping.load(ordering: .acquiring) { MHD_add_response_header(native, "Connection", "close") }
         return MHD_queue_response(connection, UInt32(response.status), native)
-    }
-}
-
-/// Where a handler's task leaves its answer for the thread of the connection.
-///
-/// `@unchecked`: `connection` is used from here only to suspend it, on its own thread, and to resume it, which any
-/// thread may do (MHD_resume_connection); the rest has its lock.
-final class PendingAnswer: @unchecked Sendable {
-    private struct State {
-        var response: HTTPResponse?
-        var isSuspended = false
-    }
-
-    private let connection: OpaquePointer
-    private let state = Mutex(State())
-
-    init(_ connection: OpaquePointer) {
-        self.connection = connection
-    }
-
-    /// Leaves the answer, and resumes the connection if it waits for it; then it may be gone when this returns.
-    func give(_ response: HTTPResponse) {
-        let isSuspended = state.withLock { state in
-            state.response = response
-            defer { state.isSuspended = false }
-            return state.isSuspended
-        }
-        if isSuspended { MHD_resume_connection(connection) }
-    }
-
-    /// Takes the answer if it is there, and suspends the connection if it is not. Only for the connection's thread.
-    func takeOrSuspend() -> HTTPResponse? {
-        state.withLock { state in
-            if let response = state.response {
-                state.response = nil
-                return response
-            }
-            // Under the lock, so that `give` cannot resume what is not suspended yet.
-            MHD_suspend_connection(connection)
-            state.isSuspended = true
-            return nil
-        }
     }
 }
 

@@ -1,0 +1,115 @@
+import CMicroHTTPD
+import Dispatch
+import NephosService
+import Synchronization
+
+/// The run of one request's handler, on the thread of its connection.
+///
+/// The handler's task prefers this executor, so whatever wakes the task (a commit, mostly) resumes the connection, and the
+/// connection's thread runs the rest and sends the answer. On the pool of Swift's concurrency it would take another
+/// thread, whose waking costs more than the rest of most requests.
+///
+/// `@unchecked`: `connection` is used from here only to suspend it, on its own thread, and to resume it, which any
+/// thread may do (MHD_resume_connection); the rest has its lock.
+final class RequestRun: TaskExecutor, @unchecked Sendable {
+    private struct State {
+        var jobs: [UnownedJob] = []
+        var response: HTTPResponse?
+        var isSuspended = false
+        /// The connection's thread will not look here again.
+        var isLeft = false
+    }
+
+    private enum Step {
+        case run([UnownedJob])
+        case answer(HTTPResponse)
+        case wait
+    }
+
+    private let connection: OpaquePointer
+    private let state = Mutex(State())
+
+    init(_ connection: OpaquePointer) {
+        self.connection = connection
+    }
+
+    // MARK: Any thread
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let (isSuspended, isLeft) = state.withLock { state in
+            if !state.isLeft { state.jobs.append(job) }
+            defer { state.isSuspended = false }
+            return (state.isSuspended, state.isLeft)
+        }
+        if isLeft { runElsewhere([job]) } else if isSuspended { MHD_resume_connection(connection) }
+    }
+
+    /// Leaves the answer, and resumes the connection if it waits for it; then it may be gone when this returns.
+    func give(_ response: HTTPResponse) {
+        let isSuspended = state.withLock { state in
+            state.response = response
+            defer { state.isSuspended = false }
+            return state.isSuspended
+        }
+        if isSuspended { MHD_resume_connection(connection) }
+    }
+
+    // MARK: The connection's thread
+
+    /// Runs `handler` until it waits for something for the first time.
+    func start(_ handler: @escaping @Sendable () async -> Void) {
+        // The thread is the HTTP server's own, so short reads are done on it.
+        onBlockingThread {
+            _ = Task.immediate(executorPreference: self) { await handler() }
+        }
+    }
+
+    /// Runs what the handler can go on with, and takes the answer if it is there then; otherwise suspends the connection.
+    func proceed() -> HTTPResponse? {
+        while true {
+            switch nextStep() {
+            case .run(let jobs): onBlockingThread { run(jobs) }
+            case .answer(let response): return response
+            case .wait: return nil
+            }
+        }
+    }
+
+    private func nextStep() -> Step {
+        state.withLock { state in
+            if !state.jobs.isEmpty {
+                defer { state.jobs = [] }
+                return .run(state.jobs)
+            }
+            if let response = state.response {
+                state.response = nil
+                state.isLeft = true
+                return .answer(response)
+            }
+            // Under the lock, so that nobody can resume what is not suspended yet.
+            MHD_suspend_connection(connection)
+            state.isSuspended = true
+            return .wait
+        }
+    }
+
+    /// The connection is gone. What the handler still has to do goes elsewhere; after an answer that can be the work of an
+    /// actor it called.
+    func leave() {
+        let jobs = state.withLock { state in
+            state.isLeft = true
+            defer { state.jobs = [] }
+            return state.jobs
+        }
+        if !jobs.isEmpty { runElsewhere(jobs) }
+    }
+
+    private func runElsewhere(_ jobs: [UnownedJob]) {
+        DispatchQueue.global().async { self.run(jobs) }
+    }
+
+    private func run(_ jobs: [UnownedJob]) {
+        for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+}
