@@ -29,13 +29,14 @@ package struct RecordFields: Hashable, Sendable {
 
     /// Sorts `entries` by name (UTF-8 order); of entries with one name the last wins.
     package init(_ entries: [Entry]) {
-        let isOrdered = entries.withUnsafeBufferPointer { entries in
-            entries.indices.dropFirst().allSatisfy { index in
-                entries[index - 1].name.utf8Order(comparedTo: entries[index].name) < 0
-            }
-        }
-        guard !isOrdered else {
+        guard let first = Self.firstOutOfOrder(in: entries) else {
             self.entries = entries
+            return
+        }
+        if entries.count <= Self.insertedOneByOne {
+            self.entries = Array(entries[..<first])
+            self.entries.reserveCapacity(entries.count)
+            for entry in entries[first...] { insert(entry) }
             return
         }
         self.entries = []
@@ -48,6 +49,24 @@ package struct RecordFields: Hashable, Sendable {
                 self.entries.append(entry)
             }
         }
+    }
+
+    /// Up to this many entries are faster inserted each in its place than sorted.
+    private static let insertedOneByOne = 32
+
+    /// The first entry whose name does not follow the one before it.
+    private static func firstOutOfOrder(in entries: [Entry]) -> Int? {
+        guard entries.count > 1 else { return nil }
+        for index in 1..<entries.count
+        where entries[index - 1].name.utf8Order(comparedTo: entries[index].name) >= 0 {
+            return index
+        }
+        return nil
+    }
+
+    private mutating func insert(_ entry: Entry) {
+        let (index, found) = position(of: entry.name)
+        if found { entries[index] = entry } else { entries.insert(entry, at: index) }
     }
 
     package var isEmpty: Bool { entries.isEmpty }

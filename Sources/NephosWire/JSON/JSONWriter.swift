@@ -94,10 +94,16 @@ package struct JSONWriter: ~Copyable {
     package mutating func string(_ value: String) {
         separate()
         var value = value
-        let utf8Count = value.utf8.count
-        _ = reserve(utf8Count + 2)
-        append(UInt8(ascii: "\""))
-        value.withUTF8 { escape(UnsafeRawBufferPointer($0)) }
+        value.withUTF8 { text in
+            let bytes = UnsafeRawBufferPointer(text)
+            let clean = JSONEscape.firstSpecial(in: bytes, from: 0)
+            // Room for the quotes, and for all of it unless some has to be escaped.
+            let output = reserve(bytes.count + 2)
+            output[0] = UInt8(ascii: "\"")
+            if let source = text.baseAddress { (output + 1).update(from: source, count: clean) }
+            count += clean + 1
+            if clean < bytes.count { escape(UnsafeRawBufferPointer(rebasing: bytes[clean...])) }
+        }
         append(UInt8(ascii: "\""))
     }
 
