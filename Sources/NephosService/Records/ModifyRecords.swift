@@ -81,18 +81,25 @@ struct ModifyRecords {
 
     /// "One operation per record" (CloudKit Web Services, records/modify).
     private static func group(_ items: [Item]) throws(ServiceError) -> [(ZoneAddress, [Int])] {
-        var order: [ZoneAddress] = []
-        var indexes: [ZoneAddress: [Int]] = [:]
-        var names: [ZoneAddress: Set<String>] = [:]
+        var groups: [(address: ZoneAddress, items: [Int])] = []
+        var names: [Set<String>] = []
+        var position = 0
         for (index, item) in items.enumerated() {
-            if indexes[item.address] == nil { order.append(item.address) }
-            indexes[item.address, default: []].append(index)
+            // Mostly an item's zone is that of the one before it, and a request has few.
+            if groups.isEmpty || groups[position].address != item.address {
+                position = groups.firstIndex { $0.address == item.address } ?? groups.count
+                if position == groups.count {
+                    groups.append((item.address, []))
+                    names.append([])
+                }
+            }
+            groups[position].items.append(index)
             guard case .success(let operation) = item.operation else { continue }
-            if !names[item.address, default: []].insert(operation.recordName).inserted {
+            if !names[position].insert(operation.recordName).inserted {
                 throw .invalid("record '\(operation.recordName)' appears in more than one operation")
             }
         }
-        return order.map { ($0, indexes[$0] ?? []) }
+        return groups
     }
 
     // MARK: - Decide and apply, in the transaction

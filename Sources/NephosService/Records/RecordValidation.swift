@@ -181,9 +181,11 @@ enum RecordName {
 /// The names of record types and fields: a letter, then letters, digits and underscores.
 enum Identifier {
     static func isValid(_ name: String) -> Bool {
-        let bytes = name.utf8
-        guard let first = bytes.first, isLetter(first), bytes.count <= Limits.identifierLength else { return false }
-        return bytes.dropFirst().allSatisfy { isLetter($0) || ($0 >= 0x30 && $0 <= 0x39) || $0 == UInt8(ascii: "_") }
+        var name = name
+        return name.withUTF8 { bytes in
+            guard let first = bytes.first, isLetter(first), bytes.count <= Limits.identifierLength else { return false }
+            return bytes.allSatisfy { isLetter($0) || ($0 >= 0x30 && $0 <= 0x39) || $0 == UInt8(ascii: "_") }
+        }
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {

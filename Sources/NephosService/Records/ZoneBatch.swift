@@ -3,7 +3,8 @@ import NephosWire
 
 /// What is to be done for one item of a batch.
 enum ItemDecision {
-    case save(PlannedSave)
+    // Boxed: decisions are passed around, and a planned save is many words.
+    indirect case save(PlannedSave)
     case delete(RecordRow)
     /// Nothing to delete, and that is all right.
     case nothing
@@ -27,7 +28,8 @@ struct PlannedSave {
 
     /// The references whose target has to exist for this save: the new ones of the kinds that demand it.
     var demandedTargets: [ReferenceEdge] {
-        newEdges.subtracting(oldEdges).filter { ParentRules.demandsTarget($0.kind) }
+        if newEdges.isEmpty { return [] }
+        return newEdges.subtracting(oldEdges).filter { ParentRules.demandsTarget($0.kind) }
     }
 }
 
@@ -107,6 +109,10 @@ struct ZoneBatch {
     /// Refuses saves whose owner, parent or validated record is neither stored nor saved by the batch. A refusal can take
     /// away another save's target, so this goes on until nothing changes.
     private func refuseSavesWithoutTarget(_ decisions: inout [ItemDecision]) throws {
+        let demands = decisions.contains {
+            if case .save(let save) = $0 { !save.demandedTargets.isEmpty } else { false }
+        }
+        if !demands { return }
         var alive: [String: Bool] = [:]
         for decision in decisions {
             switch decision {
@@ -169,6 +175,7 @@ struct ZoneBatch {
     private func planDeletion(
         _ decisions: inout [ItemDecision]
     ) throws -> (cascade: [String], backgroundCascade: [String]) {
+        guard decisions.contains(where: { if case .delete = $0 { true } else { false } }) else { return ([], []) }
         var graph = BatchGraph(zone: zone.key, reader: reader)
         for case .save(let save) in decisions { graph.save(save.row.name, edges: save.newEdges) }
         while true {

@@ -46,7 +46,8 @@ struct JustInTimeSchema {
         _ fields: RecordFields, recordType: String
     ) throws(ServiceError) -> (fields: RecordFields, additions: SchemaAdditions) {
         var additions = SchemaAdditions()
-        if !schema.hasRecordType(recordType) {
+        let known = schema.recordType(recordType)
+        if known == nil {
             guard environment == .development else {
                 throw .invalid("Cannot create new type \(recordType) in production schema")
             }
@@ -55,7 +56,7 @@ struct JustInTimeSchema {
         var fitted = fields
         for entry in fields.entries {
             guard let value = entry.field.value else { continue }
-            if let type = schema.type(of: entry.name, in: recordType) {
+            if let type = known?.fields[entry.name]?.type {
                 let value = try FieldTypeRules.fit(entry.field, to: type, name: entry.name, recordType: recordType)
                 if let value { fitted[entry.name] = Field(value, isEncrypted: entry.field.isEncrypted) }
             } else if let type = SchemaType(inferredFrom: value, isEncrypted: entry.field.isEncrypted) {

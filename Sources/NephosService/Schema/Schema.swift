@@ -23,6 +23,9 @@ package struct Schema: Equatable, Sendable {
 
     func hasRecordType(_ name: String) -> Bool { recordTypes[name] != nil }
 
+    /// A record type; nil where it is unknown.
+    func recordType(_ name: String) -> RecordTypeSchema? { recordTypes[name] }
+
     /// The type of a field, a system field included.
     func type(of field: String, in recordType: String) -> SchemaType? { recordTypes[recordType]?.fields[field]?.type }
 
