@@ -37,7 +37,7 @@ package final class ReadPool: @unchecked Sendable {
 
     /// Runs `body` over a snapshot.
     package func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
-        try await withCheckedThrowingContinuation { continuation in
+        try await withUnsafeThrowingContinuation { continuation in
             add(Request<SQLReader, T>({ try body($0) }, continuation))
         }
     }

@@ -11,11 +11,12 @@ protocol Work<Access>: AnyObject {
 
 final class Request<Access, Value: Sendable>: Work {
     private let body: @Sendable (Access) throws -> Value
-    private let continuation: CheckedContinuation<Value, any Error>
+    // Not a checked one, which costs every request an object and a name to check what `Work` promises.
+    private let continuation: UnsafeContinuation<Value, any Error>
     private var value: Value?
 
     init(
-        _ body: @escaping @Sendable (Access) throws -> Value, _ continuation: CheckedContinuation<Value, any Error>
+        _ body: @escaping @Sendable (Access) throws -> Value, _ continuation: UnsafeContinuation<Value, any Error>
     ) {
         self.body = body
         self.continuation = continuation

@@ -52,14 +52,14 @@ package final class WriteQueue: @unchecked Sendable {
     package func write<T: Sendable>(
         _ body: @escaping @Sendable (any StorageTransaction) throws -> T
     ) async throws -> T {
-        try await withCheckedThrowingContinuation { continuation in
+        try await withUnsafeThrowingContinuation { continuation in
             add(write: Request<SQLTransaction, T>({ try body($0) }, continuation))
         }
     }
 
     /// Runs `body` between two groups, on the writer's connection: for engines that have only one.
     package func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
-        try await withCheckedThrowingContinuation { continuation in
+        try await withUnsafeThrowingContinuation { continuation in
             add(read: Request<SQLReader, T>({ try body($0) }, continuation))
         }
     }

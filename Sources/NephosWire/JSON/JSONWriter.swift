@@ -1,5 +1,11 @@
 import CSimdJSON
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// Appends JSON to a growing buffer. Commas come by themselves; the caller keeps the structure right.
 package struct JSONWriter: ~Copyable {
     private var start: UnsafeMutablePointer<UInt8>
@@ -8,10 +14,16 @@ package struct JSONWriter: ~Copyable {
 
     package init(reserving capacity: Int = 512) {
         self.capacity = max(capacity, 64)
-        start = .allocate(capacity: self.capacity)
+        start = Self.memory(self.capacity)
     }
 
-    deinit { start.deallocate() }
+    deinit { free(start) }
+
+    /// From the C library: Swift's own allocation asks it for aligned memory, which takes a slower way.
+    private static func memory(_ capacity: Int) -> UnsafeMutablePointer<UInt8> {
+        guard let memory = malloc(capacity) else { preconditionFailure("no memory for \(capacity) bytes of JSON") }
+        return memory.assumingMemoryBound(to: UInt8.self)
+    }
 
     /// What was written.
     package consuming func finish() -> [UInt8] {
@@ -164,9 +176,9 @@ package struct JSONWriter: ~Copyable {
     @inline(never)
     private mutating func grow(by additional: Int) {
         let larger = max(capacity * 2, count + additional)
-        let moved = UnsafeMutablePointer<UInt8>.allocate(capacity: larger)
+        let moved = Self.memory(larger)
         moved.update(from: start, count: count)
-        start.deallocate()
+        free(start)
         start = moved
         capacity = larger
     }
