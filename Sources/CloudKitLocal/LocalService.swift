@@ -10,6 +10,8 @@ final class LocalService: CloudService {
     private let container: String
     private let account: String?
     private let environment: CloudKitEnvironment.Name
+    /// By it the service knows whose changes not to tell this one of: each of these is a device of its own.
+    private let clientID = UUID().uuidString
 
     init(_ cloud: LocalCloud, container: String, account: String?, environment: CloudKitEnvironment.Name) {
         self.cloud = cloud
@@ -80,39 +82,62 @@ final class LocalService: CloudService {
         try await ask(call) { service, context throws(ServiceError) in try await service.currentUser(context) }
     }
 
+    // MARK: Subscriptions
+
     func listSubscriptions(_ call: ServiceCall) async throws(ServiceFailure) -> SubscriptionsResponse {
-        throw Self.noSubscriptions
+        try await ask(call) { service, context throws(ServiceError) in try await service.listSubscriptions(context) }
     }
 
     func lookupSubscriptions(_ request: LookupSubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> SubscriptionsResponse
-    { throw Self.noSubscriptions }
+    {
+        try await ask(call) { service, context throws(ServiceError) in
+            try await service.lookupSubscriptions(request, context)
+        }
+    }
 
     func modifySubscriptions(_ request: ModifySubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> SubscriptionsResponse
-    { throw Self.noSubscriptions }
+    {
+        try await ask(call) { service, context throws(ServiceError) in
+            try await service.modifySubscriptions(request, context)
+        }
+    }
 
     func createToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse {
-        throw Self.noSubscriptions
+        try await ask(call) { service, context throws(ServiceError) in try await service.createToken(request, context) }
     }
 
     func registerToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse {
-        throw Self.noSubscriptions
+        try await ask(call) { service, context throws(ServiceError) in
+            try await service.registerToken(request, context)
+        }
     }
 
     func nextNotification(
         _ token: TokenResponse, received: String?, _ call: ServiceCall
-    ) async throws(ServiceFailure) -> NotificationPayload? { throw Self.noSubscriptions }
-
-    private static let noSubscriptions = ServiceFailure.transport(
-        .serviceUnavailable, "The service does not keep subscriptions yet.")
+    ) async throws(ServiceFailure) -> NotificationPayload? {
+        let polled = try await ask(call) { service, context throws(ServiceError) in
+            try await service.nextNotification(
+                token: token.apnsToken, receipt: .exact(notificationID: received), context)
+        }
+        guard let polled else {
+            if Task.isCancelled { throw .cancelled }
+            return nil
+        }
+        do throws(WireError) {
+            return try NotificationPayload(decoding: polled.payload)
+        } catch {
+            throw .transport(.internalError, "A notification of the service is not CloudKit's: \(error).")
+        }
+    }
 
     private func ask<Answer>(
         _ call: ServiceCall, _ request: (NephosService, RequestContext) async throws(ServiceError) -> Answer
     ) async throws(ServiceFailure) -> Answer {
         let context = RequestContext(
             container: container, environment: environment == .production ? .production : .development,
-            scope: DatabaseScope(call.scope), account: account, requestID: UUID().uuidString)
+            scope: DatabaseScope(call.scope), account: account, clientID: clientID, requestID: UUID().uuidString)
         do throws(ServiceError) {
             return try await request(cloud.service, context)
         } catch {

@@ -5,15 +5,18 @@ import NephosWire
 /// `/database/{version}/{container}/{environment}/{database}/{entity}/{action}` (CloudKit Web Services, the URL scheme).
 struct DatabasePath: Hashable, Sendable {
     static let module = "database"
+    /// Of push tokens, which belong to no database: the path is the same without one.
+    static let deviceModule = "device"
     static let version = "1"
 
     var container: String
     var environment: ContainerEnvironment
     var scope: DatabaseScope
 
-    /// - Parameter components: the whole path's, at least the first five of them.
+    /// - Parameter components: the whole path's, at least the first five of them; four where it names no database.
     init(_ components: [String]) throws(Refusal) {
-        guard components.count > 4 else { throw .noHandler }
+        let namesDatabase = components.first == Self.module
+        guard components.count > (namesDatabase ? 4 : 3) else { throw .noHandler }
         guard components[1] == Self.version else {
             throw Refusal(.notFound, "unknown version '\(components[1])' in the path: this service speaks version 1")
         }
@@ -27,7 +30,7 @@ struct DatabasePath: Hashable, Sendable {
             throw Refusal(
                 .badRequest, "unknown environment '\(components[3])' in the path: it is development or production")
         }
-        guard let scope = DatabaseScope(rawValue: components[4]) else {
+        guard let scope = namesDatabase ? DatabaseScope(rawValue: components[4]) : .private else {
             throw Refusal(
                 .badRequest, "unknown database '\(components[4])' in the path: it is public, private or shared")
         }

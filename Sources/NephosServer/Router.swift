@@ -13,6 +13,12 @@ enum Routes {
         .database([.post], "changes/database", NephosService.databaseChanges),
         .database([.post], "zones/changes", NephosService.databaseChanges),
         .database([.post], "records/changes", NephosService.recordChanges),
+        .database([.get, .post], "subscriptions/list", NephosService.listSubscriptions),
+        .database([.post], "subscriptions/lookup", NephosService.lookupSubscriptions),
+        .database([.post], "subscriptions/modify", NephosService.modifySubscriptions),
+        .pushTokens("tokens/create", NephosService.createToken),
+        .pushTokens("tokens/register", NephosService.registerToken),
+        .courier,
         .database([.get, .post], "users/current", NephosService.currentUser),
         .database([.get, .post], "users/caller", NephosService.currentUser),
         Route([.get], "/health") { _ in .json(Array(#"{"status":"ok"}"#.utf8)) },
@@ -27,7 +33,8 @@ struct Route: Sendable {
 
     let methods: [HTTPMethod]
     /// A whole path with its leading slash, or `entity/action`, which stands for
-    /// `/database/1/{container}/{environment}/{database}/entity/action`.
+    /// `/database/1/{container}/{environment}/{database}/entity/action` and, of push tokens,
+    /// `/device/1/{container}/{environment}/entity/action`; the courier's path has more behind it.
     let path: String
     let handler: Handler
 
@@ -69,11 +76,17 @@ struct Router: Sendable {
 
     func route(_ target: RequestTarget) -> Route? {
         let components = target.components
-        guard components.first == DatabasePath.module else {
-            return routes["/" + components.joined(separator: "/")]
+        switch components.first {
+        case DatabasePath.module:
+            // What every request of a client does is worth not going through `joined`.
+            if components.count == 7 { return routes[components[5] + "/" + components[6]] }
+            return routes[components.dropFirst(5).joined(separator: "/")]
+        case DatabasePath.deviceModule:
+            // Only push tokens are a device's.
+            let action = components.dropFirst(4).joined(separator: "/")
+            return action.hasPrefix("tokens/") ? routes[action] : nil
+        case CourierPath.module: return components.count == 5 ? routes["/" + CourierPath.module] : nil
+        default: return routes["/" + components.joined(separator: "/")]
         }
-        // What every request of a client does is worth not going through `joined`.
-        if components.count == 7 { return routes[components[5] + "/" + components[6]] }
-        return routes[components.dropFirst(5).joined(separator: "/")]
     }
 }

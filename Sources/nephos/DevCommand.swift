@@ -115,6 +115,7 @@ struct DevCommand {
         Console.print("nephos: serving http://127.0.0.1:\(server.port) (development)\n")
         await service.resume()
         for await _ in stops { break }
+        service.endPolls()
         await server.stop()
         await service.close()
     }

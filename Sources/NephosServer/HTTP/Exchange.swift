@@ -16,6 +16,7 @@ final class Exchange {
     private(set) var phase = Phase.started
     private var request: HTTPRequest
     private var droppedBytes = 0
+    private var whenSent: (@Sendable (Bool) -> Void)?
 
     init(target: String) {
         request = HTTPRequest(method: .other, target: target)
@@ -77,11 +78,6 @@ final class Exchange {
         return queue(response, connection, bridge)
     }
 
-    /// The exchange is over, with or without an answer.
-    func end() {
-        if case .running(let run) = phase { run.leave() }
-    }
-
     private func header(_ name: StaticString, _ connection: OpaquePointer) -> String? {
         var value: UnsafePointer<CChar>?
         var size = 0
@@ -94,7 +90,14 @@ final class Exchange {
         return String(decoding: UnsafeRawBufferPointer(start: value, count: size), as: UTF8.self)
     }
 
+    /// The exchange is over; `isWhole` where the answer was written.
+    func end(isWhole: Bool) {
+        whenSent?(isWhole)
+        if case .running(let run) = phase { run.leave() }
+    }
+
     private func queue(_ response: HTTPResponse, _ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
+        whenSent = response.whenSent
         guard let native = ResponseBody(response.body).makeResponse() else { return .NO }
         defer { MHD_destroy_response(native) }
         for header in response.headers {

@@ -78,11 +78,11 @@ private let accessCallback: MHD_AccessHandlerCallback = { closure, connection, _
 }
 
 /// The exchange is over, whichever way: the answer is written, or the connection is lost or timed out.
-private let completedCallback: MHD_RequestCompletedCallback = { closure, _, context, _ in
+private let completedCallback: MHD_RequestCompletedCallback = { closure, _, context, reason in
     guard let pointer = context?.pointee, let bridge = HTTPBridge.from(closure) else { return }
     context?.pointee = nil
     let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue()
-    exchange.end()
+    exchange.end(isWhole: reason == .REQUEST_TERMINATED_COMPLETED_OK)
     if exchange.isOpen { bridge.openRequests.leave() }
 }
 

@@ -54,6 +54,8 @@ package struct HTTPResponse: Sendable {
     package var status: Int
     package var headers: [HTTPHeader]
     package var body: [UInt8]
+    /// Called once when the response is over, with whether all of it was handed to the network.
+    package var whenSent: (@Sendable (Bool) -> Void)?
 
     package init(status: Int, headers: [HTTPHeader] = [], body: [UInt8] = []) {
         self.status = status

@@ -47,12 +47,12 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
 
     /// Leaves the answer, and resumes the connection if it waits for it; then it may be gone when this returns.
     func give(_ response: HTTPResponse) {
-        let isSuspended = state.withLock { state in
-            state.response = response
+        let (isSuspended, isLeft) = state.withLock { state in
+            if !state.isLeft { state.response = response }
             defer { state.isSuspended = false }
-            return state.isSuspended
+            return (state.isSuspended, state.isLeft)
         }
-        if isSuspended { MHD_resume_connection(connection) }
+        if isLeft { response.whenSent?(false) } else if isSuspended { MHD_resume_connection(connection) }
     }
 
     // MARK: The connection's thread
@@ -95,13 +95,14 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
     }
 
     /// The connection is gone. What the handler still has to do goes elsewhere; after an answer that can be the work of an
-    /// actor it called.
+    /// actor it called. An answer that nobody took learns that it was not sent.
     func leave() {
-        let jobs = state.withLock { state in
+        let (jobs, response) = state.withLock { state in
             state.isLeft = true
-            defer { state.jobs = [] }
-            return state.jobs
+            defer { (state.jobs, state.response) = ([], nil) }
+            return (state.jobs, state.response)
         }
+        response?.whenSent?(false)
         if !jobs.isEmpty { runElsewhere(jobs) }
     }
 

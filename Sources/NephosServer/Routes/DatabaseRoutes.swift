@@ -41,10 +41,11 @@ extension Route {
 
 extension RoutedRequest {
     /// Who asks, and of which database.
-    fileprivate func context() throws(Refusal) -> RequestContext {
+    func context() throws(Refusal) -> RequestContext {
         let path = try DatabasePath(target.components)
         return RequestContext(
             container: path.container, environment: path.environment, scope: path.scope,
-            account: try DevelopmentSignIn.account(target), requestID: requestID)
+            account: try DevelopmentSignIn.account(target), clientID: target.parameter("clientId")?.readings.first,
+            requestID: requestID)
     }
 }

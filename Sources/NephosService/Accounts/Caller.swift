@@ -5,6 +5,8 @@ import NephosWire
 struct Caller: Sendable {
     var scope: DatabaseScope
     var account: AccountRow?
+    /// What the client calls itself; nil where it does not say.
+    var clientID: String?
     var requestID: String
 
     /// The names by which a caller calls itself (CloudKit Web Services, Zone ID Dictionary; `CKCurrentUserDefaultName`).
@@ -35,5 +37,11 @@ struct Caller: Sendable {
     func requireAccount() throws(ServiceError) -> AccountRow {
         guard let account else { throw .authenticationRequired }
         return account
+    }
+
+    /// Who makes the changes of the request, for those who are told of them.
+    var origin: Notifier.Origin? {
+        guard let account, let clientID, !clientID.isEmpty else { return nil }
+        return Notifier.Origin(account: account.id, clientID: clientID)
     }
 }

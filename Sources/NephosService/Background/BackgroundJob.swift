@@ -1,4 +1,5 @@
 import NephosStorage
+import NephosWire
 
 /// Work that a commit leaves to the background. The row is written in that commit, so a crash loses none.
 enum BackgroundJob: String {
@@ -18,22 +19,29 @@ struct BackgroundStep {
     let job: JobRow
     let environment: ServiceEnvironment
     let indexes: IndexWriter
+    let notifier: Notifier
 
     /// Does a step in the transaction and removes the job when nothing is left.
-    func run(in transaction: any StorageTransaction) throws {
+    func run(in transaction: any StorageTransaction) throws -> Notices {
+        let changes = notifier.changes(in: job.zone)
         let isDone =
             switch BackgroundJob(rawValue: job.kind) {
-            case .cascade: try cascade(in: transaction)
+            case .cascade: try cascade(changes, in: transaction)
             case .purgeZone:
                 try transaction.purgeRecords(zone: job.zone, limit: Limits.recordsPerBackgroundStep)
                     < Limits.recordsPerBackgroundStep
             case nil: true
             }
         if isDone { try transaction.removeJob(id: job.id) }
+        // Only the default zone leaves deletions to the background.
+        guard let changes, !changes.all.isEmpty,
+            let zone = try transaction.zone(owner: job.zone.owner, named: ZoneIDDictionary.defaultZoneName)
+        else { return Notices() }
+        return try notifier.notify(of: changes, in: zone, by: nil, transaction)
     }
 
     /// Deletes a step's worth of the records that the deleted one owned, each leaving a job for those it owns itself.
-    private func cascade(in transaction: any StorageTransaction) throws -> Bool {
+    private func cascade(_ changes: RecordChanges?, in transaction: any StorageTransaction) throws -> Bool {
         guard let space = job.subject.firstIndex(of: " "), let deletedAt = Int64(job.subject[..<space]) else {
             return true
         }
@@ -47,15 +55,17 @@ struct BackgroundStep {
             guard let row = try transaction.record(zone: job.zone, named: source.source), !row.isDeleted,
                 !isBack || row.sequence < deletedAt
             else { continue }
-            try delete(row, in: transaction)
+            try delete(row, changes, in: transaction)
             deleted += 1
         }
         return deleted == 0 || sources.count < Limits.recordsPerBackgroundStep
     }
 
-    private func delete(_ row: RecordRow, in transaction: any StorageTransaction) throws {
+    private func delete(
+        _ row: RecordRow, _ changes: RecordChanges?, in transaction: any StorageTransaction
+    ) throws {
         let merge = FieldMerge(zone: row.zone, now: environment.now(), account: row.modifiedBy)
-        let tombstone = try RecordWriter.delete(row, merge, indexes, in: transaction)
+        let tombstone = try RecordWriter.delete(row, merge, indexes, changes, in: transaction)
         let owned = try transaction.references(
             zone: row.zone, to: row.name, kinds: [.deleteSelf], after: nil, limit: 1)
         if !owned.isEmpty { try transaction.insert(BackgroundJob.cascade(from: tombstone)) }

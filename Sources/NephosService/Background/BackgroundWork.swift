@@ -20,16 +20,20 @@ final class BackgroundWork: Sendable {
     private let accounts: Accounts
     /// Milliseconds that deletions are remembered; nil is for ever.
     private let retention: Int64?
+    private let notifier: Notifier
+    private let deliver: @Sendable (Notices) -> Void
     private let state = Mutex(State())
 
     init(
         engine: any StorageEngine, environment: ServiceEnvironment, indexes: IndexCatalog, accounts: Accounts,
-        retention: Int64?
+        notifier: Notifier, retention: Int64?, deliver: @escaping @Sendable (Notices) -> Void
     ) {
         self.engine = engine
         self.environment = environment
         self.indexes = indexes
         self.accounts = accounts
+        self.notifier = notifier
+        self.deliver = deliver
         self.retention = retention
     }
 
@@ -102,10 +106,13 @@ final class BackgroundWork: Sendable {
                     try await forgetOldDeletions()
                     return true
                 }
-                try await engine.write { [environment, indexes, accounts] transaction in
+                let notices = try await engine.write { [environment, indexes, accounts, notifier] transaction in
                     let writer = IndexWriter(definitions: try indexes.definitions(in: transaction), accounts: accounts)
-                    try BackgroundStep(job: job, environment: environment, indexes: writer).run(in: transaction)
+                    return try BackgroundStep(
+                        job: job, environment: environment, indexes: writer, notifier: notifier
+                    ).run(in: transaction)
                 }
+                deliver(notices)
             }
             return true
         } catch {

@@ -28,14 +28,7 @@ struct QueryValidation {
     let bounds: QueryBounds
 
     func validate(_ query: Query) throws(ServiceError) -> ValidQuery {
-        if query.recordType == SystemRecordType.user {
-            throw .invalid("Can't query system types: records of type 'Users' are fetched by their names")
-        }
-        guard let type = schema.recordTypes[query.recordType] else {
-            throw ServiceError(
-                .badRequest, .unknownItem, "Did not find record type: \(Identifier.excerpt(query.recordType))")
-        }
-        let check = TypeCheck(validation: self, recordType: query.recordType, type: type)
+        let check = try typeCheck(query)
         let condition = try query.condition.mapFilters { (filter) throws(ServiceError) in try check.filter(filter) }
         if query.filterBy.isEmpty && query.extendedFilter == nil {
             try check.require(.queryable, .system(.recordName))
@@ -43,6 +36,30 @@ struct QueryValidation {
         return ValidQuery(
             recordType: query.recordType, condition: condition, sort: try check.sort(query.sortBy),
             searchableFields: check.searchableFields)
+    }
+
+    /// A condition that records are held against as they change: the query itself, its values in the types of their
+    /// fields.
+    func fitted(_ query: Query) throws(ServiceError) -> Query {
+        let check = try typeCheck(query)
+        var fitted = query
+        fitted.filterBy = []
+        for filter in query.filterBy { fitted.filterBy.append(try check.filter(filter)) }
+        fitted.extendedFilter = try query.extendedFilter?.mapFilters { (filter) throws(ServiceError) in
+            try check.filter(filter)
+        }
+        return fitted
+    }
+
+    private func typeCheck(_ query: Query) throws(ServiceError) -> TypeCheck {
+        if query.recordType == SystemRecordType.user {
+            throw .invalid("Can't query system types: records of type 'Users' are fetched by their names")
+        }
+        guard let type = schema.recordTypes[query.recordType] else {
+            throw ServiceError(
+                .badRequest, .unknownItem, "Did not find record type: \(Identifier.excerpt(query.recordType))")
+        }
+        return TypeCheck(validation: self, recordType: query.recordType, type: type)
     }
 }
 

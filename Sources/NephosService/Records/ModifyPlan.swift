@@ -44,7 +44,7 @@ struct ModifyPlan {
         let outcomes = try decisions.map { try apply($0, batch, transaction) }
         for name in cascade {
             guard let row = try transaction.record(zone: batch.zone.key, named: name), !row.isDeleted else { continue }
-            _ = try RecordWriter.delete(row, batch.merge, batch.indexes, in: transaction)
+            _ = try RecordWriter.delete(row, batch.merge, batch.indexes, batch.changes, in: transaction)
         }
         try noteChange(batch, in: transaction)
         return outcomes
@@ -68,9 +68,10 @@ struct ModifyPlan {
     ) throws -> ModifyRecords.Outcome {
         switch decision {
         case .save(let save):
-            return .saved(try RecordWriter.save(save, batch.indexes, in: transaction))
+            return .saved(try RecordWriter.save(save, batch.indexes, batch.changes, in: transaction))
         case .delete(let row):
-            let tombstone = try RecordWriter.delete(row, batch.merge, batch.indexes, in: transaction)
+            let tombstone = try RecordWriter.delete(
+                row, batch.merge, batch.indexes, batch.changes, in: transaction)
             if backgroundCascade.contains(row.name) {
                 try transaction.insert(BackgroundJob.cascade(from: tombstone))
             }
@@ -86,24 +87,27 @@ struct ModifyPlan {
 /// Writes a record and everything that is derived from it, from the pair of old and new.
 enum RecordWriter {
     static func save(
-        _ save: PlannedSave, _ indexes: IndexWriter, in transaction: any StorageTransaction
+        _ save: PlannedSave, _ indexes: IndexWriter, _ changes: RecordChanges?, in transaction: any StorageTransaction
     ) throws -> RecordRow {
         var row = save.row
         row.sequence = try transaction.nextSequence()
         try transaction.put(row)
         try writeEdges(of: row, old: save.oldEdges, new: save.newEdges, in: transaction)
         try indexes.update(old: save.stored, new: row, in: transaction)
+        changes?.note(old: save.stored, new: row)
         return row
     }
 
     static func delete(
-        _ row: RecordRow, _ merge: FieldMerge, _ indexes: IndexWriter, in transaction: any StorageTransaction
+        _ row: RecordRow, _ merge: FieldMerge, _ indexes: IndexWriter, _ changes: RecordChanges?,
+        in transaction: any StorageTransaction
     ) throws -> RecordRow {
         var tombstone = merge.deleted(row)
         tombstone.sequence = try transaction.nextSequence()
         try transaction.put(tombstone)
         try writeEdges(of: row, old: ReferenceGraph.edges(of: row), new: [], in: transaction)
         try indexes.update(old: row, new: nil, in: transaction)
+        changes?.note(old: row, new: nil)
         return tombstone
     }
 

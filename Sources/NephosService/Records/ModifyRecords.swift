@@ -116,12 +116,13 @@ struct ModifyRecords {
         /// The schema as it is with these changes, where it was not known before.
         var schema: Schema?
         var leftJobs: Bool
+        var notices = Notices()
         /// The user record names of the accounts that the outcomes mention.
         var userRecordNames: [Int64: String]
     }
 
     func run(
-        schema knownSchema: Schema, accounts: Accounts, indexes: IndexDefinitions,
+        schema knownSchema: Schema, accounts: Accounts, indexes: IndexDefinitions, notifier: Notifier,
         in transaction: any StorageTransaction
     ) throws -> Applied {
         var applied = Applied(
@@ -138,7 +139,8 @@ struct ModifyRecords {
                 zone: row, merge: FieldMerge(zone: row.key, now: now, account: account.id),
                 isAtomic: ZoneRules.isAtomic(row.name) && request.atomic ?? true, isStrict: configuration.isStrict,
                 containerEnvironment: containerEnvironment,
-                indexes: IndexWriter(definitions: indexes, accounts: accounts), reader: transaction)
+                indexes: IndexWriter(definitions: indexes, accounts: accounts),
+                changes: notifier.changes(in: row.key), reader: transaction)
             let operations = zone.items.map { items[$0].operation }
             var plan = try batch.plan(operations, schema: schema)
             if plan.needsSchemaRead, applied.schema == nil {
@@ -154,6 +156,7 @@ struct ModifyRecords {
                 applied.schema = schema
             }
             applied.leftJobs = applied.leftJobs || plan.leavesJobs
+            applied.notices.add(try notifier.notify(of: batch.changes, in: row, by: caller.origin, transaction))
             try keepClientChangeToken(row, outcomes, in: transaction)
         }
         try refuseMalformed(applied.outcomes)

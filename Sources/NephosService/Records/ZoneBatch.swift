@@ -42,6 +42,8 @@ struct ZoneBatch {
     let isStrict: Bool
     let containerEnvironment: ContainerEnvironment
     let indexes: IndexWriter
+    /// Where what happens is noted for those who subscribed to it; nil where nobody did.
+    let changes: RecordChanges?
     let reader: any StorageReader
 
     func plan(_ operations: [Result<ValidOperation, ServiceError>], schema: Schema) throws -> ModifyPlan {

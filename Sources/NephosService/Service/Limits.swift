@@ -38,4 +38,28 @@ package enum Limits {
     /// Records that building an index reads in one transaction, so that other writers get their turn, and at a time.
     static let recordsPerIndexStep = 1000
     static let recordsPerIndexRead = 100
+
+    /// Bytes of a subscription's ID.
+    package static let subscriptionIDLength = 255
+    /// Bytes of a subscription in JSON.
+    package static let subscriptionSize = 64 * 1024
+    /// Fields that a notification sends along: `CKSubscription.NotificationInfo.desiredKeys`, Apple's documentation.
+    package static let notificationFields = 3
+    /// Characters after which a field's text in a notification is cut: the same.
+    static let notificationTextLength = 100
+    /// Bytes of a notification: Apple Push Notification service, "Create the JSON payload".
+    package static let notificationSize = 4096
+    /// Bytes of what makes notifications replace each other: Apple Push Notification service, `apns-collapse-id`.
+    static let collapseIDLength = 64
+    /// Notifications that wait for one destination; the oldest make room.
+    package static let waitingNotifications = 1000
+    /// Notifications that are read at a time to find one.
+    static let notificationsPerRead = 1000
+    /// Notifications that are being sent at a time, by store.
+    static let concurrentDeliveries = 64
+    /// Characters of a push token, and bytes of a client's own name.
+    static let pushTokenLength = 512
+    static let clientIDLength = 255
+    /// Milliseconds after which a client that does not poll any more is forgotten: 30 days.
+    package static let pushTokenLifetime: Int64 = 30 * 24 * 60 * 60 * 1000
 }

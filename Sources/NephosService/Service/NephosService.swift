@@ -1,18 +1,20 @@
 package import NephosStorage
 package import NephosWire
+import Synchronization
 
 /// What CloudKit does. Every way in (HTTP, the caller's own process) ends at these entry points, which throw one type of
 /// error: `ServiceError`.
 package final class NephosService: Sendable {
     private let stores: Stores
-    private let environment: ServiceEnvironment
-    private let configuration: ServiceConfiguration
+    let environment: ServiceEnvironment
+    let configuration: ServiceConfiguration
+    private let pollsHaveEnded = Atomic(false)
 
     package init(
         stores: any StoreProvider, environment: ServiceEnvironment = .system,
         configuration: ServiceConfiguration = ServiceConfiguration()
     ) {
-        self.stores = Stores(provider: stores, environment: environment, retention: configuration.deletionRetention)
+        self.stores = Stores(provider: stores, environment: environment, configuration: configuration)
         self.environment = environment
         self.configuration = configuration
     }
@@ -30,8 +32,9 @@ package final class NephosService: Sendable {
             let applied = try await store.engine.write { transaction in
                 try modify.run(
                     schema: store.schema(), accounts: store.accounts,
-                    indexes: store.indexes.definitions(in: transaction), in: transaction)
+                    indexes: store.indexes.definitions(in: transaction), notifier: store.notifier, in: transaction)
             }
+            store.deliver(applied.notices)
             if let schema = applied.schema { store.remember(schema) }
             if applied.leftJobs || store.background.isPurgeDue { store.background.wake() }
             return modify.response(applied)
@@ -88,7 +91,8 @@ package final class NephosService: Sendable {
         try await perform(context) { store, caller in
             let modify = ModifyZones(request: request, caller: caller, environment: self.environment)
             try modify.validate()
-            let response = try await store.engine.write { try modify.apply(in: $0) }
+            let (response, notices) = try await store.engine.write { try modify.apply(store.notifier, in: $0) }
+            store.deliver(notices)
             store.background.wake()
             return response
         }
@@ -143,7 +147,8 @@ package final class NephosService: Sendable {
             _ = try caller.requireAccount()
             let remove = RemoveZones(
                 zoneNames: zoneNames, reason: reason, caller: caller, environment: self.environment)
-            let names = try await store.engine.write { try remove.apply(in: $0) }
+            let (names, notices) = try await store.engine.write { try remove.apply(store.notifier, in: $0) }
+            store.deliver(notices)
             store.background.wake()
             return names
         }
@@ -177,22 +182,34 @@ package final class NephosService: Sendable {
     }
 
     /// Returns once the background has nothing left to do: the deletions that the default zone does later, the removal of
-    /// deleted zones' records, the making of indexes.
+    /// deleted zones' records, the making of indexes, the sending of notifications that are due.
     package func settle() async {
         for store in stores.all {
             await store.background.settle()
             await store.indexBuilder.settle()
+            await store.dispatcher.settle()
         }
     }
 
+    /// Answers the polls that wait, and from now on every poll at once: for a server that is about to stop.
+    package func endPolls() {
+        pollsHaveEnded.store(true, ordering: .releasing)
+        for store in stores.all { store.courier.close() }
+    }
+
+    var hasEndedPolls: Bool { pollsHaveEnded.load(ordering: .acquiring) }
+
+    var openStores: [Store] { stores.all }
+
     /// Finishes what was accepted, then closes every store.
     package func close() async {
+        endPolls()
         await stores.close()
     }
 
     // MARK: - Every request
 
-    private func perform<Response: Sendable>(
+    func perform<Response: Sendable>(
         _ context: RequestContext, _ body: (Store, Caller) async throws -> Response
     ) async throws(ServiceError) -> Response {
         do {

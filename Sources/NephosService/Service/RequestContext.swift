@@ -18,16 +18,21 @@ package struct RequestContext: Hashable, Sendable {
     package var scope: DatabaseScope
     /// The signed-in account's name; nil for an API token alone.
     package var account: String?
+    /// What the client calls itself, `clientId` of a request; nil where it does not say. It tells an account's clients
+    /// apart.
+    package var clientID: String?
     /// Unique per request; it is the `uuid` of the errors the request gets.
     package var requestID: String
 
     package init(
-        container: String, environment: ContainerEnvironment, scope: DatabaseScope, account: String?, requestID: String
+        container: String, environment: ContainerEnvironment, scope: DatabaseScope, account: String?,
+        clientID: String? = nil, requestID: String
     ) {
         self.container = container
         self.environment = environment
         self.scope = scope
         self.account = account
+        self.clientID = clientID
         self.requestID = requestID
     }
 }

@@ -8,11 +8,24 @@ package struct ServiceConfiguration: Sendable {
     /// for ever.
     package var deletionRetention: Int64?
 
+    /// The ways out for notifications, beside the polls.
+    package var notifications: NotificationOutlets
+
+    /// When a notification that could not be sent is sent again.
+    package var retrySchedule = RetrySchedule.standard
+
+    /// How long a poll for notifications is held: less than the minute after which clients and proxies give up.
+    package var pollDuration = Duration.seconds(45)
+
     /// How much a query may do; a test gives less.
     var queries = QueryBounds()
 
-    package init(isStrict: Bool = false, deletionRetention: Int64? = Limits.deletionRetention) {
+    package init(
+        isStrict: Bool = false, deletionRetention: Int64? = Limits.deletionRetention,
+        notifications: NotificationOutlets = NotificationOutlets()
+    ) {
         self.isStrict = isStrict
         self.deletionRetention = deletionRetention
+        self.notifications = notifications
     }
 }

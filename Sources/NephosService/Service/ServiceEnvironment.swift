@@ -10,14 +10,18 @@ package struct ServiceEnvironment: Sendable {
     package var makeUUID: @Sendable () -> String
     /// Where faults go that a client must not see.
     package var log: @Sendable (String) -> Void
+    /// Returns after a time by the same clock as `now`, or throws when the task is cancelled.
+    package var sleep: @Sendable (Duration) async throws -> Void
 
     package init(
         now: @escaping @Sendable () -> Int64, makeUUID: @escaping @Sendable () -> String,
-        log: @escaping @Sendable (String) -> Void
+        log: @escaping @Sendable (String) -> Void,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
         self.now = now
         self.makeUUID = makeUUID
         self.log = log
+        self.sleep = sleep
     }
 
     /// The system's clock and randomness; the log goes to standard error.

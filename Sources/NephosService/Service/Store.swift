@@ -9,20 +9,34 @@ final class Store: Sendable {
     let indexes = IndexCatalog()
     let background: BackgroundWork
     let indexBuilder: IndexBuilder
+    let watched = WatchedDatabases()
+    let notifier: Notifier
+    let courier = Courier()
+    let dispatcher: OutboxDispatcher
     private let environment: ServiceEnvironment
     private let knownSchema = Mutex(Schema())
 
-    init(engine: any StorageEngine, environment: ServiceEnvironment, retention: Int64?) {
+    init(
+        id: StoreID, engine: any StorageEngine, environment: ServiceEnvironment, configuration: ServiceConfiguration
+    ) {
         self.engine = engine
         self.environment = environment
+        notifier = Notifier(
+            container: id.container, environment: environment, accounts: accounts, watched: watched,
+            outlets: configuration.notifications)
+        dispatcher = OutboxDispatcher(
+            id: id, engine: engine, environment: environment, accounts: accounts, configuration: configuration)
         background = BackgroundWork(
-            engine: engine, environment: environment, indexes: indexes, accounts: accounts, retention: retention)
+            engine: engine, environment: environment, indexes: indexes, accounts: accounts, notifier: notifier,
+            retention: configuration.deletionRetention,
+            deliver: { [courier, dispatcher] in Self.deliver($0, courier, dispatcher) })
         indexBuilder = IndexBuilder(engine: engine, catalog: indexes, accounts: accounts, environment: environment)
     }
 
     /// Who asks: an account is made when it is first seen.
     func caller(_ context: RequestContext) async throws -> Caller {
-        var caller = Caller(scope: context.scope, account: nil, requestID: context.requestID)
+        var caller = Caller(
+            scope: context.scope, account: nil, clientID: context.clientID, requestID: context.requestID)
         guard let name = context.account else { return caller }
         if let account = accounts.cached(named: name) {
             caller.account = account
@@ -46,8 +60,18 @@ final class Store: Sendable {
                 try transaction.insertRecordType(SystemRecordType.user)
             }
         }
+        try await engine.read { [watched] in try watched.load($0) }
         background.wake()
+        dispatcher.wake()
         await indexBuilder.resume()
+    }
+
+    /// Sees to it that what was committed to the outbox arrives.
+    func deliver(_ notices: Notices) { Self.deliver(notices, courier, dispatcher) }
+
+    private static func deliver(_ notices: Notices, _ courier: Courier, _ dispatcher: OutboxDispatcher) {
+        if !notices.polled.isEmpty { courier.wake(notices.polled) }
+        if notices.hasDue { dispatcher.wake() }
     }
 
     /// The schema as of some commit. It may lack what was added since, so what it lacks has to be looked for in the
@@ -62,7 +86,9 @@ final class Store: Sendable {
     }
 
     func close() async {
+        courier.close()
         await background.close()
+        await dispatcher.close()
         await indexBuilder.close()
         await engine.close()
     }

@@ -5,17 +5,16 @@ import Synchronization
 actor Stores {
     private let provider: any StoreProvider
     private let environment: ServiceEnvironment
-    private let retention: Int64?
+    private let configuration: ServiceConfiguration
     private var opening: [StoreID: Task<Store, any Error>] = [:]
     private var isClosed = false
     /// The stores that are ready, to be found without waiting for the actor.
     private nonisolated let ready = Mutex<[StoreID: Store]>([:])
 
-    /// - Parameter retention: milliseconds that deletions are remembered; nil is for ever.
-    init(provider: any StoreProvider, environment: ServiceEnvironment, retention: Int64?) {
+    init(provider: any StoreProvider, environment: ServiceEnvironment, configuration: ServiceConfiguration) {
         self.provider = provider
         self.environment = environment
-        self.retention = retention
+        self.configuration = configuration
     }
 
     nonisolated func store(_ id: StoreID) async throws -> Store {
@@ -27,11 +26,13 @@ actor Stores {
         if isClosed { throw StorageError(.closed, "the service is closed") }
         if let task = opening[id] { return try await task.value }
         let provider = self.provider
-        let (environment, retention) = (self.environment, self.retention)
+        let environment = self.environment
+        let configuration = self.configuration
         let task = Task {
             // Opening a store blocks on the disk, so it gets a thread of its own.
             let engine = try await onThread { try provider.open(id) }
-            let store = Store(engine: engine, environment: environment, retention: retention)
+            let store = Store(
+                id: id, engine: engine, environment: environment, configuration: configuration)
             try await store.prepare()
             return store
         }

@@ -25,8 +25,11 @@ struct ModifyZones {
         }
     }
 
-    func apply(in transaction: any StorageTransaction) throws -> ZonesResponse {
+    func apply(
+        _ notifier: Notifier, in transaction: any StorageTransaction
+    ) throws -> (response: ZonesResponse, notices: Notices) {
         var results: [ZoneResult] = []
+        var notices = Notices()
         for operation in request.operations {
             let address = caller.address(operation.zoneID)
             guard address.isOwn, let owner = caller.owner else {
@@ -34,28 +37,33 @@ struct ModifyZones {
                 continue
             }
             switch operation.operationType {
-            case .create: results.append(.zone(try make(address.zoneName, owner, transaction)))
-            case .delete: results.append(try delete(address.zoneName, owner, operation.zoneID, transaction))
+            case .create:
+                var isNew = false
+                let zone = try make(address.zoneName, owner, &isNew, transaction)
+                if isNew { notices.add(try notifier.notify(of: zone, by: caller.origin, transaction)) }
+                results.append(.zone(ZoneRegistry.dictionary(zone, for: caller)))
+            case .delete:
+                guard let zone = try transaction.zone(owner: owner, named: address.zoneName) else {
+                    let error = try ZoneRegistry.notFound(address, owner: owner, transaction)
+                    results.append(failure(error, operation.zoneID))
+                    continue
+                }
+                notices.add(try notifier.notify(of: zone, by: caller.origin, transaction))
+                results.append(try delete(zone, transaction))
             }
         }
-        return ZonesResponse(zones: results)
+        return (ZonesResponse(zones: results), notices)
     }
 
     private func make(
-        _ name: String, _ owner: OwnerID, _ transaction: any StorageTransaction
-    ) throws -> ZoneDictionary {
-        let zone =
-            try transaction.zone(owner: owner, named: name)
-            ?? transaction.insertZone(owner: owner, name: name, sequence: try transaction.nextSequence())
-        return ZoneRegistry.dictionary(zone, for: caller)
+        _ name: String, _ owner: OwnerID, _ isNew: inout Bool, _ transaction: any StorageTransaction
+    ) throws -> ZoneRow {
+        if let zone = try transaction.zone(owner: owner, named: name) { return zone }
+        isNew = true
+        return try transaction.insertZone(owner: owner, name: name, sequence: try transaction.nextSequence())
     }
 
-    private func delete(
-        _ name: String, _ owner: OwnerID, _ zoneID: ZoneIDDictionary, _ transaction: any StorageTransaction
-    ) throws -> ZoneResult {
-        guard let zone = try transaction.zone(owner: owner, named: name) else {
-            return failure(try ZoneRegistry.notFound(caller.address(zoneID), owner: owner, transaction), zoneID)
-        }
+    private func delete(_ zone: ZoneRow, _ transaction: any StorageTransaction) throws -> ZoneResult {
         try ZoneDeletion.delete(zone, .deleted, environment, in: transaction)
         var dictionary = ZoneRegistry.dictionary(zone, for: caller)
         dictionary.deleted = true

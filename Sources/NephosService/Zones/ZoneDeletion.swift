@@ -7,6 +7,8 @@ enum ZoneDeletion {
         _ zone: ZoneRow, _ reason: ZoneDeletionReason, _ environment: ServiceEnvironment,
         in transaction: any StorageTransaction
     ) throws {
+        // With a zone go the subscriptions to it (CloudKit Web Services, zones/modify).
+        try transaction.removeSubscriptions(zone: zone.key)
         try transaction.markZoneDeleted(
             zone.key, sequence: try transaction.nextSequence(), at: environment.now(), reason: number(reason))
         try transaction.insert(JobRow(kind: BackgroundJob.purgeZone.rawValue, zone: zone.key, subject: ""))
@@ -36,7 +38,9 @@ struct RemoveZones {
     var environment: ServiceEnvironment
 
     /// - Returns: the names of the zones that are gone.
-    func apply(in transaction: any StorageTransaction) throws -> [String] {
+    func apply(
+        _ notifier: Notifier, in transaction: any StorageTransaction
+    ) throws -> (names: [String], notices: Notices) {
         guard caller.scope == .private, let owner = caller.owner else {
             throw ServiceError.badDatabase("zones can be removed from the private database only")
         }
@@ -46,7 +50,11 @@ struct RemoveZones {
         if let missing = zoneNames?.first(where: { name in !zones.contains { $0.name == name } }) {
             throw ServiceError.zoneNotFound(missing)
         }
-        for zone in zones { try ZoneDeletion.delete(zone, reason, environment, in: transaction) }
-        return zones.map(\.name)
+        var notices = Notices()
+        for zone in zones {
+            notices.add(try notifier.notify(of: zone, by: nil, transaction))
+            try ZoneDeletion.delete(zone, reason, environment, in: transaction)
+        }
+        return (zones.map(\.name), notices)
     }
 }

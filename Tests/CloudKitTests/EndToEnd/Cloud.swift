@@ -46,6 +46,7 @@ final class Cloud: Sendable {
         switch cloud.backing {
         case .inProcess(let local): await local.close()
         case .http(let service, let server):
+            service.endPolls()
             await server.stop()
             await service.close()
         }

@@ -1,4 +1,6 @@
+import Foundation
 import NephosSQLite
+import NephosStorage
 import NephosWire
 import Synchronization
 import Testing
@@ -11,22 +13,59 @@ final class TestCloud: Sendable {
     private let clock: Clock
     let log: Log
 
-    init(isStrict: Bool = false, deletionRetention: Int64? = Limits.deletionRetention) {
-        let clock = Clock()
+    /// Sleeps last until the clock is advanced.
+    convenience init(isStrict: Bool = false, deletionRetention: Int64? = Limits.deletionRetention) {
+        self.init(ServiceConfiguration(isStrict: isStrict, deletionRetention: deletionRetention))
+    }
+
+    init(_ configuration: ServiceConfiguration, stores: any StoreProvider = MemoryStores(), clock: Clock = Clock()) {
         let log = Log()
         self.clock = clock
         self.log = log
         service = NephosService(
-            stores: MemoryStores(),
+            stores: stores,
             environment: ServiceEnvironment(
-                now: { clock.now }, makeUUID: { clock.makeUUID() }, log: { log.add($0) }),
-            configuration: ServiceConfiguration(isStrict: isStrict, deletionRetention: deletionRetention))
+                now: { clock.now }, makeUUID: { clock.makeUUID() }, log: { log.add($0) },
+                sleep: { try await clock.sleep($0) }),
+            configuration: configuration)
     }
 
     final class Clock: Sendable {
         private let state = Mutex((now: Int64(1_700_000_000_000), identifiers: 0))
         var now: Int64 { state.withLock { $0.now } }
-        func advance(milliseconds: Int64) { state.withLock { $0.now += milliseconds } }
+        func advance(milliseconds: Int64) {
+            let now = state.withLock { state in
+                state.now += milliseconds
+                return state.now
+            }
+            let due = sleepers.withLock { sleepers in
+                let due = sleepers.filter { $0.value.due <= now }
+                for id in due.keys { sleepers[id] = nil }
+                return due
+            }
+            for sleeper in due.values { sleeper.continuation.resume() }
+        }
+
+        private let sleepers = Mutex<[UUID: (due: Int64, continuation: CheckedContinuation<Void, Never>)]>([:])
+
+        func sleep(_ duration: Duration) async throws {
+            let id = UUID()
+            let due = now + Int64(duration / .milliseconds(1))
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    sleepers.withLock { $0[id] = (due, continuation) }
+                    // What came before it could be seen here.
+                    if Task.isCancelled || due <= now { wake(id) }
+                }
+            } onCancel: {
+                wake(id)
+            }
+            try Task.checkCancellation()
+        }
+
+        private func wake(_ id: UUID) {
+            sleepers.withLock { $0.removeValue(forKey: id) }?.continuation.resume()
+        }
         func makeUUID() -> String {
             let number = state.withLock { state in
                 state.identifiers += 1
@@ -46,10 +85,11 @@ final class TestCloud: Sendable {
 
     func context(
         _ account: String? = "me", _ scope: DatabaseScope = .private,
-        environment: ContainerEnvironment = .development, container: String = "iCloud.test"
+        environment: ContainerEnvironment = .development, container: String = "iCloud.test", client: String? = nil
     ) -> RequestContext {
         RequestContext(
-            container: container, environment: environment, scope: scope, account: account, requestID: "R")
+            container: container, environment: environment, scope: scope, account: account, clientID: client,
+            requestID: "R")
     }
 }
 
@@ -60,9 +100,12 @@ struct TestDatabase {
     /// The zone of operations that name none.
     var zone: String?
 
-    init(_ cloud: TestCloud, _ account: String? = "me", _ scope: DatabaseScope = .private, zone: String? = nil) {
+    init(
+        _ cloud: TestCloud, _ account: String? = "me", _ scope: DatabaseScope = .private, zone: String? = nil,
+        client: String? = nil
+    ) {
         self.cloud = cloud
-        context = cloud.context(account, scope)
+        context = cloud.context(account, scope, client: client)
         self.zone = zone
     }
 

@@ -1,0 +1,71 @@
+import NephosService
+import NephosWire
+
+extension Route {
+    /// A route that gives a client a push token: the address it polls at is made whole here.
+    static func pushTokens(
+        _ action: String,
+        _ call:
+            @escaping @Sendable (NephosService) -> (TokenRequest, RequestContext) async throws(ServiceError)
+            -> TokenResponse
+    ) -> Route {
+        Route([.post], action) { routed throws(Refusal) in
+            let context = try routed.context()
+            let message: TokenRequest
+            do throws(WireError) {
+                message = try TokenRequest(decoding: routed.request.body)
+            } catch {
+                throw Refusal(error)
+            }
+            do throws(ServiceError) {
+                var response = try await call(routed.service)(message, context)
+                response.webcourierURL = "http://\(routed.request.host ?? "localhost")\(response.webcourierURL)"
+                return .json(response.encoded())
+            } catch {
+                throw Refusal(error)
+            }
+        }
+    }
+
+    /// The long poll: holds the request until there is a notification for its token, and answers with that one
+    /// (CloudKit Web Services, web courier). Where none comes in time it answers `{}`, and the client polls again.
+    ///
+    /// Nobody signs in: who knows the token may poll. `nephosReceived`, our addition, says which notification the poll
+    /// before this one brought (`none`: none), so that one whose answer was lost comes again; without it a notification
+    /// counts as received once its answer was sent.
+    static let courier = Route([.get], "/" + CourierPath.module) { routed throws(Refusal) in
+        let path = try CourierPath(routed.target.components)
+        let context = RequestContext(
+            container: path.container, environment: path.environment, scope: .private, account: nil,
+            requestID: routed.requestID)
+        let received = routed.target.parameter("nephosReceived")?.readings.first
+        let receipt: Courier.Receipt =
+            received.map { .exact(notificationID: $0 == "none" ? nil : $0) } ?? .implied
+        do throws(ServiceError) {
+            let polled = try await routed.service.nextNotification(token: path.token, receipt: receipt, context)
+            guard let polled else { return .json(Array("{}".utf8)) }
+            var response = HTTPResponse.json(polled.payload)
+            response.whenSent = polled.wasSent
+            return response
+        } catch {
+            throw Refusal(error)
+        }
+    }
+}
+
+/// `/courier/1/{container}/{environment}/{token}`, where a client polls for its notifications.
+struct CourierPath: Hashable, Sendable {
+    static let module = "courier"
+
+    var container: String
+    var environment: ContainerEnvironment
+    var token: String
+
+    /// - Parameter components: the whole path's, five of them.
+    init(_ components: [String]) throws(Refusal) {
+        let path = try DatabasePath(components)
+        container = path.container
+        environment = path.environment
+        token = components[4]
+    }
+}

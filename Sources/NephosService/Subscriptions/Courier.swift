@@ -1,0 +1,132 @@
+import NephosStorage
+import Synchronization
+
+/// Where polls wait for the notifications of their tokens: in memory, a waiting poll being a suspended task and nothing
+/// else.
+package final class Courier: Sendable {
+    /// What a poll says of the notification that the poll before it got.
+    package enum Receipt: Hashable, Sendable {
+        /// That it came for one is the receipt, as CloudKit JS polls. A notification that was not sent in full does not
+        /// count.
+        case implied
+        /// Exactly this one; nil is none.
+        case exact(notificationID: String?)
+    }
+
+    private struct State {
+        /// The poll that waits by a token: the last that came.
+        var waiters: [String: CourierWaiter] = [:]
+        /// The notification that was given last by a token, and of which no receipt has come.
+        var handedOut: [String: OutboxRow] = [:]
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Takes a poll in. One that waits by the same token is over: its client came again.
+    func enter(_ token: String) -> CourierWaiter {
+        let waiter = CourierWaiter()
+        let (old, isClosed) = state.withLock { state in
+            let old = state.waiters.updateValue(waiter, forKey: token)
+            if state.isClosed { state.waiters[token] = nil }
+            return (old, state.isClosed)
+        }
+        old?.finish(nil)
+        if isClosed { waiter.finish(nil) }
+        return waiter
+    }
+
+    /// Lets a poll out.
+    func leave(_ token: String, _ waiter: CourierWaiter) {
+        state.withLock { state in
+            if state.waiters[token] === waiter { state.waiters[token] = nil }
+        }
+    }
+
+    /// Gives committed notifications to those who wait for them.
+    func wake(_ rows: [String: OutboxRow]) {
+        let woken = state.withLock { state in
+            rows.compactMap { token, row in state.waiters.removeValue(forKey: token).map { ($0, row) } }
+        }
+        for (waiter, row) in woken { waiter.finish(row) }
+    }
+
+    // MARK: Receipts
+
+    func handOut(_ row: OutboxRow, _ token: String) {
+        state.withLock { $0.handedOut[token] = row }
+    }
+
+    /// The notification whose receipt a poll may be. Asked once: it is forgotten.
+    func takeHandedOut(_ token: String) -> OutboxRow? {
+        state.withLock { $0.handedOut.removeValue(forKey: token) }
+    }
+
+    /// The answer with a notification did not get through.
+    func takeBack(_ id: Int64, _ token: String) {
+        state.withLock { state in
+            if state.handedOut[token]?.id == id { state.handedOut[token] = nil }
+        }
+    }
+
+    /// Lets everybody go who waits; from now on nobody does.
+    func close() {
+        let waiters = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.finish(nil) }
+    }
+
+    /// How many polls wait.
+    var waiting: Int { state.withLock { $0.waiters.count } }
+}
+
+/// One poll that waits, or is about to. What it waits for may come before it waits.
+final class CourierWaiter: Sendable {
+    private enum State {
+        case idle
+        case waiting(CheckedContinuation<OutboxRow?, Never>)
+        case finished(OutboxRow?)
+    }
+
+    private let state = Mutex(State.idle)
+
+    /// Ends the wait; only the first time counts.
+    func finish(_ row: OutboxRow?) {
+        let continuation: CheckedContinuation<OutboxRow?, Never>? = state.withLock { state in
+            switch state {
+            case .idle:
+                state = .finished(row)
+                return nil
+            case .waiting(let continuation):
+                state = .finished(row)
+                return continuation
+            case .finished: return nil
+            }
+        }
+        continuation?.resume(returning: row)
+    }
+
+    /// - Returns: the notification; nil where the time is over, the task was cancelled, or another poll took its place.
+    func wait(for duration: Duration, _ environment: ServiceEnvironment) async -> OutboxRow? {
+        let timer = Task {
+            try? await environment.sleep(duration)
+            if !Task.isCancelled { self.finish(nil) }
+        }
+        defer { timer.cancel() }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let finished: OutboxRow?? = state.withLock { state in
+                    if case .finished(let row) = state { return .some(row) }
+                    state = .waiting(continuation)
+                    return .none
+                }
+                if let finished { continuation.resume(returning: finished) }
+            }
+        } onCancel: {
+            finish(nil)
+        }
+    }
+}

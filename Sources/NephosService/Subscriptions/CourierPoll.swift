@@ -1,0 +1,84 @@
+import NephosStorage
+import NephosWire
+
+/// A notification that a poll got.
+package struct PolledNotification: Sendable {
+    /// Its JSON (`NotificationPayload`).
+    package var payload: [UInt8]
+    /// Tells whether the answer with it was sent in full: to be called with false where it was not.
+    package var wasSent: @Sendable (Bool) -> Void
+}
+
+/// A poll by a push token (CloudKit Web Services, web courier). Whoever has the token may poll.
+///
+/// A notification stays in the outbox until there is a receipt for it, so a crash or a connection that breaks delivers
+/// it twice rather than never.
+struct CourierPoll {
+    let token: String
+    let receipt: Courier.Receipt
+    let store: Store
+    let environment: ServiceEnvironment
+
+    private var destination: String { OutboxDestination.courier(token: token).text }
+
+    /// - Returns: nil where no notification came in the time.
+    func next(within duration: Duration) async throws -> PolledNotification? {
+        let row = try await store.engine.read { [token] in try $0.pushToken(token) }
+        guard let row else { throw ServiceError.unknownPushToken }
+        try await acknowledge(row)
+        // First in, then look: what is committed from now on finds the poll waiting.
+        let waiter = store.courier.enter(token)
+        defer { store.courier.leave(token, waiter) }
+        let waiting = try await store.engine.read { [destination] in
+            try $0.outbox(account: row.account, destination: destination, limit: 1).first
+        }
+        if let waiting { return handOut(waiting) }
+        guard let new = await waiter.wait(for: duration, environment) else { return nil }
+        return handOut(new)
+    }
+
+    private func handOut(_ row: OutboxRow) -> PolledNotification {
+        store.courier.handOut(row, token)
+        let (courier, token, id) = (store.courier, token, row.id)
+        return PolledNotification(payload: row.payload) { wasSent in
+            if !wasSent { courier.takeBack(id, token) }
+        }
+    }
+
+    /// Removes what the client has, and notes that it is there.
+    private func acknowledge(_ row: PushTokenRow) async throws {
+        let last = store.courier.takeHandedOut(token)
+        var received: Int64?
+        switch receipt {
+        case .implied: received = last?.id
+        case .exact(nil): break
+        case .exact(let id?): received = last?.notificationID == id ? last?.id : try await find(id, row.account)
+        }
+        var seen = row
+        let now = environment.now()
+        if !row.polls || row.seenAt < now - Limits.pushTokenLifetime / 30 {
+            seen.polls = true
+            seen.seenAt = now
+        }
+        guard received != nil || seen != row else { return }
+        try await store.engine.write { [seen, received, destination] transaction in
+            if seen != row { try transaction.put(seen) }
+            if let received {
+                try transaction.removeOutbox(account: row.account, destination: destination, id: received)
+            }
+        }
+    }
+
+    /// After a restart it is not known what was given last.
+    private func find(_ notificationID: String, _ account: Int64) async throws -> Int64? {
+        try await store.engine.read { [destination] in
+            try $0.outbox(account: account, destination: destination, limit: Limits.notificationsPerRead)
+                .first { $0.notificationID == notificationID }?.id
+        }
+    }
+}
+
+extension ServiceError {
+    static let unknownPushToken = ServiceError(
+        .notFound, .unknownItem, "the push token is not known: create a new one with tokens/create")
+}

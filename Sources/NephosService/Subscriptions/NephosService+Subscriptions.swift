@@ -1,0 +1,99 @@
+import NephosStorage
+package import NephosWire
+
+extension NephosService {
+    // MARK: - Subscriptions
+
+    /// The caller's subscriptions to a database (CloudKit Web Services, subscriptions/list).
+    package func listSubscriptions(_ context: RequestContext) async throws(ServiceError) -> SubscriptionsResponse {
+        try await perform(context) { store, caller in
+            let account = try caller.requireAccount()
+            return try await store.engine.read { try SubscriptionLookup.list(caller, account, $0) }
+        }
+    }
+
+    /// Finds subscriptions by ID (CloudKit Web Services, subscriptions/lookup).
+    package func lookupSubscriptions(
+        _ request: LookupSubscriptionsRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> SubscriptionsResponse {
+        try await perform(context) { store, caller in
+            let account = try caller.requireAccount()
+            return try await store.engine.read { try SubscriptionLookup.lookup(request, caller, account, $0) }
+        }
+    }
+
+    /// Saves and deletes subscriptions (CloudKit Web Services, subscriptions/modify).
+    package func modifySubscriptions(
+        _ request: ModifySubscriptionsRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> SubscriptionsResponse {
+        try await perform(context) { store, caller in
+            let modify = try ModifySubscriptions(
+                request, caller: caller, container: context.container, environment: self.environment,
+                configuration: self.configuration, watched: store.watched)
+            return try await store.engine.write { try modify.apply(in: $0) }
+        }
+    }
+
+    // MARK: - Push tokens
+
+    /// A token by which the client polls for its account's notifications (CloudKit Web Services, tokens/create).
+    ///
+    /// `webcourierURL` in the answer is a path: whoever knows the server's address puts that before it.
+    package func createToken(
+        _ request: TokenRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> TokenResponse {
+        try await perform(context) { store, caller in
+            let tokens = try PushTokens(request, caller: caller, environment: self.environment)
+            let row = try await store.engine.write { try tokens.create(in: $0) }
+            return Self.answer(row.token, request, context)
+        }
+    }
+
+    /// Has a device's notifications delivered by the token it has (CloudKit Web Services, tokens/register).
+    package func registerToken(
+        _ request: TokenRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> TokenResponse {
+        try await perform(context) { store, caller in
+            let tokens = try PushTokens(request, caller: caller, environment: self.environment)
+            let row = try await store.engine.write { try tokens.register(in: $0) }
+            return Self.answer(row.token, request, context)
+        }
+    }
+
+    private static func answer(
+        _ token: String, _ request: TokenRequest, _ context: RequestContext
+    ) -> TokenResponse {
+        // What base64 has and a path's component may not hold plainly.
+        let component = token.utf8.reduce(into: "") { text, byte in
+            switch byte {
+            case UInt8(ascii: "/"): text += "%2F"
+            case UInt8(ascii: "+"): text += "%2B"
+            case UInt8(ascii: "="): text += "%3D"
+            default: text.unicodeScalars.append(UnicodeScalar(byte))
+            }
+        }
+        return TokenResponse(
+            apnsEnvironment: request.apnsEnvironment, apnsToken: token,
+            webcourierURL: "/courier/1/\(context.container)/\(context.environment.rawValue)/\(component)")
+    }
+
+    // MARK: - Polls
+
+    /// Waits for the next notification by a push token (CloudKit Web Services, web courier). The token says whose they
+    /// are: the context's account and database do not matter.
+    /// - Returns: nil where none came in the time that a poll is held.
+    package func nextNotification(
+        token: String, receipt: Courier.Receipt, _ context: RequestContext
+    ) async throws(ServiceError) -> PolledNotification? {
+        var context = context
+        context.account = nil
+        if hasEndedPolls { return nil }
+        return try await perform(context) { store, _ in
+            try await CourierPoll(token: token, receipt: receipt, store: store, environment: self.environment)
+                .next(within: self.configuration.pollDuration)
+        }
+    }
+
+    /// How many polls wait.
+    package var waitingPolls: Int { openStores.reduce(0) { $0 + $1.courier.waiting } }
+}

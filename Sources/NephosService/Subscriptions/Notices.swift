@@ -1,0 +1,54 @@
+import NephosStorage
+
+/// What a transaction left in the outbox, for those who deliver it once it is committed.
+struct Notices: Sendable {
+    /// The first new notification of each token that is polled.
+    private(set) var polled: [String: OutboxRow] = [:]
+    /// Whether there is something to send.
+    private(set) var hasDue = false
+
+    var isEmpty: Bool { polled.isEmpty && !hasDue }
+
+    mutating func note(_ row: OutboxRow, _ destination: OutboxDestination) {
+        if case .courier(let token) = destination {
+            // Of one subject only the last is kept.
+            let replaces = polled[token].map { !row.subject.isEmpty && $0.subject == row.subject } ?? true
+            if replaces { polled[token] = row }
+        } else {
+            hasDue = true
+        }
+    }
+
+    mutating func add(_ others: Notices) {
+        polled.merge(others.polled) { mine, _ in mine }
+        hasDue = hasDue || others.hasDue
+    }
+}
+
+/// Where a row of the outbox goes, as its `destination` says.
+enum OutboxDestination: Hashable, Sendable {
+    /// A client that polls.
+    case courier(token: String)
+    /// A device, by its token.
+    case device(token: String)
+    case webHook(url: String)
+
+    init?(_ text: String) {
+        guard let colon = text.firstIndex(of: ":") else { return nil }
+        let subject = String(text[text.index(after: colon)...])
+        switch text[..<colon] {
+        case "courier": self = .courier(token: subject)
+        case "device": self = .device(token: subject)
+        case "webhook": self = .webHook(url: subject)
+        default: return nil
+        }
+    }
+
+    var text: String {
+        switch self {
+        case .courier(let token): "courier:\(token)"
+        case .device(let token): "device:\(token)"
+        case .webHook(let url): "webhook:\(url)"
+        }
+    }
+}

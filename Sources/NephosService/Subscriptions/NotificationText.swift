@@ -1,0 +1,104 @@
+import FoundationEssentials
+import NephosStorage
+import NephosWire
+
+/// What a notification shows and carries, from its subscription's info and the record it is about
+/// (`CKSubscription.NotificationInfo`, Apple's documentation).
+struct NotificationText {
+    private let info: NotificationInfoDictionary?
+    /// The fields that the info names.
+    private let fields: RecordFields
+
+    /// - Parameter record: what a query notification is about; nil for the others.
+    init(info: NotificationInfoDictionary?, record: RecordRow?) {
+        self.info = info
+        let names = info?.fieldNames ?? []
+        let encoded = record.map { EncodedFields(bytes: $0.fields) }
+        fields =
+            names.isEmpty
+            ? RecordFields() : encoded.flatMap { try? $0.selecting(names).decoded() } ?? RecordFields()
+    }
+
+    /// Sets what shows. Without an info, or with one that says nothing, the app is told silently.
+    func fill(_ payload: inout NotificationPayload) {
+        if let info {
+            payload.alert = .init(
+                text: info.alertBody, localizationKey: info.alertLocalizationKey,
+                localizationArgs: texts(info.alertLocalizationArgs))
+            payload.title = .init(
+                text: info.title, localizationKey: info.titleLocalizationKey,
+                localizationArgs: texts(info.titleLocalizationArgs))
+            payload.subtitle = .init(
+                text: info.subtitle, localizationKey: info.subtitleLocalizationKey,
+                localizationArgs: texts(info.subtitleLocalizationArgs))
+            payload.alertActionLocalizationKey = info.alertActionLocalizationKey
+            payload.alertLaunchImage = info.alertLaunchImage
+            payload.soundName = info.soundName
+            payload.category = info.category
+            payload.badge = info.shouldBadge ? 1 : nil
+            payload.isContentAvailable = info.shouldSendContentAvailable
+            payload.isMutableContent = info.shouldSendMutableContent
+        }
+        if payload.isSilent { payload.isContentAvailable = true }
+    }
+
+    /// The values of `desiredKeys`: strings (cut after 100 characters), numbers, dates, locations and references.
+    var additionalFields: [String: FieldValue] {
+        var result: [String: FieldValue] = [:]
+        for name in info?.additionalFields ?? [] {
+            guard let value = value(name) else { continue }
+            switch value {
+            case .string(let text): result[name] = .string(Self.cut(text))
+            case .int64, .double, .timestamp, .location, .reference: result[name] = value
+            case .bytes, .asset, .list: break
+            }
+        }
+        return result
+    }
+
+    /// What replaces an older notification on the device. Apple's header has the key name a field, its documentation has
+    /// the text itself: a field of that name counts, and else the text.
+    var collapseID: String? {
+        guard let key = info?.collapseIDKey, !key.isEmpty else { return nil }
+        let text = value(key).map { Self.text($0) } ?? key
+        var end = text.startIndex
+        while end < text.endIndex {
+            let next = text.index(after: end)
+            if text.utf8.distance(from: text.startIndex, to: next) > Limits.collapseIDLength { break }
+            end = next
+        }
+        return text.isEmpty ? nil : String(text[..<end])
+    }
+
+    /// The values that fill a localized text; a field that is missing, or has no text, gives an empty one.
+    private func texts(_ names: [String]?) -> [String]? {
+        guard let names, !names.isEmpty else { return nil }
+        return names.map { name in value(name).map { Self.cut(Self.text($0)) } ?? "" }
+    }
+
+    private func value(_ name: String) -> FieldValue? {
+        guard let field = fields[name], !field.isEncrypted else { return nil }
+        return field.value
+    }
+
+    private static func text(_ value: FieldValue) -> String {
+        switch value {
+        case .string(let text): text
+        case .int64(let number): String(number)
+        case .double(let number): Int64(exactly: number).map { String($0) } ?? String(number)
+        case .timestamp(let milliseconds):
+            Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
+        case .bytes, .location, .reference, .asset, .list: ""
+        }
+    }
+
+    private static func cut(_ text: String) -> String { String(text.prefix(Limits.notificationTextLength)) }
+}
+
+extension NotificationInfoDictionary {
+    /// Every field that a notification needs the value of.
+    fileprivate var fieldNames: [String] {
+        let names = [alertLocalizationArgs, titleLocalizationArgs, subtitleLocalizationArgs, additionalFields]
+        return names.flatMap { $0 ?? [] } + [collapseIDKey].compactMap(\.self)
+    }
+}

@@ -1,0 +1,233 @@
+import NephosStorage
+import Synchronization
+
+/// Sends what is due in the outbox of one store, many at once, each until its outcome is final. The rows are in the
+/// store, so what a crash interrupts is sent again when the store is opened.
+final class OutboxDispatcher: Sendable {
+    private struct State {
+        var isRunning = false
+        var isClosed = false
+        /// Set while running: look again before stopping.
+        var isWoken = false
+        /// The rows that are on their way.
+        var inFlight: Set<Int64> = []
+        /// Waits until the next row is due.
+        var timer: Task<Void, Never>?
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let id: StoreID
+    private let engine: any StorageEngine
+    private let environment: ServiceEnvironment
+    private let accounts: Accounts
+    private let outlets: NotificationOutlets
+    private let schedule: RetrySchedule
+    private let state = Mutex(State())
+
+    init(
+        id: StoreID, engine: any StorageEngine, environment: ServiceEnvironment, accounts: Accounts,
+        configuration: ServiceConfiguration
+    ) {
+        self.id = id
+        self.engine = engine
+        self.environment = environment
+        self.accounts = accounts
+        outlets = configuration.notifications
+        schedule = configuration.retrySchedule
+    }
+
+    /// Says that something may be due.
+    func wake() {
+        let starts = state.withLock { state in
+            if state.isClosed { return false }
+            if state.isRunning {
+                state.isWoken = true
+                return false
+            }
+            state.isRunning = true
+            return true
+        }
+        if starts { Task { await self.run() } }
+    }
+
+    /// Returns once nothing is due and nothing is on its way.
+    func settle() async {
+        wake()
+        await waitUntilIdle()
+    }
+
+    /// Lets what is on its way arrive, and sends nothing more.
+    func close() async {
+        let timer = state.withLock { state in
+            state.isClosed = true
+            return state.timer
+        }
+        timer?.cancel()
+        await waitUntilIdle()
+    }
+
+    private func waitUntilIdle() async {
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                let isIdle = !state.isRunning && state.inFlight.isEmpty
+                if !isIdle { state.waiters.append(continuation) }
+                return isIdle
+            }
+            if isIdle { continuation.resume() }
+        }
+    }
+
+    /// Those who wait, if there is nothing more to wait for.
+    private static func idleWaiters(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
+        guard !state.isRunning, state.inFlight.isEmpty else { return [] }
+        defer { state.waiters = [] }
+        return state.waiters
+    }
+
+    // MARK: Finding what is due
+
+    private func run() async {
+        while true {
+            do {
+                try await startWhatIsDue()
+            } catch {
+                environment.log("sending notifications stopped: \(error)")
+            }
+            let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>]? in
+                if state.isWoken && !state.isClosed {
+                    state.isWoken = false
+                    return nil
+                }
+                state.isRunning = false
+                state.isWoken = false
+                return Self.idleWaiters(&state)
+            }
+            guard let waiters else { continue }
+            for waiter in waiters { waiter.resume() }
+            return
+        }
+    }
+
+    private func startWhatIsDue() async throws {
+        let now = environment.now()
+        let (inFlight, isClosed) = state.withLock { ($0.inFlight, $0.isClosed) }
+        let free = Limits.concurrentDeliveries - inFlight.count
+        if isClosed || free <= 0 { return }
+        let (rows, next) = try await engine.read { reader in
+            (
+                try reader.dueOutbox(at: now, limit: Limits.concurrentDeliveries + inFlight.count),
+                try reader.nextOutboxDue(after: now)
+            )
+        }
+        let new = rows.filter { !inFlight.contains($0.id) }.prefix(free)
+        state.withLock { state in
+            for row in new { state.inFlight.insert(row.id) }
+        }
+        for row in new { Task { await self.send(row) } }
+        if let next { wake(at: next, now) }
+    }
+
+    private func wake(at due: Int64, _ now: Int64) {
+        let timer = Task { [environment] in
+            try? await environment.sleep(.milliseconds(due - now))
+            if !Task.isCancelled { self.wake() }
+        }
+        let (old, isClosed) = state.withLock { state in
+            defer { state.timer = timer }
+            return (state.timer, state.isClosed)
+        }
+        old?.cancel()
+        if isClosed { timer.cancel() }
+    }
+
+    // MARK: Sending
+
+    private func send(_ row: OutboxRow) async {
+        do {
+            if let (notification, destination, delivery) = try await prepare(row) {
+                let outcome = await delivery.deliver(notification, to: destination)
+                try await settle(row, notification, destination, outcome)
+            } else {
+                try await engine.write { try Self.remove(row, in: $0) }
+            }
+        } catch {
+            environment.log("notification \(row.notificationID) to \(row.destination): \(error)")
+        }
+        let waiters = state.withLock { state in
+            state.inFlight.remove(row.id)
+            return Self.idleWaiters(&state)
+        }
+        for waiter in waiters { waiter.resume() }
+        // There is room for another.
+        wake()
+    }
+
+    private typealias Prepared = (OutgoingNotification, NotificationDestination, any NotificationDelivery)
+
+    /// Nil where the destination is gone.
+    private func prepare(_ row: OutboxRow) async throws -> Prepared? {
+        let accounts = accounts
+        let (destination, account) = try await engine.read { reader in
+            (try Self.destination(of: row, reader), try accounts.userRecordName(id: row.account, reader))
+        }
+        guard let destination, let delivery = outlets.delivery(to: destination) else { return nil }
+        if case .webHook(let hook) = destination, !outlets.webHookDestinations.contains(hook) { return nil }
+        let notification = OutgoingNotification(
+            id: row.notificationID, container: id.container, environment: id.environment, account: account ?? "",
+            subscriptionID: row.subscriptionID, payload: row.payload, collapseID: row.collapseID,
+            isSilent: row.isSilent, createdAt: row.createdAt, attempt: Int(row.attempts) + 1)
+        return (notification, destination, delivery)
+    }
+
+    private static func destination(
+        of row: OutboxRow, _ reader: any StorageReader
+    ) throws -> NotificationDestination? {
+        switch OutboxDestination(row.destination) {
+        case .webHook(let url): return .webHook(WebHookDestination(url: url))
+        case .device(let token):
+            guard let known = try reader.pushToken(token), known.account == row.account, known.isDevice,
+                let bytes = PushTokens.bytes(of: token),
+                let environment = DeviceToken.Environment(rawValue: known.environment)
+            else { return nil }
+            return .device(DeviceToken(bytes: bytes, environment: environment))
+        case .courier, nil: return nil
+        }
+    }
+
+    private func settle(
+        _ row: OutboxRow, _ notification: OutgoingNotification, _ destination: NotificationDestination,
+        _ outcome: DeliveryOutcome
+    ) async throws {
+        switch outcome {
+        case .delivered: break
+        case .retry(let after, let reason):
+            let due = schedule.nextAttempt(of: notification, after: after, now: environment.now())
+            guard let due else {
+                environment.log("notification \(row.notificationID) to \(destination.key) is given up: \(reason)")
+                break
+            }
+            try await engine.write {
+                try $0.updateOutbox(
+                    account: row.account, destination: row.destination, id: row.id,
+                    attempts: Int64(notification.attempt), due: due)
+            }
+            return
+        case .rejected(let reason):
+            environment.log("\(destination.key) is no destination any more: \(reason)")
+            try await engine.write { transaction in
+                if case .device(let token)? = OutboxDestination(row.destination) {
+                    try transaction.removePushToken(token)
+                }
+                try transaction.removeOutbox(account: row.account, destination: row.destination, keeping: 0)
+            }
+            return
+        case .undeliverable(let reason):
+            environment.log("notification \(row.notificationID) to \(destination.key) cannot be delivered: \(reason)")
+        }
+        try await engine.write { try Self.remove(row, in: $0) }
+    }
+
+    private static func remove(_ row: OutboxRow, in transaction: any StorageTransaction) throws {
+        try transaction.removeOutbox(account: row.account, destination: row.destination, id: row.id)
+    }
+}

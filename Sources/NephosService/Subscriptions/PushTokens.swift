@@ -1,0 +1,116 @@
+import FoundationEssentials
+import NephosStorage
+import NephosWire
+
+/// `tokens/create` and `tokens/register`: the clients that an account's notifications are delivered to.
+///
+/// A token that the service makes is a secret by which its client polls. One that a client brings is its device's, by
+/// which a push service delivers; its client may poll as well, and is counted among those from its first poll on.
+struct PushTokens {
+    let request: TokenRequest
+    let account: AccountRow
+    /// What the client calls itself; empty where it does not say.
+    let client: String
+    let environment: ServiceEnvironment
+
+    init(
+        _ request: TokenRequest, caller: Caller, environment: ServiceEnvironment
+    ) throws(ServiceError) {
+        account = try caller.requireAccount()
+        self.request = request
+        self.environment = environment
+        client = request.clientID ?? caller.clientID ?? ""
+        guard client.utf8.count <= Limits.clientIDLength else {
+            throw .invalid("clientId must not exceed \(Limits.clientIDLength) bytes")
+        }
+    }
+
+    // MARK: tokens/create
+
+    /// The token that the client has, or a new one.
+    func create(in transaction: any StorageTransaction) throws -> PushTokenRow {
+        let known = try transaction.pushTokens(account: account.id).first { token in
+            !client.isEmpty && token.client == client && !token.isDevice
+        }
+        return try put(known ?? courier(Self.make(environment)), in: transaction)
+    }
+
+    private static let prefix = "neph"
+
+    /// 64 hexadecimal digits, which nobody guesses, behind four letters that tell it from a device's. Clients read it as
+    /// base64, which it is.
+    private static func make(_ environment: ServiceEnvironment) -> String {
+        prefix + (environment.makeUUID() + environment.makeUUID()).filter { $0 != "-" }.lowercased()
+    }
+
+    // MARK: tokens/register
+
+    func register(in transaction: any StorageTransaction) throws -> PushTokenRow {
+        guard let token = request.apnsToken else {
+            throw ServiceError.invalid("apnsToken: expected the token in base64, found nothing")
+        }
+        guard token.utf8.count <= Limits.pushTokenLength, let bytes = Self.bytes(of: token), !bytes.isEmpty else {
+            throw ServiceError.invalid(
+                "apnsToken must hold 1 to \(Limits.pushTokenLength) characters of base64")
+        }
+        let isOwn = token.hasPrefix(Self.prefix) && token.utf8.count == Self.prefix.utf8.count + 64
+        guard var known = try transaction.pushToken(token) else {
+            return try put(isOwn ? courier(token) : device(token), in: transaction)
+        }
+        if known.account != account.id {
+            // Who polls by a token knows a secret of the account's; a device goes with whoever signs in on it.
+            if isOwn {
+                throw ServiceError(
+                    .accessDenied, .permissionFailure, "the apnsToken belongs to another account: create a new one")
+            }
+            try Self.forget(known, in: transaction)
+            known = device(token)
+        }
+        if !client.isEmpty { known.client = client }
+        return try put(known, in: transaction)
+    }
+
+    /// The bytes of a device's token, in base64 or, as some clients send it, in hexadecimal.
+    static func bytes(of token: String) -> [UInt8]? {
+        if token.utf8.count == 64, token.utf8.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) {
+            let digits = token.compactMap { $0.hexDigitValue.map(UInt8.init) }
+            return stride(from: 0, to: 64, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+        }
+        return Data(base64Encoded: token).map { Array($0) }
+    }
+
+    // MARK: Rows
+
+    private func courier(_ token: String) -> PushTokenRow {
+        PushTokenRow(
+            token: token, account: account.id, client: client, environment: request.apnsEnvironment.rawValue,
+            isDevice: false, polls: true, seenAt: 0)
+    }
+
+    private func device(_ token: String) -> PushTokenRow {
+        PushTokenRow(
+            token: token, account: account.id, client: client, environment: request.apnsEnvironment.rawValue,
+            isDevice: true, polls: false, seenAt: 0)
+    }
+
+    private func put(_ row: PushTokenRow, in transaction: any StorageTransaction) throws -> PushTokenRow {
+        var row = row
+        let now = environment.now()
+        row.seenAt = now
+        row.environment = request.apnsEnvironment.rawValue
+        for old in try transaction.pushTokens(account: account.id)
+        where !old.isDevice && old.token != row.token && old.seenAt < now - Limits.pushTokenLifetime {
+            try Self.forget(old, in: transaction)
+        }
+        try transaction.put(row)
+        return row
+    }
+
+    /// Removes a token with what waits for it.
+    static func forget(_ row: PushTokenRow, in transaction: any StorageTransaction) throws {
+        try transaction.removePushToken(row.token)
+        for destination in [OutboxDestination.courier(token: row.token), .device(token: row.token)] {
+            try transaction.removeOutbox(account: row.account, destination: destination.text, keeping: 0)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import NephosStorage
+import NephosWire
+
+/// What a subscription may be (`CKSubscription` and its subclasses, Apple's documentation; CloudKit Web Services,
+/// Subscription Dictionary).
+///
+/// - Query subscriptions are for the public and the private database, zone subscriptions for the private, database
+///   subscriptions for the private and the shared.
+/// - A query subscription needs a record type that exists, a condition that could be queried, and something to fire on.
+/// - A notification sends at most three fields along.
+enum SubscriptionRules {
+    static func check(_ subscription: SubscriptionDictionary, scope: DatabaseScope) throws(ServiceError) {
+        if let id = subscription.subscriptionID { try checkID(id) }
+        try checkType(subscription, scope)
+        switch subscription.subscriptionType {
+        case .query: try checkQuery(subscription)
+        case .zone:
+            guard subscription.zoneID != nil else {
+                throw .invalid("a subscription of type 'zone' needs a zoneID")
+            }
+        case .database: break
+        }
+        if let fields = subscription.notificationInfo?.additionalFields, fields.count > Limits.notificationFields {
+            throw .invalid(
+                "additionalFields names \(fields.count) fields; a notification sends at most"
+                    + " \(Limits.notificationFields) along")
+        }
+    }
+
+    static func checkID(_ id: String) throws(ServiceError) {
+        if id.isEmpty { throw .invalid("subscriptionID must not be empty") }
+        guard id.utf8.count <= Limits.subscriptionIDLength else {
+            throw .invalid("subscriptionID must not exceed \(Limits.subscriptionIDLength) bytes")
+        }
+    }
+
+    private static func checkType(
+        _ subscription: SubscriptionDictionary, _ scope: DatabaseScope
+    ) throws(ServiceError) {
+        let type = subscription.subscriptionType
+        let isAllowed =
+            switch type {
+            case .query: scope != .shared
+            case .zone: scope == .private
+            case .database: scope != .public
+            }
+        guard isAllowed else {
+            throw .badDatabase(
+                "subscriptions of type '\(type.rawValue)' are not supported in the \(scope.rawValue) database")
+        }
+    }
+
+    private static func checkQuery(_ subscription: SubscriptionDictionary) throws(ServiceError) {
+        guard let query = subscription.query, !query.recordType.isEmpty else {
+            throw .invalid("a subscription of type 'query' needs a query with a recordType")
+        }
+        if subscription.firesOn.isEmpty {
+            throw .invalid("firesOn must name at least one of create, update and delete")
+        }
+        if subscription.zoneWide, subscription.zoneID != nil {
+            throw .invalid("a subscription is either zoneWide or has a zoneID")
+        }
+    }
+
+    /// Whether two query subscriptions that are about the same zone ask for the same: such a second one is refused
+    /// (CloudKit Web Services, subscriptions/modify).
+    static func isDuplicate(_ one: SubscriptionDictionary, _ other: SubscriptionDictionary) -> Bool {
+        one.subscriptionType == .query && other.subscriptionType == .query && one.firesOn == other.firesOn
+            && one.firesOnce == other.firesOnce && one.query?.recordType == other.query?.recordType
+            && one.query?.condition == other.query?.condition
+    }
+
+    /// The subscription that a row keeps.
+    static func dictionary(_ row: SubscriptionRow) throws -> SubscriptionDictionary {
+        do throws(WireError) {
+            return try SubscriptionDictionary(decoding: row.body)
+        } catch {
+            throw StorageError(.damaged, "subscription \(row.id) of account \(row.account): \(error.description)")
+        }
+    }
+}
+
+extension ServiceError {
+    static let subscriptionNotFound = ServiceError(.notFound, .unknownItem, "Subscription not found")
+    /// By this reason clients recognise a subscription that exists under another ID (CloudKit Web Services,
+    /// subscriptions/modify).
+    static let duplicateSubscription = ServiceError(
+        .internalError, .serverRejectedRequest, "could not find subscription we just created")
+}
