@@ -1,4 +1,5 @@
 import Glibc
+import NephosPush
 import NephosSQLite
 import NephosServer
 import NephosService
@@ -26,6 +27,8 @@ struct DevCommand {
         CommandOption("--help", nil, "Show this help."),
     ]
 
+    private static let allOptions = options + NotificationOptions.options
+
     static let help = """
         Run the local CloudKit on this machine, for development and tests.
 
@@ -37,6 +40,9 @@ struct DevCommand {
         Options:
         \(CommandOption.help(options))
 
+        Notifications:
+        \(CommandOption.help(NotificationOptions.options))
+
         """
 
     private static let loopbackAddresses = ["127.0.0.1", "::1", "[::1]", "localhost"]
@@ -45,6 +51,7 @@ struct DevCommand {
     var port: UInt16 = 8484
     var durability = SQLiteOptions.Durability.full
     var isStrict = false
+    var notifications: NotificationOptions
 
     /// Runs until a signal ends the process.
     static func main(_ arguments: [String]) throws(UsageError) {
@@ -53,7 +60,7 @@ struct DevCommand {
     }
 
     init(_ arguments: [String]) throws(UsageError) {
-        let arguments = try Arguments(arguments, options: Self.options, command: "dev")
+        let arguments = try Arguments(arguments, options: Self.allOptions, command: "dev")
         if let directory = arguments["--data"] { data = directory }
         if arguments.has("--in-memory") {
             guard !arguments.has("--data") else {
@@ -73,6 +80,7 @@ struct DevCommand {
         case let mode?: throw UsageError("'\(mode)' is unknown: '--synchronous' takes full or normal.")
         }
         isStrict = arguments.has("--strict")
+        notifications = try NotificationOptions(arguments)
         if let address = arguments["--listen"], !Self.loopbackAddresses.contains(address) {
             throw UsageError(
                 "nephos dev listens on this machine's loopback only, not on '\(address)': it accepts everyone who can "
@@ -108,15 +116,22 @@ struct DevCommand {
         SQLiteLibrary.dedicate()
         let stores = try stores()
         try await Self.check(stores)
-        let service = NephosService(stores: stores, configuration: ServiceConfiguration(isStrict: isStrict))
+        let environment = ServiceEnvironment.system
+        let delivery = notifications.delivery(now: environment.now)
+        let service = NephosService(
+            stores: stores, environment: environment,
+            configuration: ServiceConfiguration(
+                isStrict: isStrict, notifications: delivery.outlets))
         let responder = Responder(service)
-        let log = ServiceEnvironment.system.log
+        let log = environment.log
         let server = try HTTPServer(sockets, log: { log("http: \($0)") }) { await responder.respond(to: $0) }
         Console.print("nephos: serving http://127.0.0.1:\(server.port) (development)\n")
         await service.resume()
         for await _ in stops { break }
         service.endPolls()
         await server.stop()
+        // What is under way fails now and is sent after the next start, instead of being waited for.
+        for client in delivery.clients { client.close() }
         await service.close()
     }
 

@@ -151,7 +151,7 @@ final class OutboxDispatcher: Sendable {
                 try await engine.write { try Self.remove(row, in: $0) }
             }
         } catch {
-            environment.log("notification \(row.notificationID) to \(row.destination): \(error)")
+            environment.log("notification \(row.notificationID) cannot be sent: \(error)")
         }
         let waiters = state.withLock { state in
             state.inFlight.remove(row.id)
@@ -203,7 +203,7 @@ final class OutboxDispatcher: Sendable {
         case .retry(let after, let reason):
             let due = schedule.nextAttempt(of: notification, after: after, now: environment.now())
             guard let due else {
-                environment.log("notification \(row.notificationID) to \(destination.key) is given up: \(reason)")
+                environment.log("notification \(row.notificationID) to \(destination) is given up: \(reason)")
                 break
             }
             try await engine.write {
@@ -213,7 +213,7 @@ final class OutboxDispatcher: Sendable {
             }
             return
         case .rejected(let reason):
-            environment.log("\(destination.key) is no destination any more: \(reason)")
+            environment.log("\(destination) is no destination any more: \(reason)")
             try await engine.write { transaction in
                 if case .device(let token)? = OutboxDestination(row.destination) {
                     try transaction.removePushToken(token)
@@ -222,7 +222,7 @@ final class OutboxDispatcher: Sendable {
             }
             return
         case .undeliverable(let reason):
-            environment.log("notification \(row.notificationID) to \(destination.key) cannot be delivered: \(reason)")
+            environment.log("notification \(row.notificationID) to \(destination) cannot be delivered: \(reason)")
         }
         try await engine.write { try Self.remove(row, in: $0) }
     }

@@ -1,34 +1,33 @@
 #!/usr/bin/python3
-"""A receiver of web hooks, which verifies their signatures as Standard Webhooks describes it.
+"""A receiver of web hooks, which verifies their signatures with the function of Documentation/Notifications.md.
 
 An answer of its script has a "status", and may have "headers", or instead of all "reset": true, which closes the
 connection, or "silent": true, which never answers.
 """
 
 import base64
-import hashlib
-import hmac
 import http.server
 import os
+import pathlib
+import re
 import threading
-import time
 
 import standin
 
 script = standin.Script()
-secret = os.urandom(32)
+secret = "whsec_" + base64.b64encode(os.urandom(32)).decode() + "\n"
+
+page = pathlib.Path(__file__).resolve().parents[3] / "Documentation" / "Notifications.md"
+documented = {}
+exec(re.search("```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL).group(1), documented)
 
 
 def problem_of(headers, body):
-    identifier, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
-    expected = hmac.new(secret, f"{identifier}.{timestamp}.".encode() + body, hashlib.sha256).digest()
-    signatures = [text.partition(",") for text in headers.get("webhook-signature", "").split(" ")]
-    if not any(
-            version == "v1" and hmac.compare_digest(base64.b64decode(text), expected)
-            for version, _, text in signatures):
+    if not documented["verify"](secret, headers, body):
         return "the signature does not match"
-    if not timestamp.isdigit() or abs(int(timestamp) - time.time()) > 300:
-        return "the timestamp is not close to the time"
+    if documented["verify"](secret, headers, body + b" ") or documented["verify"](
+            secret, headers | {"webhook-id": "other"}, body):
+        return "the documented function takes what was changed"
     if headers.get("content-type") != "application/json":
         return "not JSON"
     return None
@@ -65,10 +64,9 @@ class Receiver(http.server.BaseHTTPRequestHandler):
 def serve(directory):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
     server.daemon_threads = True
-    text = "whsec_" + base64.b64encode(secret).decode() + "\n"
     standin.say(
         url=f"http://127.0.0.1:{server.server_address[1]}/hook",
-        secretFile=standin.write(directory, "secret", text.encode()))
+        secretFile=standin.write(directory, "secret", secret.encode()))
     server.serve_forever()
 
 

@@ -1,0 +1,1 @@
+../../NephosPushTests/StandIn.swift
