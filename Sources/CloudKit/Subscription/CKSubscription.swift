@@ -40,10 +40,7 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
     /// Of what the subscription tells.
     open var subscriptionType: CKSubscription.SubscriptionType { type }
 
-    /// How a notification looks and what it brings along. The setter keeps a copy.
-    ///
-    /// A subscription that is saved needs one that asks for something: an alert, a badge, a sound, or
-    /// `shouldSendContentAvailable`.
+    /// How a notification looks and what it brings along; nil shows nothing. The setter keeps a copy.
     open var notificationInfo: CKSubscription.NotificationInfo? {
         get { info.withLock { $0 } }
         set { info.exchange(newValue?.copied()) }

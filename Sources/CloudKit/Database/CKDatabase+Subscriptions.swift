@@ -1,0 +1,181 @@
+// Conveniences for subscriptions. Each runs one operation.
+
+extension CKDatabase {
+    // MARK: All subscriptions
+
+    /// Fetches all subscriptions that the account has in this database.
+    @preconcurrency
+    public func fetchAllSubscriptions(
+        completionHandler: @escaping @Sendable ([CKSubscription]?, (any Error)?) -> Void
+    ) {
+        runFetchAllSubscriptions { result in hand(result, to: completionHandler) }
+    }
+
+    /// Fetches all subscriptions that the account has in this database.
+    /// - Throws: `CKError`.
+    public func allSubscriptions() async throws -> [CKSubscription] {
+        try await resultOfOperation { runFetchAllSubscriptions($0) }
+    }
+
+    // MARK: One subscription
+
+    /// Fetches a subscription. Fails with `unknownItem` if it does not exist.
+    @preconcurrency
+    public func fetch(
+        withSubscriptionID subscriptionID: CKSubscription.ID,
+        completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
+    ) {
+        runFetchSubscriptions([subscriptionID]) { result in
+            hand(result.item(subscriptionID), to: completionHandler)
+        }
+    }
+
+    /// Fetches a subscription.
+    /// - Throws: `CKError`, `.unknownItem` if it does not exist.
+    public func subscription(for subscriptionID: CKSubscription.ID) async throws -> CKSubscription {
+        try await subscriptions(for: [subscriptionID]).item(subscriptionID)
+    }
+
+    /// Saves a subscription, in place of the one with its ID if there is one.
+    @preconcurrency
+    public func save(
+        _ subscription: CKSubscription, completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
+    ) {
+        runModifySubscriptions(saving: [subscription], deleting: []) { result in
+            hand(result.item { $0.saveResults[subscription.subscriptionID] }, to: completionHandler)
+        }
+    }
+
+    /// Saves a subscription, in place of the one with its ID if there is one.
+    /// - Throws: `CKError`.
+    @discardableResult
+    public func save(_ subscription: CKSubscription) async throws -> CKSubscription {
+        let results = try await modifySubscriptions(saving: [subscription], deleting: []).saveResults
+        return try results.item(subscription.subscriptionID)
+    }
+
+    /// Deletes a subscription. Fails with `unknownItem` if it does not exist.
+    @preconcurrency
+    public func delete(
+        withSubscriptionID subscriptionID: CKSubscription.ID,
+        completionHandler: @escaping @Sendable (String?, (any Error)?) -> Void
+    ) {
+        runModifySubscriptions(saving: [], deleting: [subscriptionID]) { result in
+            hand(result.item { $0.deleteResults[subscriptionID] }.map { subscriptionID }, to: completionHandler)
+        }
+    }
+
+    /// Deletes a subscription.
+    /// - Throws: `CKError`, `.unknownItem` if it does not exist.
+    @discardableResult
+    public func deleteSubscription(withID subscriptionID: CKSubscription.ID) async throws -> CKSubscription.ID {
+        try await modifySubscriptions(saving: [], deleting: [subscriptionID]).deleteResults.item(subscriptionID)
+        return subscriptionID
+    }
+
+    // MARK: Several subscriptions
+
+    /// Fetches subscriptions; each ID gets its own result.
+    @preconcurrency
+    public func fetch(
+        withSubscriptionIDs subscriptionIDs: [CKSubscription.ID],
+        completionHandler:
+            @escaping @Sendable (Result<[CKSubscription.ID: Result<CKSubscription, any Error>], any Error>) -> Void
+    ) {
+        runFetchSubscriptions(subscriptionIDs, completionHandler)
+    }
+
+    /// Fetches subscriptions; each ID gets its own result.
+    /// - Throws: `CKError` for what concerns the whole request.
+    public func subscriptions(
+        for ids: [CKSubscription.ID]
+    ) async throws -> [CKSubscription.ID: Result<CKSubscription, any Error>] {
+        try await resultOfOperation { runFetchSubscriptions(ids, $0) }
+    }
+
+    /// Saves and deletes subscriptions; each ID gets its own result.
+    @preconcurrency
+    public func modifySubscriptions(
+        saving subscriptionsToSave: [CKSubscription], deleting subscriptionIDsToDelete: [CKSubscription.ID],
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>],
+                        deleteResults: [CKSubscription.ID: Result<Void, any Error>]
+                    ), any Error
+                >
+            ) -> Void
+    ) {
+        runModifySubscriptions(saving: subscriptionsToSave, deleting: subscriptionIDsToDelete, completionHandler)
+    }
+
+    /// Saves and deletes subscriptions; each ID gets its own result.
+    /// - Throws: `CKError` for what concerns the whole request, never for what concerns single items.
+    @discardableResult
+    public func modifySubscriptions(
+        saving subscriptionsToSave: [CKSubscription], deleting subscriptionIDsToDelete: [CKSubscription.ID]
+    ) async throws -> (
+        saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>],
+        deleteResults: [CKSubscription.ID: Result<Void, any Error>]
+    ) {
+        try await resultOfOperation {
+            runModifySubscriptions(saving: subscriptionsToSave, deleting: subscriptionIDsToDelete, $0)
+        }
+    }
+
+    // MARK: The operations behind them
+
+    private typealias FetchResults = [CKSubscription.ID: Result<CKSubscription, any Error>]
+    private typealias ModifyResults = (
+        saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>],
+        deleteResults: [CKSubscription.ID: Result<Void, any Error>]
+    )
+
+    @discardableResult
+    private func runFetchAllSubscriptions(
+        _ completion: @escaping @Sendable (Result<[CKSubscription], any Error>) -> Void
+    ) -> CKOperation {
+        let subscriptions = Locked<[CKSubscription]>([])
+        let operation = CKFetchSubscriptionsOperation.fetchAllSubscriptionsOperation()
+        operation.perSubscriptionResultBlock = { _, result in
+            if case .success(let subscription) = result { subscriptions.withLock { $0.append(subscription) } }
+        }
+        operation.fetchSubscriptionsResultBlock = { outcome in
+            completion(outcome.map { subscriptions.withLock { $0 } })
+        }
+        run(operation)
+        return operation
+    }
+
+    @discardableResult
+    private func runFetchSubscriptions(
+        _ ids: [CKSubscription.ID], _ completion: @escaping @Sendable (Result<FetchResults, any Error>) -> Void
+    ) -> CKOperation {
+        let results = Locked<FetchResults>([:])
+        let operation = CKFetchSubscriptionsOperation(subscriptionIDs: ids)
+        operation.perSubscriptionResultBlock = { id, result in results.withLock { $0[id] = result } }
+        operation.fetchSubscriptionsResultBlock = { outcome in
+            completion(outcome.map { results.withLock { $0 } })
+        }
+        run(operation)
+        return operation
+    }
+
+    @discardableResult
+    private func runModifySubscriptions(
+        saving subscriptions: [CKSubscription], deleting ids: [CKSubscription.ID],
+        _ completion: @escaping @Sendable (Result<ModifyResults, any Error>) -> Void
+    ) -> CKOperation {
+        let results = Locked<ModifyResults>(([:], [:]))
+        let operation = CKModifySubscriptionsOperation(
+            subscriptionsToSave: subscriptions, subscriptionIDsToDelete: ids)
+        operation.perSubscriptionSaveBlock = { id, result in results.withLock { $0.saveResults[id] = result } }
+        operation.perSubscriptionDeleteBlock = { id, result in results.withLock { $0.deleteResults[id] = result } }
+        operation.modifySubscriptionsResultBlock = { outcome in
+            completion(outcome.map { results.withLock { $0 } })
+        }
+        run(operation)
+        return operation
+    }
+}

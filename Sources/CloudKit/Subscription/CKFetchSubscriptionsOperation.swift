@@ -1,0 +1,114 @@
+/// Fetches subscriptions by their IDs, or all that the account has in a database (CKFetchSubscriptionsOperation, Apple's
+/// documentation).
+open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
+    private struct Request {
+        var subscriptionIDs: [CKSubscription.ID]?
+        var wantsAll = false
+    }
+
+    private struct Blocks {
+        var perResult: ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)?
+        var result: ((Result<Void, any Error>) -> Void)?
+        var completion: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)?
+    }
+
+    /// What the items came to, for the older completion block.
+    private struct Outcome {
+        var subscriptions: [CKSubscription.ID: CKSubscription] = [:]
+        var errors: [AnyHashable: any Error] = [:]
+    }
+
+    private struct Item: Sendable {
+        var id: CKSubscription.ID
+        var result: Result<CKSubscription, CKError>
+    }
+
+    private let request = Locked(Request())
+    private let blocks = Locked(Blocks())
+    private let outcome = Locked(Outcome())
+
+    public required override init() { super.init() }
+
+    /// An operation that fetches these subscriptions.
+    public convenience init(subscriptionIDs: [CKSubscription.ID]) {
+        self.init()
+        self.subscriptionIDs = subscriptionIDs
+    }
+
+    /// An operation that fetches all subscriptions; its `subscriptionIDs` are nil and stay without effect.
+    open class func fetchAllSubscriptionsOperation() -> Self {
+        let operation = Self()
+        operation.request.wantsAll = true
+        return operation
+    }
+
+    /// The IDs of the subscriptions to fetch.
+    open var subscriptionIDs: [CKSubscription.ID]? {
+        get { request.subscriptionIDs }
+        set { request.subscriptionIDs = newValue }
+    }
+
+    /// Called once for every subscription.
+    open var perSubscriptionResultBlock:
+        ((_ subscriptionID: CKSubscription.ID, _ subscriptionResult: Result<CKSubscription, any Error>) -> Void)?
+    {
+        get { blocks.perResult }
+        set { blocks.perResult = newValue }
+    }
+
+    /// Called once, at the end. Fails only with what concerns the whole operation, never with `partialFailure`.
+    open var fetchSubscriptionsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
+        get { blocks.result }
+        set { blocks.result = newValue }
+    }
+
+    /// Called once, at the end, with the subscriptions that were found; if others failed, with a `partialFailure`.
+    @available(*, deprecated, message: "use fetchSubscriptionsResultBlock")
+    open var fetchSubscriptionCompletionBlock: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)? {
+        get { blocks.completion }
+        set { blocks.completion = newValue }
+    }
+
+    // MARK: Running
+
+    override func perform() async throws(CKError) {
+        let context = makeRequestContext()
+        let request = request.withLock { $0 }
+        let items: [Item]
+        if request.wantsAll {
+            items = try await context.listSubscriptions().map { Item(id: $0.subscriptionID, result: .success($0)) }
+        } else {
+            let ids = request.subscriptionIDs?.uniqued() ?? []
+            guard !ids.isEmpty else { return }
+            items = zip(ids, try await context.lookupSubscriptions(ids)).map { Item(id: $0, result: $1) }
+        }
+        deliver(items) { self.hand(out: $0) }
+    }
+
+    private func hand(out item: Item) {
+        outcome.withLock { outcome in
+            switch item.result {
+            case .success(let subscription): outcome.subscriptions[item.id] = subscription
+            case .failure(let error): outcome.errors[item.id] = error
+            }
+        }
+        blocks.perResult?(item.id, item.result.mapError { $0 })
+    }
+
+    override func conclude(_ failure: CKError?) {
+        let blocks = blocks.withLock { $0 }
+        let outcome = outcome.exchange(Outcome())
+        blocks.result?(failure.map { .failure($0) } ?? .success(()))
+        if let failure {
+            blocks.completion?(nil, failure)
+        } else {
+            let partial = outcome.errors.isEmpty ? nil : CKError.partialFailure(outcome.errors, errorContext)
+            blocks.completion?(outcome.subscriptions, partial)
+        }
+    }
+
+    override func releaseBlocks() {
+        super.releaseBlocks()
+        blocks.exchange(Blocks())
+    }
+}

@@ -1,0 +1,72 @@
+import NephosWire
+
+extension DatabaseRequestContext {
+    /// Subscriptions are an account's, in the public database too.
+    private func requireSubscriber() throws(CKError) {
+        guard session.service.hasAccount else { throw .noAccount(errors) }
+    }
+
+    /// subscriptions/list: all of the account's subscriptions in the database.
+    func listSubscriptions() async throws(CKError) -> [CKSubscription] {
+        try requireSubscriber()
+        async let user = session.userRecordName(call)
+        let results = try await subscriptions { () throws(ServiceFailure) in
+            try await session.service.listSubscriptions(call)
+        }
+        let name = await user
+        var found: [CKSubscription] = []
+        for case .subscription(let wire) in results { found.append(try subscription(wire, name)) }
+        return found
+    }
+
+    /// subscriptions/lookup: one result for each ID.
+    func lookupSubscriptions(
+        _ ids: [CKSubscription.ID]
+    ) async throws(CKError) -> [Result<CKSubscription, CKError>] {
+        try requireSubscriber()
+        async let user = session.userRecordName(call)
+        let request = LookupSubscriptionsRequest(subscriptionIDs: ids)
+        let results = try await subscriptions { () throws(ServiceFailure) in
+            try await session.service.lookupSubscriptions(request, call)
+        }
+        guard results.count == ids.count else { throw mismatch(results.count, ids.count) }
+        let name = await user
+        return results.map { result in
+            switch result {
+            case .subscription(let wire): Result { () throws(CKError) in try subscription(wire, name) }
+            case .deleted: .failure(CKError(.unknownItem, "Subscription not found", errors))
+            case .failure(let error): .failure(CKError(error, errors))
+            }
+        }
+    }
+
+    /// subscriptions/modify: for each operation its error, nil where it succeeded.
+    func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws(CKError) -> [CKError?] {
+        try requireSubscriber()
+        let request = ModifySubscriptionsRequest(operations: operations)
+        let results = try await subscriptions { () throws(ServiceFailure) in
+            try await session.service.modifySubscriptions(request, call)
+        }
+        guard results.count == operations.count else { throw mismatch(results.count, operations.count) }
+        return results.map { result in
+            if case .failure(let error) = result { CKError(error, errors) } else { nil }
+        }
+    }
+
+    private func subscription(_ wire: SubscriptionDictionary, _ user: String?) throws(CKError) -> CKSubscription {
+        guard let made = CKSubscription.subscription(wire: wire, currentUserRecordName: user) else {
+            throw CKError(.internalError, "The service sent a subscription that lacks what its type needs.", errors)
+        }
+        return made
+    }
+
+    private func subscriptions(
+        _ request: () async throws(ServiceFailure) -> SubscriptionsResponse
+    ) async throws(CKError) -> [SubscriptionResult] {
+        do throws(ServiceFailure) {
+            return try await request().subscriptions
+        } catch {
+            throw CKError(error, errors)
+        }
+    }
+}
