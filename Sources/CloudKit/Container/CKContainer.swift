@@ -40,8 +40,10 @@ open class CKContainer: NSObject, @unchecked Sendable {
     }
 
     /// A container that `service` answers for.
-    package convenience init(identifier containerIdentifier: String, service: any CloudService) {
-        self.init(ContainerSession(containerIdentifier, service))
+    package convenience init(
+        identifier containerIdentifier: String, service: any CloudService, environment: SyncEngineEnvironment = .system
+    ) {
+        self.init(ContainerSession(containerIdentifier, service, environment: environment))
     }
 
     @available(*, unavailable, message: "use CKContainer.default() or CKContainer(identifier:)")

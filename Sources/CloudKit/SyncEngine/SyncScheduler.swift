@@ -23,9 +23,6 @@ final class SyncScheduler: Sendable {
         var abandoned = 0
     }
 
-    /// Seconds: the longest wait that grows by itself.
-    static let longestWait = 300.0
-
     private let environment: SyncEngineEnvironment
     private let state = Locked(State())
 
@@ -90,11 +87,7 @@ final class SyncScheduler: Sendable {
         }
     }
 
-    /// Seconds: 1, 2, 4 and so on, spread over half of that, and never less than the service asked for.
     private func wait(_ failures: Int, _ retryAfter: Double?) -> Double {
-        var seconds = 1.0
-        for _ in 1..<max(failures, 1) where seconds < Self.longestWait { seconds *= 2 }
-        seconds = min(seconds, Self.longestWait)
-        return max(retryAfter ?? 0, seconds * (1 - environment.random() / 2))
+        BackOff.seconds(afterFailures: failures, retryAfter: retryAfter, random: environment.random())
     }
 }

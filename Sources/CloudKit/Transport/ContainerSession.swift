@@ -8,11 +8,14 @@ final class ContainerSession: Sendable {
     let service: any CloudService
     /// Where operations run that are added to the container or to one of its databases.
     let queue: OperationQueue
+    /// Where the account's notifications come from.
+    let notifications: NotificationFeed
     private let learntUser = Locked<String?>(nil)
 
-    init(_ identifier: String, _ service: any CloudService) {
+    init(_ identifier: String, _ service: any CloudService, environment: SyncEngineEnvironment = .system) {
         self.identifier = identifier
         self.service = service
+        notifications = NotificationFeed(service, environment: environment)
         queue = OperationQueue()
         queue.name = "CKContainer \(identifier)"
     }

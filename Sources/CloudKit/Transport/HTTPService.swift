@@ -113,7 +113,7 @@ final class HTTPService: CloudService {
         let mark = path?.contains("?") == true ? "&" : "?"
         // The service takes no poll for a receipt that says what it received.
         let text = "\(root)\(path ?? token.webcourierURL)\(mark)nephosReceived=\(Self.escaped(received ?? "none"))"
-        let data = try await bytes(address: text, nil, call)
+        let data = try await bytes(address: text, nil, call, over: HTTPExchange.polls)
         // The time is over.
         if data.isEmpty || data == Array("{}".utf8) { return nil }
         return try decode(data, text)
@@ -136,7 +136,7 @@ final class HTTPService: CloudService {
     }
 
     private func bytes(
-        address: String, _ body: [UInt8]?, _ call: ServiceCall
+        address: String, _ body: [UInt8]?, _ call: ServiceCall, over session: URLSession = HTTPExchange.requests
     ) async throws(ServiceFailure) -> [UInt8] {
         guard let url = URL(string: address) else {
             throw .transport(.badContainer, "\(root)\(container) is not an address a request can be sent to.")
@@ -149,7 +149,7 @@ final class HTTPService: CloudService {
             request.setValue("application/json", forHTTPHeaderField: "Content-Type")
             request.httpBody = Data(body)
         }
-        let (status, retryAfter, data) = try await exchange(request, limit: call.resourceTimeout)
+        let (status, retryAfter, data) = try await exchange(request, limit: call.resourceTimeout, session)
         guard (200..<300).contains(status) else { throw failure(status, retryAfter, data) }
         return data
     }
@@ -165,9 +165,9 @@ final class HTTPService: CloudService {
 
     /// Sends a request and gives its status, its `Retry-After` and its body.
     private func exchange(
-        _ request: URLRequest, limit: TimeInterval?
+        _ request: URLRequest, limit: TimeInterval?, _ session: URLSession
     ) async throws(ServiceFailure) -> (status: Int, retryAfter: Double?, body: [UInt8]) {
-        let exchange = HTTPExchange()
+        let exchange = HTTPExchange(session)
         let result: Result<(Data, URLResponse), any Error> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 exchange.run(request, limit: limit) { continuation.resume(returning: $0) }
@@ -241,14 +241,22 @@ final class HTTPService: CloudService {
 /// One request on its way. Cancelling it and its time limit end it early, at any moment.
 private final class HTTPExchange: Sendable {
     /// All containers share its connections.
-    private static let session: URLSession = {
+    static let requests = session(connections: 16)
+    /// For requests that wait for something to happen: they would take the others' connections.
+    static let polls = session(connections: 1_000)
+
+    private static func session(connections: Int) -> URLSession {
         let configuration = URLSessionConfiguration.ephemeral
-        configuration.httpMaximumConnectionsPerHost = 16
+        configuration.httpMaximumConnectionsPerHost = connections
         configuration.httpShouldSetCookies = false
         configuration.urlCache = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         return URLSession(configuration: configuration)
-    }()
+    }
+
+    private let session: URLSession
+
+    init(_ session: URLSession) { self.session = session }
 
     private struct State {
         var task: URLSessionDataTask?
@@ -265,7 +273,7 @@ private final class HTTPExchange: Sendable {
         _ request: URLRequest, limit: TimeInterval?,
         _ completion: @escaping @Sendable (Result<(Data, URLResponse), any Error>) -> Void
     ) {
-        let task = Self.session.dataTask(with: request) { data, response, error in
+        let task = session.dataTask(with: request) { data, response, error in
             if let data, let response, error == nil {
                 completion(.success((data, response)))
             } else {

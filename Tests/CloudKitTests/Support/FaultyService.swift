@@ -27,7 +27,9 @@ final class FaultyService: CloudService {
         self.fate = Box(fate)
     }
 
-    var container: CKContainer { CKContainer(identifier: "iCloud.test", service: self) }
+    var container: CKContainer {
+        CKContainer(identifier: "iCloud.test", service: self, environment: SyncEngineEnvironment(sleep: { _ in }))
+    }
     var hasAccount: Bool { target.value.hasAccount }
 
     private func pass<Answer>(

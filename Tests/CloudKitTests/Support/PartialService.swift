@@ -7,6 +7,25 @@ protocol PartialService: CloudService {}
 extension PartialService {
     private var unknown: ServiceFailure { .transport(.internalError, "The stand-in does not know this request.") }
 
+    var hasAccount: Bool { true }
+
+    func modifyRecords(_: ModifyRecordsRequest, _: ServiceCall) async throws(ServiceFailure) -> RecordsResponse {
+        throw unknown
+    }
+    func lookupRecords(_: LookupRecordsRequest, _: ServiceCall) async throws(ServiceFailure) -> RecordsResponse {
+        throw unknown
+    }
+    func queryRecords(_: QueryRecordsRequest, _: ServiceCall) async throws(ServiceFailure) -> QueryRecordsResponse {
+        throw unknown
+    }
+    func listZones(_: ServiceCall) async throws(ServiceFailure) -> ZonesResponse { throw unknown }
+    func lookupZones(_: LookupZonesRequest, _: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
+        throw unknown
+    }
+    func modifyZones(_: ModifyZonesRequest, _: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
+        throw unknown
+    }
+    func currentUser(_: ServiceCall) async throws(ServiceFailure) -> UserDictionary { throw unknown }
     func recordZoneChanges(_: RecordZoneChangesRequest, _: ServiceCall) async throws(ServiceFailure)
         -> RecordZoneChangesResponse
     { throw unknown }

@@ -1,0 +1,47 @@
+import NephosWire
+
+extension NotificationContent {
+    /// What a notification that the service sent to this library says.
+    init(_ payload: NotificationPayload) {
+        self.init()
+        alert = Alert(
+            body: payload.alert.text, bodyKey: payload.alert.localizationKey,
+            bodyArguments: payload.alert.localizationArgs, title: payload.title.text,
+            titleKey: payload.title.localizationKey, titleArguments: payload.title.localizationArgs,
+            subtitle: payload.subtitle.text, subtitleKey: payload.subtitle.localizationKey,
+            subtitleArguments: payload.subtitle.localizationArgs, actionKey: payload.alertActionLocalizationKey,
+            launchImage: payload.alertLaunchImage)
+        badge = payload.badge
+        soundName = payload.soundName
+        category = payload.category
+        notificationID = payload.notificationID.map { CKNotification.ID(uuidString: $0) }
+        containerIdentifier = payload.containerIdentifier
+        ownerRecordName = payload.userRecordName
+        isPruned = payload.isPruned
+        subscriptionID = payload.subscriptionID
+        let scope: CKDatabase.Scope =
+            switch payload.databaseScope {
+            case .public: .public
+            case .private: .private
+            case .shared: .shared
+            }
+        self.scope = scope
+        zoneID = payload.zoneID.map { zoneID in
+            var zoneID = zoneID
+            // Outside the shared database every zone is the current user's own.
+            if scope != .shared { zoneID.ownerRecordName = nil }
+            return CKRecordZone.ID(wire: zoneID)
+        }
+        switch payload.kind {
+        case .query(let name, let reason, let fields):
+            subject = .query
+            recordName = name
+            self.reason = reason.flatMap { CKQueryNotification.Reason(rawValue: $0.rawValue) }
+            let context = WireContext(zoneID: zoneID ?? .default, currentUserRecordName: nil)
+            recordFields =
+                fields.isEmpty ? nil : fields.mapValues { RecordValue(wire: $0, in: context).object }
+        case .zone: subject = .recordZone
+        case .database: subject = .database
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import NephosWire
+
+/// Waits for an account's notifications in a container, for as long as somebody listens, and hands each to everybody who
+/// does.
+final class NotificationFeed: Sendable {
+    enum Event: Sendable {
+        case notification(CKNotification)
+        /// The feed goes on after the service was out of reach: a notification may have got lost meanwhile.
+        case resumed
+    }
+
+    private struct State: Sendable {
+        var listeners: [UUID: AsyncStream<Event>.Continuation] = [:]
+        /// Where the service keeps the notifications until they are asked for.
+        var token: TokenResponse?
+        /// The notification that came last: the service keeps it until it knows that it arrived.
+        var received: String?
+        var task: Task<Void, Never>?
+    }
+
+    /// How many events wait for a listener that is slow; the oldest go first.
+    static let backlog = 1_000
+
+    private let service: any CloudService
+    private let environment: SyncEngineEnvironment
+    private let state = Locked(State())
+    private let turns = AsyncTurns()
+
+    init(_ service: any CloudService, environment: SyncEngineEnvironment = .system) {
+        self.service = service
+        self.environment = environment
+    }
+
+    /// What comes from now on. The stream ends with the task that reads it.
+    func events() -> AsyncStream<Event> {
+        let id = UUID()
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: Event.self, bufferingPolicy: .bufferingNewest(Self.backlog))
+        continuation.onTermination = { [weak self] _ in self?.remove(id) }
+        state.withLock { state in
+            state.listeners[id] = continuation
+            if state.task == nil { state.task = Task { await self.wait() } }
+        }
+        return stream
+    }
+
+    private func remove(_ id: UUID) {
+        let (gone, task) = state.withLock { state in
+            let gone = state.listeners.removeValue(forKey: id)
+            guard state.listeners.isEmpty else { return (gone, nil as Task<Void, Never>?) }
+            defer { state.task = nil }
+            return (gone, state.task)
+        }
+        _ = gone
+        task?.cancel()
+    }
+
+    /// Returns once the service keeps what it has to tell: from then on nothing is missed.
+    func connect() async throws(CKError) {
+        do throws(ServiceFailure) {
+            _ = try await token()
+        } catch {
+            throw CKError(error, ErrorContext())
+        }
+    }
+
+    // MARK: Waiting
+
+    private func wait() async {
+        var failures = 0
+        while !Task.isCancelled {
+            do throws(ServiceFailure) {
+                let token = try await token()
+                if failures > 0 { hand(out: .resumed) }
+                try await poll(token)
+                failures = 0
+            } catch {
+                // The service may have forgotten the token; it gives the same one as long as it has not.
+                state.token = nil
+                failures += 1
+                if case .cancelled = error, Task.isCancelled { return }
+                let seconds = BackOff.seconds(
+                    afterFailures: failures, retryAfter: error.retryAfter, random: environment.random())
+                try? await environment.sleep(seconds)
+            }
+        }
+    }
+
+    private func poll(_ token: TokenResponse) async throws(ServiceFailure) {
+        let payload = try await service.nextNotification(token, received: state.received, call)
+        state.received = payload?.notificationID
+        if let payload {
+            hand(out: .notification(.notification(NotificationContent(payload))))
+        } else {
+            // A service that is about to stop answers at once, too: whether it is still there, the token tells.
+            state.token = nil
+        }
+    }
+
+    private func token() async throws(ServiceFailure) -> TokenResponse {
+        try await turns.take { () throws(ServiceFailure) in
+            if let token = state.token { return token }
+            let token = try await service.createToken(TokenRequest(apnsEnvironment: .development), call)
+            state.token = token
+            return token
+        }
+    }
+
+    private func hand(out event: Event) {
+        for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield(event) }
+    }
+
+    /// Notifications are of all databases; the scope goes along without a meaning. The service holds a poll for less than
+    /// a minute.
+    private var call: ServiceCall { ServiceCall(scope: .private, requestTimeout: 90) }
+}
+
+extension ServiceFailure {
+    /// After how many seconds the service wants to be asked again.
+    fileprivate var retryAfter: Double? {
+        switch self {
+        case .refused(let error): error.retryAfter.map { Double($0) }
+        case .transport(_, _, let retryAfter): retryAfter
+        case .cancelled: nil
+        }
+    }
+}
