@@ -22,6 +22,7 @@ final class SyncEngineCore: Sendable {
     private let isHandingOutState = Locked(false)
     let scheduler: SyncScheduler
     let account = Locked(AccountKnowledge.unknown)
+    let subscription = Locked(SyncSubscription())
 
     /// What is known of the account now.
     enum AccountKnowledge {
@@ -58,6 +59,7 @@ final class SyncEngineCore: Sendable {
         scheduler.stop()
         if let observer = ends.withLock({ $0.accountObserver }) { NotificationCenter.default.removeObserver(observer) }
         for task in running.withLock({ Array($0.values) }) { task.cancel() }
+        stopListening()
     }
 
     private func stateChanged(addsWork: Bool) {
@@ -73,6 +75,7 @@ final class SyncEngineCore: Sendable {
 
     private func accountChanged() {
         account.exchange(.unknown)
+        subscription.isSaved = false
         if automaticallySync { scheduler.schedule([.fetch, .send]) }
     }
 
@@ -144,7 +147,11 @@ final class SyncEngineCore: Sendable {
         var failure: CKError?
         if work.contains(.fetch) {
             let result = await run { () throws(CKError) in
+                try await self.requireAccount()
+                // First the subscription, then the fetch: nothing falls between.
+                let failure = await self.subscribe()
                 try await SyncFetch(self, .init(reason: .scheduled, options: .init())).run()
+                if let failure { throw failure }
             }
             if case .failure(let error) = result {
                 failure = error

@@ -44,12 +44,13 @@ final class SyncDevice: CKSyncEngineDelegate {
 
     /// Starts the engine with what is on the disk.
     func start(
-        _ database: CKDatabase, automatically: Bool = false,
+        _ database: CKDatabase, automatically: Bool = false, subscriptionID: CKSubscription.ID? = nil,
         environment: SyncEngineEnvironment = SyncEngineEnvironment(sleep: { _ in })
     ) {
         var configuration = CKSyncEngine.Configuration(
             database: database, stateSerialization: life.withLock { $0.disk.state }, delegate: self)
         configuration.automaticallySync = automatically
+        configuration.subscriptionID = subscriptionID
         let engine = CKSyncEngine(configuration, environment: environment)
         running.withLock { $0 = engine }
     }

@@ -1,0 +1,96 @@
+import CloudKit
+import CloudKitLocal
+import NephosWire
+import Testing
+
+/// How an engine that works by itself learns of other devices' changes.
+@Suite struct SyncEngineNotificationTests {
+    private let cloud: LocalCloud
+    private let zoneID = CKRecordZone.ID(zoneName: "Z")
+
+    init() throws { cloud = try LocalCloud() }
+
+    private var database: CKDatabase { cloud.container().privateCloudDatabase }
+
+    private func id(_ name: String) -> CKRecord.ID { CKRecord.ID(name, "Z") }
+
+    /// A device that does what it is told, and has a zone.
+    private func other() -> SyncDevice {
+        let device = SyncDevice()
+        device.start(database)
+        device.engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: zoneID))])
+        return device
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a notification makes the engine fetch`() async throws {
+        let (one, two) = (SyncDevice(), other())
+        one.start(database, automatically: true)
+        await one.wait { $0.contains("did fetch") }
+        #expect(!one.log.contains("fetched [\"a\"]"))
+        two.edit(id("a"), "1")
+        try await two.engine.sendChanges()
+        await one.wait { $0.contains("fetched [\"a\"]") }
+        two.edit(id("b"), "2")
+        try await two.engine.sendChanges()
+        await one.wait { $0.contains("fetched [\"b\"]") }
+        #expect(one.texts == ["a": "1", "b": "2"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `the engine saves a database subscription of its own`() async throws {
+        let one = SyncDevice()
+        one.start(database, automatically: true)
+        await one.wait { $0.contains("did fetch") }
+        let subscriptions = try await database.allSubscriptions()
+        #expect(subscriptions.count == 1 && subscriptions.first is CKDatabaseSubscription)
+        #expect(subscriptions.first?.notificationInfo?.shouldSendContentAvailable == true)
+        // Another device of the account shares it.
+        let two = SyncDevice()
+        two.start(database, automatically: true)
+        await two.wait { $0.contains("did fetch") }
+        #expect(try await database.allSubscriptions().count == 1)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `the engine uses the subscription ID that it is configured with`() async throws
+    {
+        let one = SyncDevice()
+        one.start(database, automatically: true, subscriptionID: "mine")
+        await one.wait { $0.contains("did fetch") }
+        #expect(try await database.allSubscriptions().map(\.subscriptionID) == ["mine"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `an engine that is told what to do subscribes to nothing`() async throws {
+        let one = SyncDevice()
+        one.start(database)
+        try await one.engine.fetchChanges()
+        try await one.engine.sendChanges()
+        #expect(try await database.allSubscriptions().isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a subscription that could not be saved is tried again`() async throws {
+        let failures = Box(0)
+        let faulty = FaultyService(cloud.container()) { path in
+            guard path == "subscriptions/modify", failures.value == 0 else { return .passes }
+            failures.value = 1
+            return .fails(.transport(.networkFailure, "no network"))
+        }
+        let (one, two) = (SyncDevice(), other())
+        one.start(faulty.container.privateCloudDatabase, automatically: true)
+        await one.wait { $0.filter { $0 == "did fetch" }.count == 2 }
+        #expect(try await database.allSubscriptions().count == 1)
+        two.edit(id("a"), "1")
+        try await two.engine.sendChanges()
+        await one.wait { $0.contains("fetched [\"a\"]") }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `polls that fail are made up for by a fetch`() async throws {
+        let isOffline = Box(true)
+        let faulty = FaultyService(cloud.container()) { path in
+            guard path == "courier", isOffline.value else { return .passes }
+            isOffline.value = false
+            return .fails(.transport(.networkFailure, "no network"))
+        }
+        let one = SyncDevice()
+        one.start(faulty.container.privateCloudDatabase, automatically: true)
+        await one.wait { $0.filter { $0 == "did fetch" }.count >= 2 }
+    }
+}
