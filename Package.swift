@@ -70,6 +70,7 @@ let package = Package(
         // Code as our users write it: none of our settings, the public libraries only.
         .executableTarget(name: "Readme", dependencies: ["CloudKit"], path: "Examples/Readme"),
         .executableTarget(name: "Countries", dependencies: ["CloudKit"], path: "Examples/Countries"),
+        .executableTarget(name: "ContactList", dependencies: ["CloudKit"], path: "Examples/ContactList"),
 
         tests("NephosWireTests", ["NephosWire"]),
         tests("NephosStorageTests", ["NephosStorageTesting", "NephosStorage", "NephosSQLite"]),
@@ -79,7 +80,7 @@ let package = Package(
             "NephosServerTests",
             [
                 "NephosServer", "NephosService", "NephosSQLite", "NephosWire", "CloudKit", "nephos", "Readme",
-                "Countries",
+                "Countries", "ContactList",
             ]),
         tests(
             "CloudKitTests",

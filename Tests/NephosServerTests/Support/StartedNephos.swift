@@ -6,11 +6,13 @@ import Testing
 final class StartedNephos: @unchecked Sendable {
     // `@unchecked`: only `finish` and `readyLine` wait, each on a thread of its own; a test calls them in turn.
     let process = Process()
-    private let output = Pipe()
+    let output = Pipe()
     private let errors = Pipe()
 
     init(
-        _ arguments: [String], in directory: URL? = nil, product: String = "nephos", environment: [String: String] = [:]
+        _ arguments: [String], in directory: URL? = nil, product: String = "nephos",
+        environment: [String: String] = [:],
+        input: Pipe? = nil
     ) throws {
         // The products lie beside the test runner.
         process.executableURL = URL(
@@ -20,7 +22,7 @@ final class StartedNephos: @unchecked Sendable {
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.currentDirectoryURL = directory
-        process.standardInput = FileHandle.nullDevice
+        if let input { process.standardInput = input } else { process.standardInput = FileHandle.nullDevice }
         process.standardOutput = output
         process.standardError = errors
         try process.run()
