@@ -3,19 +3,19 @@ import NephosWire
 
 // From a query as it is sent back to the predicate that asks for the same: what `PredicateConversion` does, reversed.
 
-extension PredicateExpression {
+extension PredicateTree {
     /// The predicate of a query's condition; the service calls the current user by `currentUserRecordName`.
     init(_ query: Query, currentUserRecordName user: String?) {
         if query.extendedFilter == nil, query.filterBy == [.matchesNothing] {
             self = .constant(false)
         } else {
-            var parts = query.filterBy.map { PredicateExpression($0, user) }
-            if let extended = query.extendedFilter { parts.append(PredicateExpression(extended, user)) }
+            var parts = query.filterBy.map { PredicateTree($0, user) }
+            if let extended = query.extendedFilter { parts.append(PredicateTree(extended, user)) }
             self = Self.all(parts)
         }
     }
 
-    private static func all(_ parts: [PredicateExpression]) -> PredicateExpression {
+    private static func all(_ parts: [PredicateTree]) -> PredicateTree {
         switch parts.count {
         case 0: .constant(true)
         case 1: parts[0]
@@ -28,15 +28,15 @@ extension PredicateExpression {
         case .all: self = .constant(true)
         case .none: self = .constant(false)
         case .filter(let filter): self.init(filter, user)
-        case .and(let parts): self = .and(parts.map { PredicateExpression($0, user) })
-        case .or(let parts): self = .or(parts.map { PredicateExpression($0, user) })
-        case .not(let inner): self = .not(PredicateExpression(inner, user))
+        case .and(let parts): self = .and(parts.map { PredicateTree($0, user) })
+        case .or(let parts): self = .or(parts.map { PredicateTree($0, user) })
+        case .not(let inner): self = .not(PredicateTree(inner, user))
         }
     }
 
     private init(_ filter: Filter, _ user: String?) {
         if filter.comparator.isNegative, filter.comparator != .notEquals, let positive = filter.complement {
-            self = .not(PredicateExpression(positive, user))
+            self = .not(PredicateTree(positive, user))
             return
         }
         let key = PredicateOperand(filter.key)
@@ -44,7 +44,7 @@ extension PredicateExpression {
         func comparison(
             _ operation: PredicateComparison.Operator, _ modifier: PredicateComparison.Modifier = .direct,
             to right: PredicateOperand? = nil
-        ) -> PredicateExpression {
+        ) -> PredicateTree {
             .comparison(
                 PredicateComparison(
                     modifier: modifier, left: key, operator: operation, right: right ?? .constant(value)))
