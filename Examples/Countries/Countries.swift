@@ -1,6 +1,6 @@
 import CloudKit
 
-/// Fills a CloudKit with the countries of the world and some cities, asks about them, lets two people change the same
+/// Fills a CloudKit with the countries of the world and some cities, asks about them, lets two devices change the same
 /// records, and deletes a country.
 ///
 /// Start the service with `make run`, then this with `swift run Countries`.
@@ -26,7 +26,9 @@ struct Countries {
     }
 
     static func run(_ codes: ISOCodes, _ places: Places) async throws {
+        // Two devices of Alice's: only who created a record of the public database may change it. Everybody may read it.
         let alice = World(database: container(of: "alice").publicCloudDatabase)
+        let tablet = World(database: container(of: "alice").publicCloudDatabase)
         let bob = World(database: container(of: "bob").publicCloudDatabase)
 
         try await alice.save(codes)
@@ -42,7 +44,7 @@ struct Countries {
         try await ask(bob)
 
         let capitals = ["FR-IDF", "DE-BE", "JP-13"].filter { code in codes.subdivisions.contains { $0.code == code } }
-        for code in capitals { try await conflict(over: code, alice, bob) }
+        for code in capitals { try await conflict(over: code, alice, tablet) }
 
         try await delete("FR", codes, alice)
     }
@@ -54,23 +56,23 @@ struct Countries {
     }
 
     /// Both fetch the same record and change it; the second to save learns of the first, and merges.
-    static func conflict(over code: String, _ alice: World, _ bob: World) async throws {
+    static func conflict(over code: String, _ phone: World, _ tablet: World) async throws {
         let id = CKRecord.ID(recordName: code)
-        let mine = try await alice.database.record(for: id)
-        let theirs = try await bob.database.record(for: id)
-        mine["visitedByAlice"] = true
-        try await alice.database.save(mine)
-        theirs["visitedByBob"] = true
+        let first = try await phone.database.record(for: id)
+        let second = try await tablet.database.record(for: id)
+        first["visited"] = true
+        try await phone.database.save(first)
+        second["wishedFor"] = true
         do {
-            try await bob.database.save(theirs)
+            try await tablet.database.save(second)
             print("\(code): no conflict, which should not be.")
         } catch let error as CKError where error.code == .serverRecordChanged {
             guard let server = error.serverRecord, let client = error.clientRecord else { throw error }
             for key in client.changedKeys() { server[key] = client[key] }
-            let merged = try await bob.database.save(server)
+            let merged = try await tablet.database.save(server)
             print(
-                "\(code): conflict resolved; visited by Alice: \(merged["visitedByAlice"] as? Bool ?? false),"
-                    + " by Bob: \(merged["visitedByBob"] as? Bool ?? false).")
+                "\(code): conflict resolved; visited: \(merged["visited"] as? Bool ?? false),"
+                    + " wished for: \(merged["wishedFor"] as? Bool ?? false).")
         }
     }
 

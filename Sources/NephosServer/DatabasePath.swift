@@ -17,26 +17,39 @@ struct DatabasePath: Hashable, Sendable {
     init(_ components: [String]) throws(Refusal) {
         let namesDatabase = components.first == Self.module
         guard components.count > (namesDatabase ? 4 : 3) else { throw .noHandler }
-        guard components[1] == Self.version else {
-            throw Refusal(.notFound, "unknown version '\(components[1])' in the path: this service speaks version 1")
-        }
-        guard Self.isContainer(components[2]) else {
-            throw Refusal(
-                .badRequest,
-                "invalid container identifier '\(components[2])' in the path: 1 to 200 ASCII letters, digits, '.', '-' "
-                    + "and '_', beginning with a letter or digit; for example iCloud.org.example.App")
-        }
-        guard let environment = ContainerEnvironment(rawValue: components[3]) else {
-            throw Refusal(
-                .badRequest, "unknown environment '\(components[3])' in the path: it is development or production")
-        }
+        try Self.check(version: components[1])
+        let container = try Self.container(components[2])
+        let environment = try Self.environment(components[3])
         guard let scope = namesDatabase ? DatabaseScope(rawValue: components[4]) : .private else {
             throw Refusal(
                 .badRequest, "unknown database '\(components[4])' in the path: it is public, private or shared")
         }
-        self.container = components[2]
+        self.container = container
         self.environment = environment
         self.scope = scope
+    }
+
+    static func check(version: String) throws(Refusal) {
+        guard version == Self.version else {
+            throw Refusal(.notFound, "unknown version '\(version)' in the path: this service speaks version 1")
+        }
+    }
+
+    static func container(_ name: String) throws(Refusal) -> String {
+        guard isContainer(name) else {
+            throw Refusal(
+                .badRequest,
+                "invalid container identifier '\(name)' in the path: 1 to 200 ASCII letters, digits, '.', '-' "
+                    + "and '_', beginning with a letter or digit; for example iCloud.org.example.App")
+        }
+        return name
+    }
+
+    static func environment(_ name: String) throws(Refusal) -> ContainerEnvironment {
+        guard let environment = ContainerEnvironment(rawValue: name) else {
+            throw Refusal(.badRequest, "unknown environment '\(name)' in the path: it is development or production")
+        }
+        return environment
     }
 
     private static func isContainer(_ name: String) -> Bool {

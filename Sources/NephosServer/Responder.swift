@@ -54,9 +54,10 @@ package final class Responder: Sendable {
                 request: request, target: target, requestID: requestID, service: service, metrics: metrics))
     }
 
-    /// A path that no route serves: a database path with something wrong before its action is told so.
+    /// A path that no route serves: one of a database or a container with something wrong before its action is told so.
     private static func unknownPath(_ target: RequestTarget) throws(Refusal) -> Refusal {
         if target.components.first == DatabasePath.module { _ = try DatabasePath(target.components) }
+        if target.components.first == AdministrationPath.module { _ = try AdministrationPath(target.components) }
         return .noHandler
     }
 

@@ -24,7 +24,7 @@ enum Routes {
         Route([.get], "/health") { _ in .json(Array(#"{"status":"ok"}"#.utf8)) },
         Route([.get], "/metrics") { .text($0.metrics.text(), type: "text/plain; version=0.0.4; charset=utf-8") },
         Route([.get], DevelopmentSignIn.path) { _ in .text(DevelopmentSignIn.page) },
-    ]
+    ] + SchemaRoutes.table
 }
 
 /// One row of the table: methods, path, what answers.
@@ -35,6 +35,7 @@ struct Route: Sendable {
     /// A whole path with its leading slash, or `entity/action`, which stands for
     /// `/database/1/{container}/{environment}/{database}/entity/action` and, of push tokens,
     /// `/device/1/{container}/{environment}/entity/action`; the courier's path has more behind it.
+    /// `/nephos/entity/action` stands for `/nephos/1/{container}/{environment}/entity/action`.
     let path: String
     let handler: Handler
 
@@ -86,6 +87,8 @@ struct Router: Sendable {
             let action = components.dropFirst(4).joined(separator: "/")
             return action.hasPrefix("tokens/") ? routes[action] : nil
         case CourierPath.module: return components.count == 5 ? routes["/" + CourierPath.module] : nil
+        case AdministrationPath.module:
+            return routes["/nephos/" + components.dropFirst(4).joined(separator: "/")]
         default: return routes["/" + components.joined(separator: "/")]
         }
     }

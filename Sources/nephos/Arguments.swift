@@ -49,10 +49,12 @@ struct CommandOption: Sendable {
 /// A command's arguments, taken apart: `--name value`, `--name=value` or `--name`, and words between them.
 struct Arguments {
     private var values: [String: [String]] = [:]
+    /// The words that belong to no option.
     private(set) var words: [String] = []
 
+    /// - Parameter wordLimit: how many words may stand outside of options.
     /// - Throws: `UsageError` for an option that is not in `options`, is given twice, or has no value where it needs one
-    ///   or one where it takes none; and for more than `wordLimit` words. Behind `--` everything is a word.
+    ///   or one where it takes none; and for more than `wordLimit` words. `-` is one. Behind `--` everything is a word.
     init(
         _ arguments: [String], options: [CommandOption], command: String, wordLimit: Int = 0
     ) throws(UsageError) {
@@ -64,7 +66,7 @@ struct Arguments {
                 hasOptions = false
                 continue
             }
-            guard hasOptions, argument.hasPrefix("-") else {
+            guard hasOptions, argument.hasPrefix("-"), argument != "-" else {
                 guard words.count < wordLimit else { throw UsageError("unexpected argument '\(argument)'. \(seeHelp)") }
                 words.append(argument)
                 continue

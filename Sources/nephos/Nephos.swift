@@ -13,6 +13,7 @@ struct Nephos {
         Commands:
           dev        Run the local CloudKit on this machine, for development and tests.
           query      Find records, count them, or explain how a query is answered.
+          schema     Export, import, validate, reset and deploy a container's schema.
 
         Options:
           --help     Show this help; after a command, the command's.
@@ -36,6 +37,7 @@ struct Nephos {
         case nil: throw UsageError("no command given. See 'nephos --help'.")
         case "--help", "-h", "help": Console.print(help)
         case "--version": Console.print("nephos \(version)\n")
+        case "schema": try SchemaCommand.main(arguments)
         case "dev": try DevCommand.main(arguments)
         case "query": try QueryCommand.main(arguments)
         case let unknown?: throw UsageError("unknown command '\(unknown)'. See 'nephos --help'.")
@@ -52,6 +54,11 @@ enum Console {
     /// Says on standard error what is worth knowing.
     static func note(_ message: String) {
         write("nephos: \(message)\n", to: STDERR_FILENO)
+    }
+
+    /// A line on standard error.
+    static func warn(_ line: String) {
+        write(line + "\n", to: STDERR_FILENO)
     }
 
     /// Says on standard error what went wrong, and ends the process.

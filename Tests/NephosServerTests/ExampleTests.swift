@@ -29,7 +29,7 @@ import Testing
                 of: /Cities within 100 km of Victoria Harbour: Hong Kong \(\d+ km\), Macau \(\d+ km\)\./)
                 != nil, "\(lines[5])")
         for (line, code) in zip(lines[6...8], ["FR-IDF", "DE-BE", "JP-13"]) {
-            #expect(line == "\(code): conflict resolved; visited by Alice: true, by Bob: true.")
+            #expect(line == "\(code): conflict resolved; visited: true, wished for: true.")
         }
         #expect(lines[9].wholeMatch(of: /Deleted FR: of its 1\d\d subdivisions 0 are left\./) != nil, "\(lines[9])")
         #expect(try await server.stop().status == 0)

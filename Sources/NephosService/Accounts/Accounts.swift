@@ -40,14 +40,20 @@ final class Accounts: Sendable {
             name: name, userRecordName: environment.makeUserRecordName())
         let privateZone = try ZoneRegistry.defaultZone(owner: account.owner, in: transaction)
         let publicZone = try ZoneRegistry.defaultZone(owner: .everyone, in: transaction)
-        let now = environment.now()
         for zone in [privateZone, publicZone] {
-            try transaction.put(
-                RecordRow(
-                    zone: zone.key, name: account.userRecordName, type: SystemRecordType.user,
-                    sequence: try transaction.nextSequence(), createdAt: now, createdBy: account.id, modifiedAt: now,
-                    modifiedBy: account.id, fields: Array("{}".utf8)))
+            try putUserRecord(of: account, zone: zone.key, now: environment.now(), in: transaction)
         }
         return account
+    }
+
+    /// An account's user record as it is at first: empty.
+    static func putUserRecord(
+        of account: AccountRow, zone: ZoneKey, now: Int64, in transaction: any StorageTransaction
+    ) throws {
+        try transaction.put(
+            RecordRow(
+                zone: zone, name: account.userRecordName, type: SystemRecordType.user,
+                sequence: try transaction.nextSequence(), createdAt: now, createdBy: account.id, modifiedAt: now,
+                modifiedBy: account.id, fields: Array("{}".utf8)))
     }
 }

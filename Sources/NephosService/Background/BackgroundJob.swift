@@ -8,9 +8,17 @@ enum BackgroundJob: String {
     case cascade
     /// Removes what a deleted zone held.
     case purgeZone
+    /// Removes the entries of an index that is gone (`IndexRemoval`).
+    case removeIndex
 
     static func cascade(from tombstone: RecordRow) -> JobRow {
         JobRow(kind: cascade.rawValue, zone: tombstone.zone, subject: "\(tombstone.sequence) \(tombstone.name)")
+    }
+}
+
+extension BackgroundJob {
+    static func removeIndex(_ id: Int64, of recordType: String) -> JobRow {
+        IndexRemoval(definition: id, zone: 0, recordType: recordType).job
     }
 }
 
@@ -30,6 +38,7 @@ struct BackgroundStep {
             case .purgeZone:
                 try transaction.purgeRecords(zone: job.zone, limit: Limits.recordsPerBackgroundStep)
                     < Limits.recordsPerBackgroundStep
+            case .removeIndex: try IndexRemoval(job)?.step(in: transaction) ?? true
             case nil: true
             }
         if isDone { try transaction.removeJob(id: job.id) }
@@ -69,5 +78,48 @@ struct BackgroundStep {
         let owned = try transaction.references(
             zone: row.zone, to: row.name, kinds: [.deleteSelf], after: nil, limit: 1)
         if !owned.isEmpty { try transaction.insert(BackgroundJob.cascade(from: tombstone)) }
+    }
+}
+
+/// The removal of an index's entries, zone by zone. Its job says how far it is.
+struct IndexRemoval {
+    let definition: Int64
+    /// The last zone that has none any more.
+    var zone: Int64
+    let recordType: String
+
+    init(definition: Int64, zone: Int64, recordType: String) {
+        self.definition = definition
+        self.zone = zone
+        self.recordType = recordType
+    }
+
+    init?(_ job: JobRow) {
+        let parts = job.subject.split(separator: " ", maxSplits: 2)
+        guard job.kind == BackgroundJob.removeIndex.rawValue, parts.count == 3, let definition = Int64(parts[0]),
+            let zone = Int64(parts[1])
+        else { return nil }
+        self.init(definition: definition, zone: zone, recordType: String(parts[2]))
+    }
+
+    var job: JobRow {
+        JobRow(
+            kind: BackgroundJob.removeIndex.rawValue, zone: ZoneKey(owner: .everyone, id: 0),
+            subject: "\(definition) \(zone) \(recordType)")
+    }
+
+    /// Removes some entries and leaves a job for the rest.
+    /// - Returns: true: this job is done.
+    func step(in transaction: any StorageTransaction) throws -> Bool {
+        var rest = self
+        var room = Limits.entriesPerIndexRemoval
+        for zone in try transaction.zones(after: zone, limit: Limits.zonesPerIndexRemoval) {
+            let range = IndexRange(zone: zone.key, definition: definition, from: [], to: OrderedBytes.end)
+            room -= try transaction.removeIndexEntries(range, limit: room)
+            if room <= 0 { break }
+            rest.zone = zone.key.id
+        }
+        if room <= 0 || rest.zone != zone { try transaction.insert(rest.job) }
+        return true
     }
 }

@@ -30,9 +30,10 @@ struct FetchDatabaseChanges {
             .filter { ZoneRules.hasChangeFeed($0.name) }.map { zone in
                 (zone.changed, ZoneRegistry.dictionary(zone, for: caller))
             }
+        // The default zone goes when development is reset, and is there again at once.
         let deleted = try reader.deletedZones(
-            owner: owner, after: max(position.start, position.deletionsKnown), limit: limit
-        ).map { zone in
+            owner: owner, after: max(position.start, position.deletionsKnown), limit: limit + 1
+        ).filter { ZoneRules.hasChangeFeed($0.name) }.map { zone in
             var dictionary = ZoneRegistry.dictionary(zone, for: caller)
             dictionary.deleted = true
             dictionary.deletionReason = ZoneDeletion.reason(of: zone)

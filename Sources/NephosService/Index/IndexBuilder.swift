@@ -21,9 +21,14 @@ actor IndexBuilder {
     }
 
     /// Returns once the record type has these indexes, ready to be read.
-    func make(_ signatures: [IndexSignature], of recordType: String) async throws {
-        while !(try await define(signatures, recordType)) {
-            try await build()
+    /// - Returns: false where the schema has no use for one of them; then none is made.
+    func make(_ signatures: [IndexSignature], of recordType: String) async throws -> Bool {
+        while true {
+            switch try await define(signatures, recordType) {
+            case .ready: return true
+            case .notAllowed: return false
+            case .building: try await build()
+            }
         }
     }
 
@@ -48,24 +53,32 @@ actor IndexBuilder {
         _ = try? await building?.value
     }
 
+    private enum Definition: Sendable {
+        case ready, building, notAllowed
+    }
+
     /// Defines the indexes that do not exist.
-    /// - Returns: whether all of them are ready.
-    private func define(_ signatures: [IndexSignature], _ recordType: String) async throws -> Bool {
+    private func define(_ signatures: [IndexSignature], _ recordType: String) async throws -> Definition {
         let rows = try await engine.read { try $0.indexDefinitions() }.filter { $0.recordType == recordType }
         let missing = signatures.map(\.text).filter { text in !rows.contains { $0.components == text } }
         if missing.isEmpty {
-            return signatures.allSatisfy { signature in rows.contains { $0.components == signature.text && $0.isReady }
+            let areReady = signatures.allSatisfy { signature in
+                rows.contains { $0.components == signature.text && $0.isReady }
             }
+            return areReady ? .ready : .building
         }
-        try await changing { transaction in
+        return try await changing { transaction in
+            // The schema may have changed since the query was planned: what it dropped is not made again.
+            let type = try Schema(transaction).recordTypes[recordType]
+            guard signatures.allSatisfy({ $0.isAllowed(by: type) }) else { return .notAllowed }
             let known = try transaction.indexDefinitions()
             let sequence = try transaction.nextSequence()
             for text in Set(missing)
             where !known.contains(where: { $0.recordType == recordType && $0.components == text }) {
                 _ = try transaction.insertIndexDefinition(recordType: recordType, components: text, sequence: sequence)
             }
+            return .building
         }
-        return false
     }
 
     /// Builds what is not ready, joining those who do so already.

@@ -37,7 +37,7 @@ struct QueryPlanner {
 
     private func plan(_ order: QueryOrder) throws -> QueryPlan {
         let main: QueryPlan
-        if let components = order.components {
+        if let components = order.components, !isTooMany(IndexSignature(components)) {
             main = .ordered(scan(order: components), order)
         } else if case .distance(let key, let center, true) = order.keys[0] {
             main = .distance(distanceScan(key, center), order)
@@ -128,7 +128,7 @@ struct QueryPlanner {
     private func scan(order: [IndexComponent], limit: Int) -> QueryScan {
         let equalities = equalities(limit)
         var scan = prefixes(of: equalities, order: order)
-        if limit > 0, isTooMany(scan.ranges[0].signature, order) {
+        if limit > 0, scan.ranges[0].signature.components.count > order.count, isTooMany(scan.ranges[0].signature) {
             return self.scan(order: order, limit: order.isEmpty ? 1 : 0)
         }
         // A range on the field that comes first in the order narrows it.
@@ -146,10 +146,8 @@ struct QueryPlanner {
     }
 
     /// Whether there are enough indexes of several fields for the type already.
-    private func isTooMany(_ signature: IndexSignature, _ order: [IndexComponent]) -> Bool {
-        guard signature.components.count > max(1, order.count), let indexes, !indexes.defines(signature) else {
-            return false
-        }
+    private func isTooMany(_ signature: IndexSignature) -> Bool {
+        guard signature.components.count > 1, let indexes, !indexes.defines(signature) else { return false }
         return indexes.definitions.count { $0.signature.components.count > 1 } >= bounds.compositesPerType
     }
 

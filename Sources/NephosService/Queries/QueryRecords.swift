@@ -27,27 +27,39 @@ struct QueryRecords: Sendable {
     }
 
     private func page(_ marker: String?, on store: Store) async throws -> QueryRecordsResponse {
+        var wasDisallowed = false
         while true {
-            let moment = store.indexes.now
+            let moments = Moments(schema: store.schemas.now, indexes: store.indexes.now)
             do {
                 return try await store.engine.read { reader in
-                    try self.run(marker, store, moment, reader)
+                    try self.run(marker, store, moments, reader)
                 }
             } catch let missing as MissingIndexes {
-                try await store.indexBuilder.make(missing.signatures, of: request.query.recordType)
+                // The schema may have changed since: then it is the next look that refuses the query.
+                let isAllowed = try await store.indexBuilder.make(missing.signatures, of: request.query.recordType)
+                if !isAllowed && wasDisallowed {
+                    throw ServiceError.invalid("the schema changed since the query's first page: begin again")
+                }
+                wasDisallowed = !isAllowed
             }
         }
     }
 
     // MARK: - In a snapshot
 
+    /// When a snapshot was about to be taken.
+    private struct Moments: Sendable {
+        var schema: SchemaCatalog.Moment
+        var indexes: IndexCatalog.Moment
+    }
+
     private func run(
-        _ marker: String?, _ store: Store, _ moment: IndexCatalog.Moment, _ reader: any StorageReader
+        _ marker: String?, _ store: Store, _ moments: Moments, _ reader: any StorageReader
     ) throws -> QueryRecordsResponse {
-        let query = try validated(store, reader)
+        let query = try validated(store, moments.schema, reader)
         let cursor = try cursor(marker)
         let zones = try zones(reader)
-        let definitions = try store.indexes.definitions(asOf: moment, reader)
+        let definitions = try store.indexes.definitions(asOf: moments.indexes, reader)
         let conjuncts = QueryConjunct.conjuncts(of: query)
         let trace = QueryTrace()
         let planner = QueryPlanner(
@@ -79,16 +91,23 @@ struct QueryRecords: Sendable {
         return min(max(1, request.resultsLimit ?? bounds.resultsPerPage), bounds.resultsPerPage)
     }
 
-    private func validated(_ store: Store, _ reader: any StorageReader) throws -> ValidQuery {
+    private func validated(
+        _ store: Store, _ moment: SchemaCatalog.Moment, _ reader: any StorageReader
+    ) throws -> ValidQuery {
         func validate(_ schema: Schema) throws(ServiceError) -> ValidQuery {
-            try QueryValidation(schema: schema, caller: caller, container: container, bounds: bounds)
+            let query = try QueryValidation(schema: schema, caller: caller, container: container, bounds: bounds)
                 .validate(request.query)
+            return try RecordPermissions(caller, schema).restrict(query)
         }
+        let known = try store.schemas.schema(asOf: moment, reader)
         do throws(ServiceError) {
-            return try validate(store.schema())
+            return try validate(known)
         } catch {
             // What the known schema lacks may have been added since.
-            return try validate(try Schema(reader))
+            let schema = try Schema(reader)
+            let query = try validate(schema)
+            store.schemas.remember(schema, asOf: moment)
+            return query
         }
     }
 

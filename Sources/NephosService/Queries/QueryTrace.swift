@@ -2,17 +2,17 @@ import NephosWire
 
 /// Notes what a query did, for its explanation. Belongs to one run.
 final class QueryTrace {
-    /// Entries read of each range.
-    private(set) var scans: [(range: ScanRange, entries: Int)] = []
+    /// Entries read of each index.
+    private(set) var scans: [(signature: IndexSignature, entries: Int)] = []
     private(set) var recordsRead = 0
     private var counted = 0
 
     func counted(_ entries: Int) { counted += entries }
 
-    /// - Returns: the range's place, for `read`.
+    /// - Returns: the index's place, for `read`.
     func began(_ range: ScanRange) -> Int {
-        if let place = scans.firstIndex(where: { $0.range == range }) { return place }
-        scans.append((range, 0))
+        if let place = scans.firstIndex(where: { $0.signature == range.signature }) { return place }
+        scans.append((range.signature, 0))
         return scans.count - 1
     }
 
@@ -24,7 +24,7 @@ final class QueryTrace {
         var explanation = QueryExplanation(
             scans: [], entriesRead: counted, recordsRead: recordsRead, recordsReturned: returned)
         for scan in scans {
-            let components = scan.range.signature.components
+            let components = scan.signature.components
             explanation.scans.append(
                 QueryExplanation.Scan(
                     field: components.map(\.field).joined(separator: ", "),

@@ -23,13 +23,15 @@ struct LookupRecords {
         case missing(ServiceError)
     }
 
-    func run(accounts: Accounts, _ reader: any StorageReader) throws -> RecordsResponse {
+    func run(
+        accounts: Accounts, permissions: RecordPermissions, _ reader: any StorageReader
+    ) throws -> RecordsResponse {
         var zones: [ZoneAddress: ZoneRow?] = [:]
         var results: [RecordResult] = []
         results.reserveCapacity(request.records.count)
         var names: [Int64: String] = [:]
         for item in request.records {
-            let found = try find(item, &zones, reader)
+            let found = try find(item, permissions, &zones, reader)
             if case .record(let row) = found {
                 for id in [row.createdBy, row.modifiedBy] where names[id] == nil {
                     names[id] = try accounts.userRecordName(id: id, reader)
@@ -41,7 +43,8 @@ struct LookupRecords {
     }
 
     private func find(
-        _ item: LookupRecordsRequest.Item, _ zones: inout [ZoneAddress: ZoneRow?], _ reader: any StorageReader
+        _ item: LookupRecordsRequest.Item, _ permissions: RecordPermissions, _ zones: inout [ZoneAddress: ZoneRow?],
+        _ reader: any StorageReader
     ) throws -> Found {
         let address = caller.address(item.zoneID ?? request.zoneID)
         let known = zones[address]
@@ -55,6 +58,11 @@ struct LookupRecords {
         }
         guard let row = try reader.record(zone: zone.key, named: item.recordName), !row.isDeleted else {
             return .missing(.recordNotFound)
+        }
+        do throws(ServiceError) {
+            try permissions.checkRead(row)
+        } catch {
+            return .missing(error)
         }
         return .record(row)
     }

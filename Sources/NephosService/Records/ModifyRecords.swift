@@ -115,6 +115,8 @@ struct ModifyRecords {
         var outcomes: [Outcome]
         /// The schema as it is with these changes, where it was not known before.
         var schema: Schema?
+        /// When the schema that it began with was the store's.
+        var moment: SchemaCatalog.Moment?
         var leftJobs: Bool
         var notices = Notices()
         /// The user record names of the accounts that the outcomes mention.
@@ -138,7 +140,7 @@ struct ModifyRecords {
             let batch = ZoneBatch(
                 zone: row, merge: FieldMerge(zone: row.key, now: now, account: account.id),
                 isAtomic: ZoneRules.isAtomic(row.name) && request.atomic ?? true, isStrict: configuration.isStrict,
-                containerEnvironment: containerEnvironment,
+                containerEnvironment: containerEnvironment, caller: caller,
                 indexes: IndexWriter(definitions: indexes, accounts: accounts),
                 changes: notifier.changes(in: row.key), reader: transaction)
             let operations = zone.items.map { items[$0].operation }

@@ -41,6 +41,7 @@ struct ZoneBatch {
     /// Whether what only Apple's Web Services refuse is refused.
     let isStrict: Bool
     let containerEnvironment: ContainerEnvironment
+    let caller: Caller
     let indexes: IndexWriter
     /// Where what happens is noted for those who subscribed to it; nil where nobody did.
     let changes: RecordChanges?
@@ -50,7 +51,8 @@ struct ZoneBatch {
         var decisions: [ItemDecision] = []
         decisions.reserveCapacity(operations.count)
         var draft = JustInTimeSchema(environment: containerEnvironment, schema: schema)
-        for operation in operations { decisions.append(try decide(operation, &draft)) }
+        let permissions = RecordPermissions(caller, schema)
+        for operation in operations { decisions.append(try decide(operation, permissions, &draft)) }
         try refuseSavesWithoutTarget(&decisions)
         if isStrict { try refuseTooManySources(&decisions) }
         let deletion = try planDeletion(&decisions)
@@ -64,7 +66,8 @@ struct ZoneBatch {
     // MARK: - Item by item
 
     private func decide(
-        _ operation: Result<ValidOperation, ServiceError>, _ draft: inout JustInTimeSchema
+        _ operation: Result<ValidOperation, ServiceError>, _ permissions: RecordPermissions,
+        _ draft: inout JustInTimeSchema
     ) throws -> ItemDecision {
         let valid: ValidOperation
         switch operation {
@@ -74,12 +77,14 @@ struct ZoneBatch {
         let found = try reader.record(zone: zone.key, named: valid.recordName)
         let stored = found.flatMap { $0.isDeleted ? nil : $0 }
         do throws(ServiceError) {
+            try permissions.check(valid, stored: stored)
             switch SavePolicy.decide(valid, stored: stored) {
             case .insert: return .save(try save(valid, nil, &draft))
             case .merge(let stored), .replace(let stored): return .save(try save(valid, stored, &draft))
             case .delete(let stored): return .delete(stored)
             case .nothingToDelete: return .nothing
-            case .refuse(let error, let server): return .refuse(error, server: server)
+            case .refuse(let error, let server):
+                return .refuse(error, server: server.flatMap { permissions.mayRead($0) ? $0 : nil })
             }
         } catch {
             return .refuse(error, server: nil)

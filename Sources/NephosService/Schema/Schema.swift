@@ -9,6 +9,10 @@ package struct Schema: Equatable, Sendable {
 
     package init() {}
 
+    /// What every container has from the start: the type of its users.
+    static let initial = Schema(recordTypes: [SystemRecordType.user: RecordTypeSchema(automatic: SystemRecordType.user)]
+    )
+
     init(recordTypes: [String: RecordTypeSchema], roles: Set<String> = []) {
         self.recordTypes = recordTypes
         self.roles = roles

@@ -19,8 +19,10 @@ package enum SchemaCommands {
         _ text: String, development: Schema, production: Schema
     ) -> SchemaPlan {
         do throws(SchemaSyntaxError) {
-            return SchemaEvolution.importing(
+            var plan = SchemaEvolution.importing(
                 try SchemaParser.parse(text), into: development, production: production)
+            plan.changes = SchemaChanges.sentences(from: development, to: plan.schema)
+            return plan
         } catch {
             return SchemaPlan(findings: [SchemaFinding(error)], schema: development, losses: [], indexChanges: [])
         }
@@ -28,14 +30,21 @@ package enum SchemaCommands {
 
     /// Plans what deploying development's schema to production comes to.
     package static func planDeployment(of development: Schema, to production: Schema) -> SchemaPlan {
-        SchemaEvolution.deploying(development, to: production)
+        var plan = SchemaEvolution.deploying(development, to: production)
+        plan.changes = SchemaChanges.sentences(from: production, to: plan.schema)
+        return plan
     }
 
     /// Plans a reset: development gets production's schema, and all its records are erased.
     package static func planReset(of development: Schema, to production: Schema) -> SchemaPlan {
         SchemaPlan(
             findings: [], schema: production, losses: SchemaChanges.losses(from: development, to: production),
-            indexChanges: [])
+            indexChanges: [], changes: SchemaChanges.sentences(from: development, to: production))
+    }
+
+    /// Where a text declares what; empty for one that is no schema.
+    static func positions(_ text: String) -> [SchemaElement: SchemaPosition] {
+        (try? SchemaParser.parse(text))?.positions ?? [:]
     }
 
     /// What a validation found, in the words of Apple's `cktool validate-schema`.

@@ -62,4 +62,9 @@ package enum Limits {
     static let clientIDLength = 255
     /// Milliseconds after which a client that does not poll any more is forgotten: 30 days.
     package static let pushTokenLifetime: Int64 = 30 * 24 * 60 * 60 * 1000
+    /// Entries that a step of removing an index removes, and zones that it looks into.
+    static let entriesPerIndexRemoval = 2000
+    static let zonesPerIndexRemoval = 200
+    /// Records that are looked at in one snapshot for what a change of schema would drop.
+    static let recordsPerLossRead = 1000
 }

@@ -5,9 +5,10 @@ import Synchronization
 /// What CloudKit does. Every way in (HTTP, the caller's own process) ends at these entry points, which throw one type of
 /// error: `ServiceError`.
 package final class NephosService: Sendable {
-    private let stores: Stores
+    let stores: Stores
     let environment: ServiceEnvironment
     let configuration: ServiceConfiguration
+    let schemaTurns = SchemaTurns()
     private let pollsHaveEnded = Atomic(false)
 
     package init(
@@ -30,12 +31,17 @@ package final class NephosService: Sendable {
                 request, caller: caller, containerEnvironment: context.environment, environment: self.environment,
                 configuration: self.configuration)
             let applied = try await store.engine.write { transaction in
-                try modify.run(
-                    schema: store.schema(), accounts: store.accounts,
+                let moment = store.schemas.now
+                var applied = try modify.run(
+                    schema: store.schemas.schema(asOf: moment, transaction), accounts: store.accounts,
                     indexes: store.indexes.definitions(in: transaction), notifier: store.notifier, in: transaction)
+                applied.moment = moment
+                return applied
             }
             store.deliver(applied.notices)
-            if let schema = applied.schema { store.remember(schema) }
+            if let schema = applied.schema, let moment = applied.moment {
+                store.schemas.remember(schema, asOf: moment)
+            }
             if applied.leftJobs || store.background.isPurgeDue { store.background.wake() }
             return modify.response(applied)
         }
@@ -48,7 +54,11 @@ package final class NephosService: Sendable {
         try await perform(context) { store, caller in
             try self.checkMayRead(caller)
             let lookup = try LookupRecords(request, caller: caller, configuration: self.configuration)
-            return try await store.engine.read { try lookup.run(accounts: store.accounts, $0) }
+            let moment = store.schemas.now
+            return try await store.engine.read { reader in
+                let permissions = try RecordPermissions(caller, store.schemas, asOf: moment, reader)
+                return try lookup.run(accounts: store.accounts, permissions: permissions, reader)
+            }
         }
     }
 
@@ -218,7 +228,7 @@ package final class NephosService: Sendable {
                 StoreID(container: context.container, environment: context.environment.rawValue))
             return try await body(store, try await store.caller(context))
         } catch {
-            throw translate(error, context)
+            throw translate(error, requestID: context.requestID)
         }
     }
 
@@ -234,9 +244,9 @@ package final class NephosService: Sendable {
     }
 
     /// What went wrong below the rules is logged, not sent.
-    private func translate(_ error: any Error, _ context: RequestContext) -> ServiceError {
+    func translate(_ error: any Error, requestID: String) -> ServiceError {
         if let error = error as? ServiceError { return error }
-        environment.log("request \(context.requestID): \(error)")
+        environment.log("request \(requestID): \(error)")
         switch (error as? StorageError)?.code {
         case .closed: return .unavailable
         case .busy: return .busy

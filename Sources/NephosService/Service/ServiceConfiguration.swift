@@ -20,12 +20,17 @@ package struct ServiceConfiguration: Sendable {
     /// How much a query may do; a test gives less.
     var queries = QueryBounds()
 
+    /// Whether what earlier commits left to the background is gone on with as soon as a store is opened. A tool that
+    /// looks into a store leaves it to the server.
+    package var worksInBackground: Bool
+
     package init(
         isStrict: Bool = false, deletionRetention: Int64? = Limits.deletionRetention,
-        notifications: NotificationOutlets = NotificationOutlets()
+        notifications: NotificationOutlets = NotificationOutlets(), worksInBackground: Bool = true
     ) {
         self.isStrict = isStrict
         self.deletionRetention = deletionRetention
         self.notifications = notifications
+        self.worksInBackground = worksInBackground
     }
 }

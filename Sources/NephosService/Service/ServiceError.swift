@@ -70,6 +70,12 @@ extension ServiceError {
         ServiceError(.validatingReferenceError, .referenceViolation, reason)
     }
 
+    static func notPermitted(_ permission: String, _ recordType: String, _ remedy: String) -> ServiceError {
+        ServiceError(
+            .accessDenied, .permissionFailure,
+            "\(permission) operation not permitted on records of type '\(recordType)': \(remedy)")
+    }
+
     static let authenticationRequired = ServiceError(
         .authenticationRequired, .notAuthenticated, "request needs authorization")
     static let recordNotFound = ServiceError(.notFound, .unknownItem, "Record not found")

@@ -1,12 +1,12 @@
 import NephosStorage
 import NephosWire
-import Synchronization
 
 /// One container's store in one environment, with what the service keeps of it in memory.
 final class Store: Sendable {
     let engine: any StorageEngine
     let accounts = Accounts()
     let indexes = IndexCatalog()
+    let schemas = SchemaCatalog()
     let background: BackgroundWork
     let indexBuilder: IndexBuilder
     let watched = WatchedDatabases()
@@ -14,13 +14,14 @@ final class Store: Sendable {
     let courier = Courier()
     let dispatcher: OutboxDispatcher
     private let environment: ServiceEnvironment
-    private let knownSchema = Mutex(Schema())
+    private let worksInBackground: Bool
 
     init(
         id: StoreID, engine: any StorageEngine, environment: ServiceEnvironment, configuration: ServiceConfiguration
     ) {
         self.engine = engine
         self.environment = environment
+        worksInBackground = configuration.worksInBackground
         notifier = Notifier(
             container: id.container, environment: environment, accounts: accounts, watched: watched,
             outlets: configuration.notifications)
@@ -61,6 +62,12 @@ final class Store: Sendable {
             }
         }
         try await engine.read { [watched] in try watched.load($0) }
+        await continueInBackground()
+    }
+
+    /// Goes on with what commits left to the background.
+    func continueInBackground() async {
+        guard worksInBackground else { return }
         background.wake()
         dispatcher.wake()
         await indexBuilder.resume()
@@ -72,17 +79,6 @@ final class Store: Sendable {
     private static func deliver(_ notices: Notices, _ courier: Courier, _ dispatcher: OutboxDispatcher) {
         if !notices.polled.isEmpty { courier.wake(notices.polled) }
         if notices.hasDue { dispatcher.wake() }
-    }
-
-    /// The schema as of some commit. It may lack what was added since, so what it lacks has to be looked for in the
-    /// store; what it has is there.
-    func schema() -> Schema {
-        knownSchema.withLock { $0 }
-    }
-
-    /// Keeps a schema that was committed.
-    func remember(_ schema: Schema) {
-        knownSchema.withLock { $0 = schema }
     }
 
     func close() async {

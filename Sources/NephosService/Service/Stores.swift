@@ -3,7 +3,7 @@ import Synchronization
 
 /// The stores that are open. Each is opened once, when somebody first asks for it.
 actor Stores {
-    private let provider: any StoreProvider
+    private nonisolated let provider: any StoreProvider
     private let environment: ServiceEnvironment
     private let configuration: ServiceConfiguration
     private var opening: [StoreID: Task<Store, any Error>] = [:]
@@ -46,6 +46,14 @@ actor Stores {
             opening[id] = nil
             throw error
         }
+    }
+
+    /// The store, unless nobody ever made it.
+    nonisolated func existing(_ id: StoreID) async throws -> Store? {
+        if let store = ready.withLock({ $0[id] }) { return store }
+        let provider = self.provider
+        guard try await onThread({ try provider.existingStores() }).contains(id) else { return nil }
+        return try await store(id)
     }
 
     /// Opens every store that exists; one that cannot be opened is left to the requests that want it.

@@ -2,6 +2,7 @@ import CloudKitLocal
 import NephosSQLite
 import NephosServer
 import NephosService
+import NephosWire
 import Testing
 
 @testable import CloudKit
@@ -70,6 +71,21 @@ final class Cloud: Sendable {
 
     /// The private database of an account.
     func database(_ account: String? = "me") -> CKDatabase { container(account).privateCloudDatabase }
+
+    /// Makes a text the schema of the container in development, and where asked to, adds it to production's.
+    func importSchema(_ text: String, deploys: Bool = false) async throws {
+        let container = "iCloud.org.example.App"
+        switch backing {
+        case .inProcess(let local):
+            try await local.importSchema(text, into: container)
+            if deploys { try await local.deploySchema(of: container) }
+        case .http(let service, _):
+            let context = RequestContext(
+                container: container, environment: .development, scope: .public, account: nil, requestID: "schema")
+            #expect(try await service.importSchema(text, context).findings == [])
+            if deploys { #expect(try await service.deploySchema(context).findings == []) }
+        }
+    }
 
     /// Returns once what goes on in the background is done.
     func settle() async {

@@ -65,6 +65,8 @@ import Testing
             let tom = cloud.container("tom")
             let meiID = try await mei.userRecordID()
             let tomID = try await tom.userRecordID()
+            try await cloud.importSchema(
+                "DEFINE SCHEMA RECORD TYPE Note (title STRING, GRANT READ, CREATE, WRITE TO \"_icloud\");")
             let record = note("ours")
             #expect(record.creatorUserRecordID == nil && record.lastModifiedUserRecordID == nil)
             try await mei.publicCloudDatabase.save(record)

@@ -12,7 +12,7 @@ final class StartedNephos: @unchecked Sendable {
     init(
         _ arguments: [String], in directory: URL? = nil, product: String = "nephos",
         environment: [String: String] = [:],
-        input: Pipe? = nil
+        input: Any? = nil
     ) throws {
         // The products lie beside the test runner.
         process.executableURL = URL(
@@ -22,7 +22,7 @@ final class StartedNephos: @unchecked Sendable {
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.currentDirectoryURL = directory
-        if let input { process.standardInput = input } else { process.standardInput = FileHandle.nullDevice }
+        process.standardInput = input ?? FileHandle.nullDevice
         process.standardOutput = output
         process.standardError = errors
         try process.run()

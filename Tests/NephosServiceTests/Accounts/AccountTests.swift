@@ -46,6 +46,10 @@ import Testing
 
     @Test func `what others created and changed carries their names`() async throws {
         let cloud = TestCloud()
+        let schema = """
+            DEFINE SCHEMA RECORD TYPE Note (x INT64, GRANT READ, CREATE, WRITE TO "_icloud");
+            """
+        #expect(try await cloud.service.importSchema(schema, cloud.context()).isAllowed)
         let mine = TestDatabase(cloud, "me", .public)
         _ = try await mine.modify([.create("a")])
         _ = try await TestDatabase(cloud, "other", .public).modify([.force("a", ["x": .int64(1)])])

@@ -67,6 +67,42 @@ struct IndexBuildTests {
         #expect(try await cloud.all(byRank, zone: "B") == expected(0..<400))
     }
 
+    @Test("A record that is saved while an index is built keeps its place in it, whatever the save changes")
+    func savedMeanwhile() async throws {
+        let stores = OpenStores()
+        let cloud = QueryCloud(stores: stores)
+        try await cloud.modify((0..<5).map(note))
+        let notes = try await stores.engine.read { reader in
+            let zones = try reader.zones(after: 0, limit: .max).map(\.key)
+            return try zones.flatMap { try reader.records(zone: $0, after: 0, limit: .max) }.filter {
+                $0.type == "Note"
+            }
+        }
+        #expect(notes.count == 5)
+        try await stores.engine.write { transaction in
+            _ = try transaction.insertIndexDefinition(
+                recordType: "Note", components: "+rank", sequence: transaction.nextSequence())
+            let writer = IndexWriter(
+                definitions: IndexDefinitions(try transaction.indexDefinitions()), accounts: Accounts())
+            // One save changes nothing, one only what the index is not of; the building no longer comes to either.
+            for (index, old) in notes.prefix(2).enumerated() {
+                var new = old
+                new.sequence = try transaction.nextSequence()
+                if index == 1 {
+                    new.fields =
+                        EncodedFields(bytes: old.fields)
+                        .merging(RecordFields([.init(name: "list", field: Field(.string("other")))])).bytes
+                }
+                try transaction.put(new)
+                try writer.update(old: old, new: new, in: transaction)
+            }
+            while try !IndexBuildStep(accounts: Accounts()).run(in: transaction) {}
+        }
+        try await checkEntries(stores)
+        let entries = try await stores.engine.read { try $0.allEntries(zones: [notes[0].zone]) }
+        #expect(Set(entries.map(\.name)) == Set(notes.map(\.name)))
+    }
+
     @Test("A stop in the middle: building goes on where it was, with what was written since")
     func restart() async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "nephos-index-\(UUID().uuidString)").path()

@@ -14,7 +14,7 @@ struct QueryPropertyTests {
         tight.rangesPerScan = 8
         tight.compositesPerType = 4
         var composite = tight
-        composite.compositesPerType = 1000
+        composite.compositesPerType = 60
         composite.smallSet = 0
         return [QueryBounds(), tight, composite]
     }()
@@ -25,7 +25,7 @@ struct QueryPropertyTests {
         let cloud = QueryCloud(bounds: Self.bounds[Int(seed) % Self.bounds.count])
         let zones = ["A", "B"]
         try await cloud.makeZones("A", "B")
-        let names = (0..<60).map { "r\($0)" }
+        let names = (0..<40).map { "r\($0)" }
         for zone in zones {
             try await cloud.modify(names.map { random.record($0, others: names) }, zone: zone)
         }
@@ -44,7 +44,7 @@ struct QueryPropertyTests {
             let zoneWide = random.random.chance(30)
             try await check(query, zoneWide, known, cloud, &random, wasReached, "seed \(seed), round \(round)")
         }
-        #expect(wasReached.matches > 500, "seed \(seed): too few records matched to prove anything")
+        #expect(wasReached.matches > 300, "seed \(seed): too few records matched to prove anything")
     }
 
     final class Reached { var matches = 0 }

@@ -9,6 +9,9 @@ package struct SchemaLoss: Hashable, Sendable {
         self.field = field
     }
 
+    /// How many records a finding names.
+    static let namedRecords = 5
+
     package var element: SchemaElement {
         field.map { .field(recordType: recordType, name: $0) } ?? .recordType(recordType)
     }
@@ -18,7 +21,7 @@ package struct SchemaLoss: Hashable, Sendable {
     ///   - recordNames: some of the records.
     ///   - count: how many there are.
     package func finding(recordNames: [String], count: Int) -> SchemaFinding {
-        let names = recordNames.prefix(5).map { "'\(Identifier.excerpt($0))'" }
+        let names = recordNames.prefix(Self.namedRecords).map { "'\(Identifier.excerpt($0))'" }
         let more = count > names.count ? " and \(count - names.count) more" : ""
         return SchemaFinding(
             .error, element,
@@ -75,5 +78,48 @@ enum SchemaChanges {
             }
         }
         return changes
+    }
+
+    /// Everything that differs, a sentence each: what is added, changed, dropped.
+    static func sentences(from old: Schema, to new: Schema) -> [String] {
+        var sentences: [String] = []
+        for role in new.roles.subtracting(old.roles).sorted() { sentences.append("\(SchemaElement.role(role)) added") }
+        for role in old.roles.subtracting(new.roles).sorted() {
+            sentences.append("\(SchemaElement.role(role)) dropped")
+        }
+        for name in Set(old.recordTypes.keys).union(new.recordTypes.keys).sorted() {
+            let element = SchemaElement.recordType(name)
+            switch (old.recordTypes[name], new.recordTypes[name]) {
+            case (nil, .some): sentences.append("\(element) added")
+            case (.some, nil): sentences.append("\(element) dropped")
+            case (let before?, let after?): sentences += differences(name, before, after)
+            case (nil, nil): break
+            }
+        }
+        return sentences
+    }
+
+    private static func differences(
+        _ recordType: String, _ old: RecordTypeSchema, _ new: RecordTypeSchema
+    ) -> [String] {
+        var sentences: [String] = []
+        for name in Set(old.fields.keys).union(new.fields.keys).sorted() {
+            let element = SchemaElement.field(recordType: recordType, name: name)
+            switch (old.fields[name], new.fields[name]) {
+            case (nil, let field?): sentences.append("\(element) added: \(SchemaPrinter.definition(field))")
+            case (.some, nil): sentences.append("\(element) dropped")
+            case (let before?, let after?) where before != after:
+                sentences.append(
+                    "\(element) changed from \(SchemaPrinter.definition(before)) to"
+                        + " \(SchemaPrinter.definition(after))")
+            default: break
+            }
+        }
+        let grants = SchemaPrinter.grants(new.grants)
+        if SchemaPrinter.grants(old.grants) != grants {
+            sentences.append(
+                "grants of \(SchemaElement.recordType(recordType)) changed to \(grants.joined(separator: ", "))")
+        }
+        return sentences
     }
 }

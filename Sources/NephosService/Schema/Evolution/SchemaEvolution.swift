@@ -6,6 +6,8 @@ package struct SchemaPlan: Equatable, Sendable {
     /// What the change drops. An import is refused if a record holds any of it.
     package var losses: [SchemaLoss]
     package var indexChanges: [IndexChange]
+    /// What differs, a sentence each.
+    package var changes: [String] = []
 
     package var isAllowed: Bool { !findings.hasErrors }
 }

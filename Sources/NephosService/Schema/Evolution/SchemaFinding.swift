@@ -46,10 +46,13 @@ package struct SchemaFinding: Hashable, Sendable, CustomStringConvertible {
         reason = error.description
     }
 
+    /// What is said of what, without its place.
+    package var message: String { element.map { "\($0) \(reason)" } ?? reason }
+
     package var description: String {
-        guard let element else { return reason }
+        guard element != nil else { return reason }
         let place = position.map { "\($0): " } ?? ""
-        return "\(place)\(severity == .warning ? "warning: " : "")\(element) \(reason)"
+        return "\(place)\(severity == .warning ? "warning: " : "")\(message)"
     }
 }
 

@@ -1,0 +1,18 @@
+import NephosService
+
+/// What the path of a request about a container itself names: `/nephos/{version}/{container}/{environment}/…`. Not part of
+/// CloudKit Web Services.
+struct AdministrationPath: Hashable, Sendable {
+    static let module = "nephos"
+
+    var container: String
+    var environment: ContainerEnvironment
+
+    /// - Parameter components: the whole path's, at least the first four of them.
+    init(_ components: [String]) throws(Refusal) {
+        guard components.count > 3 else { throw .noHandler }
+        try DatabasePath.check(version: components[1])
+        container = try DatabasePath.container(components[2])
+        environment = try DatabasePath.environment(components[3])
+    }
+}

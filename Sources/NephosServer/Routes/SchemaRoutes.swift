@@ -1,0 +1,73 @@
+import NephosService
+import NephosWire
+
+/// The schema's routes, `/nephos/1/{container}/{environment}/schema/{action}`. They are ours: the protocol of Apple's
+/// console and of `cktool` is not public.
+enum SchemaRoutes {
+    static let table: [Route] = [
+        Route([.get], "/nephos/schema/export") { routed throws(Refusal) in
+            .text(
+                try await routed.schema { service, context throws(ServiceError) in
+                    try await service.exportSchema(context)
+                })
+        },
+        Route([.post], "/nephos/schema/validate") { routed throws(Refusal) in
+            let text = try routed.schemaText()
+            return try await routed.report { service, context throws(ServiceError) in
+                try await service.validateSchema(text, context)
+            }
+        },
+        Route([.post], "/nephos/schema/import") { routed throws(Refusal) in
+            let text = try routed.schemaText()
+            return try await routed.report { service, context throws(ServiceError) in
+                try await service.importSchema(text, context)
+            }
+        },
+        Route([.post], "/nephos/schema/reset") { routed throws(Refusal) in
+            try await routed.report { service, context throws(ServiceError) in try await service.resetSchema(context) }
+        },
+        Route([.post], "/nephos/schema/deploy") { routed throws(Refusal) in
+            try await routed.report { service, context throws(ServiceError) in try await service.deploySchema(context) }
+        },
+        Route([.get], "/nephos/schema/indexes") { routed throws(Refusal) in
+            let report = try await routed.schema { service, context throws(ServiceError) in
+                try await service.schemaIndexes(context)
+            }
+            return .json(report.encoded())
+        },
+    ]
+}
+
+extension RoutedRequest {
+    fileprivate func schema<Answer>(
+        _ command: (NephosService, RequestContext) async throws(ServiceError) -> Answer
+    ) async throws(Refusal) -> Answer {
+        let path = try AdministrationPath(target.components)
+        let context = RequestContext(
+            container: path.container, environment: path.environment, scope: .public, account: nil,
+            requestID: requestID)
+        do throws(ServiceError) {
+            return try await command(service, context)
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
+    /// A report; one with errors is a refusal.
+    fileprivate func report(
+        _ command: (NephosService, RequestContext) async throws(ServiceError) -> SchemaReport
+    ) async throws(Refusal) -> HTTPResponse {
+        let report = try await schema(command)
+        return report.isAllowed
+            ? .json(report.encoded()) : .json(report.refusal(requestID: requestID), status: 400)
+    }
+
+    fileprivate func schemaText() throws(Refusal) -> String {
+        guard let text = String(validating: request.body, as: UTF8.self) else {
+            throw Refusal(
+                .badRequest, "the body is not UTF-8: it is a schema in the CloudKit Schema Language",
+                clientCode: .invalidArguments)
+        }
+        return text
+    }
+}

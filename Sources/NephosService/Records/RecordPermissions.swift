@@ -1,0 +1,104 @@
+import NephosStorage
+import NephosWire
+
+/// What the grants of record types allow a caller in the public database (CloudKit Schema Language, security roles):
+///
+/// - `_world` is everybody, `_icloud` who is signed in, `_creator` who created the record;
+/// - READ is to fetch and query, CREATE to save a new record, WRITE to change and delete one; who may write may read;
+/// - a type without grants has the standard ones: the world reads, who is signed in creates, the creator writes.
+///
+/// Nobody has a custom role yet. The private database is its owner's alone, without regard to grants.
+struct RecordPermissions {
+    /// Nil where grants do not count.
+    private let schema: Schema?
+    private let account: AccountRow?
+
+    init(_ caller: Caller, _ schema: Schema) {
+        self.schema = caller.scope == .public ? schema : nil
+        account = caller.account
+    }
+
+    /// Reads the schema only where grants count.
+    init(
+        _ caller: Caller, _ schemas: SchemaCatalog, asOf moment: SchemaCatalog.Moment, _ reader: any StorageReader
+    ) throws {
+        schema = caller.scope == .public ? try schemas.schema(asOf: moment, reader) : nil
+        account = caller.account
+    }
+
+    // MARK: - Reading
+
+    func mayRead(_ row: RecordRow) -> Bool {
+        may([.read, .write], row.type, createdBy: row.createdBy)
+    }
+
+    func checkRead(_ row: RecordRow) throws(ServiceError) {
+        if !mayRead(row) { throw refusal(.read, row.type) }
+    }
+
+    /// A query gives what the caller may read: where only the creator may, the caller's own records.
+    func restrict(_ query: ValidQuery) throws(ServiceError) -> ValidQuery {
+        if may([.read, .write], query.recordType, createdBy: nil) { return query }
+        guard let account, may([.read, .write], query.recordType, createdBy: account.id) else {
+            throw refusal(.read, query.recordType)
+        }
+        var query = query
+        let own = Filter(
+            .system(.createdUserRecordName), .equals, .reference(ReferenceValue(recordName: account.userRecordName)))
+        query.condition = QueryExpression.and([query.condition, .filter(own)]).normalized
+        return query
+    }
+
+    // MARK: - Writing
+
+    /// Whether an operation may do what it would do. That a name is taken is no secret.
+    func check(_ operation: ValidOperation, stored: RecordRow?) throws(ServiceError) {
+        guard let stored else {
+            guard operation.operationType.makesRecords, let type = operation.recordType else { return }
+            if !may(.create, type, createdBy: nil) { throw refusal(.create, type) }
+            return
+        }
+        if operation.operationType == .create { return }
+        if !may(.write, stored.type, createdBy: stored.createdBy) { throw refusal(.write, stored.type) }
+    }
+
+    // MARK: - Roles
+
+    /// - Parameter createdBy: the account that created the record; nil where no creator counts.
+    private func may(_ permissions: Permissions, _ recordType: String, createdBy: Int64?) -> Bool {
+        guard let schema else { return true }
+        var roles = [SystemRole.world]
+        if let account {
+            roles.append(SystemRole.authenticated)
+            if account.id == createdBy { roles.append(SystemRole.creator) }
+        }
+        let grants = grants(of: recordType, schema)
+        return roles.contains { !(grants[$0] ?? []).isDisjoint(with: permissions) }
+    }
+
+    private func grants(of recordType: String, _ schema: Schema) -> Grants {
+        schema.hasRecordType(recordType) ? schema.grants(of: recordType) : .standard(for: recordType)
+    }
+
+    private func refusal(_ permission: Permissions, _ recordType: String) -> ServiceError {
+        let granted = grants(of: recordType, schema ?? Schema()).ordered.filter { grant in
+            !grant.permissions.isDisjoint(with: permission == .read ? [.read, .write] : permission)
+        }
+        // Signing in may help.
+        if account == nil, granted.contains(where: { SystemRole.all.contains($0.role) }) {
+            return .authenticationRequired
+        }
+        let name = permission.names.first ?? ""
+        let roles = granted.map { "\"\($0.role)\"" }
+        let remedy =
+            roles.isEmpty
+            ? "the schema grants \(name) to nobody; add GRANT \(name) TO a role"
+            : "the schema grants \(name) to \(roles.joined(separator: " and ")) only"
+        return .notPermitted(name, recordType, remedy)
+    }
+}
+
+extension RecordOperation.OperationType {
+    /// Whether the operation saves a record where there is none.
+    fileprivate var makesRecords: Bool { self == .create || self == .forceUpdate || self == .forceReplace }
+}

@@ -1,0 +1,131 @@
+import NephosStorage
+import NephosWire
+
+/// Finds the records that hold what a change of schema would drop, and says which they are.
+///
+/// The looking is done before the change, a thousand records to a snapshot, so that it keeps nobody from writing: by an
+/// index that lists the type's records where there is one, by reading what is stored where there is none. The transaction
+/// that makes the change looks at what was written since then, and at nothing else.
+struct LossCheck: Sendable {
+    let losses: Set<SchemaLoss>
+    /// What was written later is left to the change's own transaction.
+    private let sequence: Int64
+    private var found: [SchemaLoss: Found] = [:]
+
+    private struct Found {
+        var names: [String] = []
+        var count = 0
+    }
+
+    init(_ losses: [SchemaLoss], sequence: Int64) {
+        self.losses = Set(losses)
+        self.sequence = sequence
+    }
+
+    /// Looks through a store.
+    static func run(_ losses: [SchemaLoss], in engine: any StorageEngine) async throws -> LossCheck {
+        if losses.isEmpty { return LossCheck([], sequence: 0) }
+        var check = LossCheck(losses, sequence: try await engine.write { try $0.nextSequence() })
+        let zones = try await engine.read { try $0.zones(after: 0, limit: .max).map(\.key) }
+        let indexes = IndexDefinitions(try await engine.read { try $0.indexDefinitions() })
+        var unindexed: Set<String> = []
+        for type in Set(losses.map(\.recordType)).sorted() {
+            if let index = indexes[type]?.listingAll {
+                try await check.look(at: zones, index: index, type: type, in: engine)
+            } else {
+                unindexed.insert(type)
+            }
+        }
+        if !unindexed.isEmpty { try await check.look(at: zones, types: unindexed, in: engine) }
+        return check
+    }
+
+    private mutating func look(
+        at zones: [ZoneKey], index: Int64, type: String, in engine: any StorageEngine
+    ) async throws {
+        for zone in zones {
+            let range = IndexRange(zone: zone, definition: index, from: [], to: OrderedBytes.end)
+            var position: IndexPosition?
+            repeat {
+                let (check, start) = (self, position)
+                (self, position) = try await engine.read { reader in
+                    var check = check
+                    let limit = Limits.recordsPerLossRead
+                    let entries = try reader.indexEntries(range, after: start, limit: limit)
+                    for entry in entries {
+                        guard let row = try reader.record(zone: zone, named: entry.name) else { continue }
+                        check.look(at: row)
+                    }
+                    return (check, entries.count == limit ? entries.last : nil)
+                }
+            } while position != nil
+        }
+    }
+
+    private mutating func look(
+        at zones: [ZoneKey], types: Set<String>, in engine: any StorageEngine
+    ) async throws {
+        for zone in zones {
+            var position: Int64? = 0
+            while let start = position {
+                let check = self
+                (self, position) = try await engine.read { reader in
+                    var check = check
+                    let limit = Limits.recordsPerLossRead
+                    let rows = try reader.records(zone: zone, after: start, limit: limit)
+                    for row in rows where types.contains(row.type) { check.look(at: row) }
+                    return (check, rows.count == limit ? rows.last?.sequence : nil)
+                }
+            }
+        }
+    }
+
+    /// Looks at what was written since, in the transaction that drops.
+    func lookingAtChanges(in reader: any StorageReader) throws -> LossCheck {
+        var check = self
+        if losses.isEmpty { return check }
+        for zone in try reader.zones(after: 0, limit: .max).map(\.key)
+        where try reader.lastSequence(zone: zone) > sequence {
+            for row in try reader.records(zone: zone, after: sequence, limit: .max) { check.look(at: row) }
+        }
+        return check
+    }
+
+    private mutating func look(at row: RecordRow) {
+        if row.isDeleted { return }
+        if losses.contains(SchemaLoss(recordType: row.type)) { note(row, SchemaLoss(recordType: row.type)) }
+        let fields = losses.filter { $0.recordType == row.type }.compactMap(\.field)
+        if fields.isEmpty { return }
+        let held = (try? EncodedFields(bytes: row.fields).selecting(fields).decoded()) ?? RecordFields()
+        for field in fields where held[field]?.value != nil {
+            note(row, SchemaLoss(recordType: row.type, field: field))
+        }
+    }
+
+    private mutating func note(_ row: RecordRow, _ loss: SchemaLoss) {
+        found[loss, default: Found()].count += 1
+        if found[loss, default: Found()].names.count < SchemaLoss.namedRecords {
+            found[loss, default: Found()].names.append(row.name)
+        }
+    }
+
+    /// Why the change is refused; empty where nothing would be lost.
+    func findings(_ positions: [SchemaElement: SchemaPosition]) -> [SchemaFinding] {
+        found.map { loss, found in
+            var finding = loss.finding(recordNames: found.names, count: found.count)
+            // A field that is missing is missing from its type, so that is where the text is wrong.
+            finding.position = positions[.recordType(loss.recordType)]
+            return finding
+        }.inTextOrder()
+    }
+}
+
+extension TypeIndexes {
+    /// An index that has exactly one entry for every record of the type.
+    fileprivate var listingAll: Int64? {
+        definitions.first { definition in
+            definition.isReady
+                && definition.signature.components.allSatisfy { $0.kind != .equality && $0.kind != .token }
+        }?.id
+    }
+}

@@ -1,0 +1,95 @@
+import NephosStorage
+package import NephosWire
+
+/// What Apple's console and `cktool` do with a schema. Their protocol is not public, so these have no counterpart in
+/// CloudKit Web Services. The context's database and account do not matter.
+extension NephosService {
+    /// The schema of an environment, in the CloudKit Schema Language.
+    package func exportSchema(_ context: RequestContext) async throws(ServiceError) -> String {
+        try await administer(context) {
+            SchemaCommands.export(try await self.schema(context.container, context.environment))
+        }
+    }
+
+    /// Makes a text the schema of development. It is the whole new schema: what it leaves out is dropped, unless records
+    /// hold some of it or production has it; then it is refused, and nothing changes.
+    package func importSchema(
+        _ text: String, _ context: RequestContext
+    ) async throws(ServiceError) -> SchemaReport {
+        try await importSchema(text, context, isDryRun: false)
+    }
+
+    /// What an import would come to.
+    package func validateSchema(
+        _ text: String, _ context: RequestContext
+    ) async throws(ServiceError) -> SchemaReport {
+        try await importSchema(text, context, isDryRun: true)
+    }
+
+    private func importSchema(
+        _ text: String, _ context: RequestContext, isDryRun: Bool
+    ) async throws(ServiceError) -> SchemaReport {
+        try await administer(context, onlyDevelopment: true) {
+            let production = try await self.schema(context.container, .production)
+            let store = try await self.stores.store(Self.id(context.container, .development))
+            return try await SchemaAdministration(environment: self.environment).importSchema(
+                text, into: store, production: production, isDryRun: isDryRun)
+        }
+    }
+
+    /// Gives development the schema of production and erases all its records.
+    package func resetSchema(_ context: RequestContext) async throws(ServiceError) -> SchemaReport {
+        try await administer(context, onlyDevelopment: true) {
+            let production = try await self.schema(context.container, .production)
+            let store = try await self.stores.store(Self.id(context.container, .development))
+            return try await SchemaAdministration(environment: self.environment).reset(store, to: production)
+        }
+    }
+
+    /// Adds the schema of development to that of production; nothing is dropped, and no records are copied.
+    package func deploySchema(_ context: RequestContext) async throws(ServiceError) -> SchemaReport {
+        try await administer(context, onlyDevelopment: true) {
+            let development = try await self.schema(context.container, .development)
+            let store = try await self.stores.store(Self.id(context.container, .production))
+            return try await SchemaAdministration(environment: self.environment).deploy(development, to: store)
+        }
+    }
+
+    /// The indexes there are, and how far those are that are being made or removed.
+    package func schemaIndexes(_ context: RequestContext) async throws(ServiceError) -> IndexesReport {
+        try await administer(context) {
+            let store = try await self.stores.existing(Self.id(context.container, context.environment))
+            return try await store?.engine.read { try IndexProgress.report($0) } ?? IndexesReport(indexes: [])
+        }
+    }
+
+    // MARK: - Every command
+
+    private func administer<Answer: Sendable>(
+        _ context: RequestContext, onlyDevelopment: Bool = false, _ body: () async throws -> Answer
+    ) async throws(ServiceError) -> Answer {
+        try context.checkContainer()
+        if onlyDevelopment && context.environment == .production {
+            throw .invalid("endpoint not applicable in the environment 'production'")
+        }
+        await schemaTurns.begin(context.container)
+        do {
+            let answer = try await body()
+            await schemaTurns.end(context.container)
+            return answer
+        } catch {
+            await schemaTurns.end(context.container)
+            throw translate(error, requestID: context.requestID)
+        }
+    }
+
+    private static func id(_ container: String, _ environment: ContainerEnvironment) -> StoreID {
+        StoreID(container: container, environment: environment.rawValue)
+    }
+
+    /// The schema of an environment; of one that nobody has used, what every container has.
+    private func schema(_ container: String, _ environment: ContainerEnvironment) async throws -> Schema {
+        guard let store = try await stores.existing(Self.id(container, environment)) else { return .initial }
+        return try await store.engine.read { try Schema($0) }
+    }
+}

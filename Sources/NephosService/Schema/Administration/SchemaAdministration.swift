@@ -1,0 +1,134 @@
+import NephosStorage
+package import NephosWire
+
+/// Carries out what `SchemaCommands` decides, each change in one transaction of the store it changes.
+struct SchemaAdministration {
+    let environment: ServiceEnvironment
+
+    // MARK: - Import
+
+    /// Makes a text the schema of development.
+    /// - Parameter isDryRun: only says what would come of it.
+    func importSchema(
+        _ text: String, into store: Store, production: Schema, isDryRun: Bool
+    ) async throws -> SchemaReport {
+        var plan = try await store.engine.read { reader in
+            SchemaCommands.planImport(text, development: try Schema(reader), production: production)
+        }
+        let positions = SchemaCommands.positions(text)
+        while true {
+            guard plan.isAllowed else { return SchemaReport(plan.findings) }
+            let check = try await LossCheck.run(plan.losses, in: store.engine)
+            var findings = check.findings(positions)
+            if findings.hasErrors || isDryRun {
+                return SchemaReport((plan.findings + findings).inTextOrder(), changes: plan.changes)
+            }
+            let outcome = try await change(store) { transaction -> ImportOutcome in
+                let old = try Schema(transaction)
+                let plan = SchemaCommands.planImport(text, development: old, production: production)
+                // A save may have added types or fields meanwhile, of which nobody knows yet who has them.
+                guard plan.isAllowed, check.losses.isSuperset(of: plan.losses) else { return .changedMeanwhile(plan) }
+                let lost = try check.lookingAtChanges(in: transaction).findings(positions)
+                if lost.hasErrors { return .refused(lost) }
+                try apply(plan, replacing: old, in: transaction)
+                return .applied(plan)
+            }
+            switch outcome {
+            case .changedMeanwhile(let newer): plan = newer
+            case .refused(let lost):
+                findings = plan.findings + lost
+                return SchemaReport(findings.inTextOrder(), changes: plan.changes)
+            case .applied(let plan):
+                await store.continueInBackground()
+                return SchemaReport(plan.findings, changes: plan.changes)
+            }
+        }
+    }
+
+    private enum ImportOutcome: Sendable {
+        case changedMeanwhile(SchemaPlan)
+        case refused([SchemaFinding])
+        case applied(SchemaPlan)
+    }
+
+    // MARK: - Deployment
+
+    /// Adds development's schema to that of production.
+    func deploy(_ development: Schema, to store: Store) async throws -> SchemaReport {
+        let plan = try await change(store) { transaction -> SchemaPlan in
+            let old = try Schema(transaction)
+            let plan = SchemaCommands.planDeployment(of: development, to: old)
+            if plan.isAllowed { try apply(plan, replacing: old, in: transaction) }
+            return plan
+        }
+        await store.continueInBackground()
+        return SchemaReport(plan.findings, changes: plan.changes)
+    }
+
+    // MARK: - Reset
+
+    /// Gives development the schema of production, and erases all its records and zones. Accounts stay, with empty user
+    /// records.
+    func reset(_ store: Store, to production: Schema) async throws -> SchemaReport {
+        let plan = try await change(store) { transaction -> SchemaPlan in
+            let old = try Schema(transaction)
+            let plan = SchemaCommands.planReset(of: old, to: production)
+            try apply(plan, replacing: old, in: transaction)
+            try eraseZones(in: transaction)
+            return plan
+        }
+        await store.continueInBackground()
+        return SchemaReport(plan.findings, changes: plan.changes)
+    }
+
+    /// Every zone goes; those that everybody has come back empty.
+    private func eraseZones(in transaction: any StorageTransaction) throws {
+        let zones = try transaction.zones(after: 0, limit: .max)
+        for zone in zones {
+            try ZoneDeletion.delete(zone, .deleted, environment, in: transaction)
+        }
+        let publicZone = try ZoneRegistry.defaultZone(owner: .everyone, in: transaction)
+        let now = environment.now()
+        for zone in zones where zone.key.owner != .everyone && ZoneRules.isDefault(zone.name) {
+            guard let account = try transaction.account(id: zone.key.owner.rawValue) else { continue }
+            let privateZone = try ZoneRegistry.defaultZone(owner: account.owner, in: transaction)
+            for zone in [privateZone, publicZone] {
+                try Accounts.putUserRecord(of: account, zone: zone.key, now: now, in: transaction)
+            }
+        }
+    }
+
+    // MARK: - Every change
+
+    private func apply(
+        _ plan: SchemaPlan, replacing old: Schema, in transaction: any StorageTransaction
+    ) throws {
+        try plan.schema.write(replacing: old, in: transaction)
+        try IndexAdjustment(schema: plan.schema, old: old, changes: plan.indexChanges).run(in: transaction)
+    }
+
+    /// Writes to the schema and the indexes as `SchemaCatalog` and `IndexCatalog` want it.
+    private func change<T: Sendable>(
+        _ store: Store, _ body: @escaping @Sendable (any StorageTransaction) throws -> T
+    ) async throws -> T {
+        store.schemas.beginChange()
+        store.indexes.beginChange()
+        defer {
+            store.schemas.endChange()
+            store.indexes.endChange()
+        }
+        return try await store.engine.write(body)
+    }
+}
+
+extension SchemaReport {
+    /// What was found and done; where something was refused, nothing was done.
+    package init(_ findings: [SchemaFinding], changes: [String] = []) {
+        let findings = findings.map { finding in
+            Finding(
+                isError: finding.severity == .error, line: finding.position?.line, column: finding.position?.column,
+                message: finding.message)
+        }
+        self.init(findings: findings, changes: findings.contains(where: \.isError) ? [] : changes)
+    }
+}

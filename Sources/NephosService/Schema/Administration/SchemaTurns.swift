@@ -1,0 +1,21 @@
+/// One command about a container's schema at a time: an import and a deployment look at both environments.
+actor SchemaTurns {
+    private var busy: Set<String> = []
+    private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
+
+    func begin(_ container: String) async {
+        if busy.insert(container).inserted { return }
+        await withCheckedContinuation { waiting[container, default: []].append($0) }
+    }
+
+    /// Hands the turn to who waits longest.
+    func end(_ container: String) {
+        guard let first = waiting[container]?.first else {
+            busy.remove(container)
+            return
+        }
+        waiting[container]?.removeFirst()
+        if waiting[container]?.isEmpty == true { waiting[container] = nil }
+        first.resume()
+    }
+}

@@ -1,0 +1,89 @@
+import Dispatch
+import Glibc
+import NephosSQLite
+import NephosService
+import NephosStorage
+import NephosWire
+import Synchronization
+
+/// A schema in a data directory that no server uses. What a change leaves to the background (indexes to be made, records to
+/// be removed) is gone on with by the next server that opens the directory.
+struct DirectorySchema: SchemaPlace {
+    private let service: NephosService
+    private let context: RequestContext
+
+    init(
+        _ path: String, container: String?, environment: ContainerEnvironment, mayMakeContainer: Bool
+    ) throws(SchemaFailure) {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw SchemaFailure("there is no data directory \(path).")
+        }
+        let directory: DataDirectory
+        let containers: [String]
+        do {
+            directory = try DataDirectory(path: path)
+            containers = Set(try directory.existingStores().map(\.container)).sorted()
+        } catch let error as StorageError where error.code == .inUse {
+            throw SchemaFailure(
+                "\(error.message) If that is a running server, reach it with --url instead of --data, for example "
+                    + "--url \(RemoteSchema.localURL).")
+        } catch let error as StorageError {
+            throw SchemaFailure(error.message)
+        } catch {
+            throw SchemaFailure("\(error)")
+        }
+        let has = containers.isEmpty ? "it has none" : "it has \(containers.joined(separator: ", "))"
+        guard let container = container ?? (containers.count == 1 ? containers[0] : nil) else {
+            throw SchemaFailure("which container of \(path)? Give --container ID; \(has).")
+        }
+        if !mayMakeContainer && !containers.contains(container) {
+            throw SchemaFailure("\(path) has no container '\(container)'; \(has).")
+        }
+        service = NephosService(stores: directory, configuration: ServiceConfiguration(worksInBackground: false))
+        context = RequestContext(
+            container: container, environment: environment, scope: .public, account: nil, requestID: "schema")
+    }
+
+    func exportSchema() throws(SchemaFailure) -> String { try ask { try await $0.exportSchema($1) } }
+
+    func importSchema(_ text: String) throws(SchemaFailure) -> SchemaReport {
+        try ask { try await $0.importSchema(text, $1) }
+    }
+
+    func validateSchema(_ text: String) throws(SchemaFailure) -> SchemaReport {
+        try ask { try await $0.validateSchema(text, $1) }
+    }
+
+    func resetSchema() throws(SchemaFailure) -> SchemaReport { try ask { try await $0.resetSchema($1) } }
+    func deploySchema() throws(SchemaFailure) -> SchemaReport { try ask { try await $0.deploySchema($1) } }
+    func schemaIndexes() throws(SchemaFailure) -> IndexesReport { try ask { try await $0.schemaIndexes($1) } }
+
+    func close() { _ = try? ask { service, _ in await service.close() } }
+
+    /// Waits on the main thread, which does not belong to the cooperative pool.
+    private func ask<Answer: Sendable>(
+        _ command: @escaping @Sendable (NephosService, RequestContext) async throws -> Answer
+    ) throws(SchemaFailure) -> Answer {
+        let answer = Answered<Answer>()
+        let done = DispatchSemaphore(value: 0)
+        Task { [service, context] in
+            do {
+                let value = try await command(service, context)
+                answer.result.withLock { $0 = .success(value) }
+            } catch let error as ServiceError {
+                answer.result.withLock { $0 = .failure(SchemaFailure(error.reason)) }
+            } catch {
+                answer.result.withLock { $0 = .failure(SchemaFailure("\(error)")) }
+            }
+            done.signal()
+        }
+        done.wait()
+        guard let result = answer.result.withLock({ $0 }) else { throw SchemaFailure("no answer") }
+        return try result.get()
+    }
+
+    private final class Answered<Answer: Sendable>: Sendable {
+        let result = Mutex<Result<Answer, SchemaFailure>?>(nil)
+    }
+}

@@ -1,0 +1,226 @@
+import FoundationEssentials
+import Glibc
+import NephosService
+import NephosWire
+
+/// `nephos schema`: what Apple's `cktool` does with schemas, on a running server or in a data directory.
+struct SchemaCommand {
+    enum Action: String, CaseIterable {
+        case export, `import`, validate, reset, deploy, indexes
+
+        /// Whether it reads a schema.
+        var readsFile: Bool { self == .import || self == .validate }
+    }
+
+    static let options = [
+        CommandOption(
+            "--url", "URL", "A running server. Default: NEPHOS_URL, or \(RemoteSchema.localURL)"),
+        CommandOption("--data", "DIR", "A data directory that no server uses."),
+        CommandOption(
+            "--container", "ID",
+            """
+            The container. Default: NEPHOS_CONTAINER, or the only one of
+            the directory.
+            """),
+        CommandOption(
+            "--environment", "NAME",
+            """
+            development or production. Default: NEPHOS_ENVIRONMENT, or
+            development. Only export and indexes look at production.
+            """),
+        CommandOption("--output", "FILE", "Where export writes. Default: standard output"),
+        CommandOption("--help", nil, "Show this help."),
+    ]
+
+    static let help = """
+        Work with the schema of a container, in the CloudKit Schema Language.
+
+        Usage: nephos schema export    [OPTIONS]
+               nephos schema import    [OPTIONS] FILE
+               nephos schema validate  [OPTIONS] FILE
+               nephos schema reset     [OPTIONS]
+               nephos schema deploy    [OPTIONS]
+               nephos schema indexes   [OPTIONS]
+
+          export    Print the schema.
+          import    Make FILE the whole schema of development. What it leaves out is
+                    dropped; refused where records would lose data.
+          validate  Say what importing FILE would come to, and change nothing. With
+                    neither --url nor --data FILE is checked by itself.
+          reset     Give development the schema of production, and erase ALL records
+                    of development.
+          deploy    Add the schema of development to that of production.
+          indexes   Show the indexes there are, and how far those are that are being
+                    made or removed in the background.
+
+        FILE may be -, for standard input.
+
+        Options:
+        \(CommandOption.help(options))
+
+        Exit status: 0 if it is done, or the schema is valid; 1 if it was refused or
+        failed; 2 if the command line cannot be understood.
+
+        """
+
+    var action: Action
+    var url: String?
+    var data: String?
+    var container: String?
+    var environment: ContainerEnvironment
+    var file: String?
+    var output: String?
+
+    static func main(_ arguments: [String]) throws(UsageError) {
+        if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
+        let command = try SchemaCommand(arguments, variables: ProcessInfo.processInfo.environment)
+        do {
+            try command.run()
+        } catch {
+            Console.fail(error.message)
+        }
+    }
+
+    init(_ arguments: [String], variables: [String: String]) throws(UsageError) {
+        let seeHelp = "See 'nephos schema --help'."
+        guard let name = arguments.first else { throw UsageError("no schema command given. \(seeHelp)") }
+        guard let action = Action(rawValue: name) else {
+            throw UsageError("unknown schema command '\(name)'. \(seeHelp)")
+        }
+        self.action = action
+        let arguments = try Arguments(
+            Array(arguments.dropFirst()), options: Self.options, command: "schema", wordLimit: action.readsFile ? 1 : 0)
+        url = arguments["--url"]
+        data = arguments["--data"]
+        if url != nil && data != nil { throw UsageError("'--url' and '--data' exclude each other.") }
+        container = arguments["--container"] ?? variables["NEPHOS_CONTAINER"].flatMap { $0.isEmpty ? nil : $0 }
+        let environment = arguments["--environment"] ?? variables["NEPHOS_ENVIRONMENT"] ?? "development"
+        guard let environment = ContainerEnvironment(rawValue: environment) else {
+            throw UsageError("'\(environment)' is no environment: it is development or production.")
+        }
+        self.environment = environment
+        output = arguments["--output"]
+        if output != nil && action != .export { throw UsageError("'--output' belongs to export. \(seeHelp)") }
+        file = arguments.words.first
+        if action.readsFile && file == nil {
+            throw UsageError("nephos schema \(name) needs a file, or - for standard input. \(seeHelp)")
+        }
+        if url == nil && data == nil && action != .validate { url = variables["NEPHOS_URL"] ?? RemoteSchema.localURL }
+        if url != nil && container == nil {
+            throw UsageError("which container? Give --container ID, or set NEPHOS_CONTAINER.")
+        }
+    }
+
+    // MARK: - Running
+
+    private func run() throws(SchemaFailure) {
+        let text = try file.map(Self.read)
+        guard let place = try place() else {
+            return try finish(SchemaReport(SchemaCommands.validate(text ?? "")))
+        }
+        defer { place.close() }
+        switch action {
+        case .export: try write(try place.exportSchema())
+        case .import: try finish(try place.importSchema(text ?? ""))
+        case .validate: try finish(try place.validateSchema(text ?? ""))
+        case .reset: try finish(try place.resetSchema())
+        case .deploy: try finish(try place.deploySchema())
+        case .indexes: Console.print(Self.table(try place.schemaIndexes()))
+        }
+    }
+
+    private func place() throws(SchemaFailure) -> (any SchemaPlace)? {
+        if let url, let container { return try RemoteSchema(url, container: container, environment: environment) }
+        guard let data else { return nil }
+        return try DirectorySchema(
+            data, container: container, environment: environment, mayMakeContainer: action == .import)
+    }
+
+    /// Says what was found and done.
+    private func finish(_ report: SchemaReport) throws(SchemaFailure) {
+        for finding in report.findings { Console.warn(line(finding)) }
+        guard report.isAllowed else {
+            throw SchemaFailure(
+                action == .validate
+                    ? "❌ Schema validation failed." : "the \(action.rawValue) was refused; nothing is changed."
+            )
+        }
+        for change in report.changes { Console.print("\(change)\n") }
+        switch action {
+        case .validate: Console.print("✅ Schema is valid.\n")
+        case .reset: Console.print("all records of development erased\n")
+        default: if report.changes.isEmpty { Console.print("nothing to change\n") }
+        }
+    }
+
+    /// `app.ckdb:6:25: error: …`, as compilers have it.
+    private func line(_ finding: SchemaReport.Finding) -> String {
+        var place = file.map { $0 == "-" ? "<stdin>" : $0 } ?? "schema"
+        if let line = finding.line, let column = finding.column { place += ":\(line):\(column)" }
+        return "\(place): \(finding.isError ? "error" : "warning"): \(finding.message)"
+    }
+
+    private static func table(_ report: IndexesReport) -> String {
+        if report.indexes.isEmpty { return "no indexes\n" }
+        let names = report.indexes.map { index in
+            let fields = index.state == .removing ? "(removed)" : index.fields.joined(separator: ", ")
+            return "\(index.recordType)  \(fields.isEmpty ? "(all records)" : fields)"
+        }
+        let width = names.map(\.count).max() ?? 0
+        return zip(names, report.indexes).map { name, index in
+            let padding = String(repeating: " ", count: width - name.count)
+            let progress = index.state == .ready ? "" : " \(Int((index.progress * 100).rounded(.down))) %"
+            return "\(name)\(padding)  \(index.state.rawValue)\(progress)\n"
+        }.joined()
+    }
+
+    // MARK: - Files
+
+    private static func read(_ path: String) throws(SchemaFailure) -> String {
+        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SchemaFailure("cannot read \(path): \(String(cString: strerror(errno)))") }
+        defer { if descriptor != STDIN_FILENO { close(descriptor) } }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        while true {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else { throw SchemaFailure("cannot read \(path): \(String(cString: strerror(errno)))") }
+            if count == 0 { break }
+            bytes += buffer.prefix(count)
+            if bytes.count > Limits.requestSize {
+                throw SchemaFailure("\(path) is larger than \(Limits.requestSize) bytes: that is no schema.")
+            }
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw SchemaFailure("\(path) is not UTF-8 text.")
+        }
+        return text
+    }
+
+    private func write(_ text: String) throws(SchemaFailure) {
+        guard let output else { return Console.print(text) }
+        do {
+            try Data(text.utf8).write(to: URL(filePath: output))
+        } catch {
+            throw SchemaFailure("cannot write \(output): \(error)")
+        }
+    }
+}
+
+/// Why a command failed.
+struct SchemaFailure: Error, Hashable {
+    var message: String
+    init(_ message: String) { self.message = message }
+}
+
+/// Where a schema is.
+protocol SchemaPlace {
+    func exportSchema() throws(SchemaFailure) -> String
+    func importSchema(_ text: String) throws(SchemaFailure) -> SchemaReport
+    func validateSchema(_ text: String) throws(SchemaFailure) -> SchemaReport
+    func resetSchema() throws(SchemaFailure) -> SchemaReport
+    func deploySchema() throws(SchemaFailure) -> SchemaReport
+    func schemaIndexes() throws(SchemaFailure) -> IndexesReport
+    func close()
+}

@@ -1,0 +1,121 @@
+import CloudKitLocal
+import Testing
+
+@testable import CloudKit
+
+/// The schema as an app meets it: in production, and in the public database.
+@Suite struct SchemaRuleTests {
+    private static let schema = """
+        DEFINE SCHEMA
+            RECORD TYPE Artwork (
+                "___recordID" REFERENCE QUERYABLE,
+                title         STRING QUERYABLE,
+                body          STRING QUERYABLE,
+                year          INT64 QUERYABLE SORTABLE
+            );
+        """
+
+    private func artwork(_ name: String, _ type: String = "Artwork") -> CKRecord {
+        let record = CKRecord(recordType: type, recordID: CKRecord.ID(recordName: name))
+        record["title"] = "T"
+        return record
+    }
+
+    @Test(arguments: Transport.allCases)
+    func `production refuses an unknown type, an unknown field and another type, by name`(transport: Transport)
+        async throws
+    {
+        try await Cloud.with(transport) { cloud in
+            try await cloud.importSchema(Self.schema, deploys: true)
+            let database = cloud.container(environment: .production).privateCloudDatabase
+            try await database.save(artwork("a"))
+            var error = await expectFailure(.invalidArguments) { try await database.save(artwork("b", "Sculpture")) }
+            #expect(
+                error?.localizedDescription.contains("Cannot create new type Sculpture in production schema") == true)
+            error = await expectFailure(.invalidArguments) {
+                let record = artwork("b")
+                record["colour"] = "red"
+                try await database.save(record)
+            }
+            #expect(
+                error?.localizedDescription.contains(
+                    "Cannot create or modify field 'colour' in record 'Artwork' in production schema") == true)
+            error = await expectFailure(.invalidArguments) {
+                let record = artwork("b")
+                record["year"] = "1888"
+                try await database.save(record)
+            }
+            #expect(
+                error?.localizedDescription.contains("field 'year' for type 'Artwork', defined to be: INT64") == true)
+            // Development is another place, where the same is made as it is saved.
+            try await cloud.database().save(artwork("b", "Sculpture"))
+        }
+    }
+
+    @Test(arguments: Transport.allCases)
+    func `production refuses what is not indexed as developers know it`(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            try await cloud.importSchema(Self.schema, deploys: true)
+            let database = cloud.container(environment: .production).privateCloudDatabase
+            try await database.save(artwork("a"))
+            func reason(_ format: String, sortedBy key: String? = nil) async -> String {
+                let query = CKQuery(recordType: "Artwork", predicate: NSPredicate(format: format))
+                query.sortDescriptors = key.map { [NSSortDescriptor(key: $0, ascending: true)] }
+                let error = await expectFailure(.invalidArguments) { _ = try await database.records(matching: query) }
+                return error?.localizedDescription ?? ""
+            }
+            #expect(await reason("title = 'T'", sortedBy: "title").contains("Field 'title' is not marked sortable"))
+            #expect(await reason("title BEGINSWITH 'T'").contains("Field 'title' is not marked sortable"))
+            #expect(await reason("unknown = 'T'").contains("Field 'unknown' is not marked queryable"))
+            #expect(await reason("self CONTAINS 'T'").contains("is not marked searchable"))
+            let query = CKQuery(recordType: "Artwork", predicate: NSPredicate(format: "title = 'T'"))
+            query.sortDescriptors = [NSSortDescriptor(key: "year", ascending: false)]
+            #expect(try await database.records(matching: query).matchResults.count == 1)
+        }
+    }
+
+    @Test(arguments: Transport.allCases)
+    func `in the public database everybody reads, who is signed in creates, and the creator changes`(
+        transport: Transport
+    ) async throws {
+        try await Cloud.with(transport) { cloud in
+            let mei = cloud.container("mei").publicCloudDatabase
+            let tom = cloud.container("tom").publicCloudDatabase
+            let nobody = cloud.container(nil).publicCloudDatabase
+            let record = try await mei.save(artwork("a"))
+            let seen = try await tom.record(for: record.recordID)
+            seen["title"] = "Tom's"
+            let error = await expectFailure(.permissionFailure) { try await tom.save(seen) }
+            #expect(error?.localizedDescription.contains("WRITE operation not permitted") == true)
+            await expectFailure(.permissionFailure) { try await tom.deleteRecord(withID: record.recordID) }
+            #expect(try await nobody.record(for: record.recordID)["title"] == "T")
+            let results = try await tom.modifyRecords(
+                saving: [seen, artwork("b")], deleting: [], savePolicy: .allKeys
+            ).saveResults
+            #expect(results.values.count { (try? $0.get()) != nil } == 1)
+            record["title"] = "Mei's"
+            try await mei.save(record)
+            let all = CKQuery(recordType: "Artwork", predicate: NSPredicate(value: true))
+            #expect(try await nobody.records(matching: all).matchResults.count == 2)
+        }
+    }
+
+    @Test func `a cloud's schema is exported, imported, deployed and reset in code`() async throws {
+        let cloud = try LocalCloud()
+        let database = cloud.container().privateCloudDatabase
+        try await database.save(artwork("a"))
+        #expect(try await cloud.exportSchema().contains("RECORD TYPE Artwork ("))
+        await #expect(throws: LocalCloudError.self) { try await cloud.importSchema("DEFINE SCHEMA") }
+        do {
+            try await cloud.importSchema("DEFINE SCHEMA RECORD TYPE Artwork (title STRING QUERYABLE, SORTABLE);")
+            Issue.record("a field cannot be called SORTABLE")
+        } catch let error as LocalCloudError {
+            #expect(error.description.hasPrefix("line 1, column 60: Encountered \"SORTABLE\""))
+        }
+        try await cloud.deploySchema()
+        #expect(try await cloud.exportSchema(environment: .production) == cloud.exportSchema())
+        try await cloud.resetSchema()
+        await expectFailure(.unknownItem) { _ = try await database.record(for: CKRecord.ID(recordName: "a")) }
+        await cloud.close()
+    }
+}
