@@ -15,7 +15,7 @@ ARGS ?=
 # descriptors than Foundation's Process can handle.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
 
-# Which tables `make bench` fills.
+# Which tables `make bench` fills: records and queries, or sync alone.
 TABLES ?= records,queries
 
 # How the server is built for use. The static standard library makes it start faster and run where Swift is not installed.
@@ -40,8 +40,14 @@ test: bootstrap ## build everything and run every test (ARGS="--filter Zones")
 	@swift build --build-tests
 	@swift test --skip-build --disable-xctest $(ARGS)
 
-bench: build ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries)
+bench: build ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync)
+ifeq ($(TABLES),sync)
+	@swift build $(RELEASE_FLAGS) --product sync-client
+	@bin="$$(swift build $(RELEASE_FLAGS) --show-bin-path)" && \
+		Benchmarks/sync --server "$$bin/nephos" --client "$$bin/sync-client" $(ARGS)
+else
 	@Benchmarks/run --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" --tables "$(TABLES)" $(ARGS)
+endif
 
 lint: bootstrap ## check formatting, imports between targets, and text
 	@swift format lint --strict --parallel --recursive $(SWIFT_SOURCES)

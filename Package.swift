@@ -71,6 +71,7 @@ let package = Package(
         .executableTarget(name: "Readme", dependencies: ["CloudKit"], path: "Examples/Readme"),
         .executableTarget(name: "Countries", dependencies: ["CloudKit"], path: "Examples/Countries"),
         .executableTarget(name: "ContactList", dependencies: ["CloudKit"], path: "Examples/ContactList"),
+        .executableTarget(name: "sync-client", dependencies: ["CloudKit"], path: "Benchmarks/SyncClient"),
 
         tests("NephosWireTests", ["NephosWire"]),
         tests("NephosStorageTests", ["NephosStorageTesting", "NephosStorage", "NephosSQLite"]),

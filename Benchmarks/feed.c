@@ -1,0 +1,206 @@
+// Reads a feed to its end over one keep-alive connection, page by page, and reports one JSON line.
+//
+//   feed --port P --path PATH [--body TEXT] --item TEXT --token KEY [--first TOKEN] [--more TEXT] [--times N] [--pid P]
+//
+// <<token>> in PATH and TEXT is the last value of KEY ("KEY":"value") in the page before; with --first that token begins,
+// otherwise an empty one. --item is what a page has once for each record. The feed ends with the first page that lacks
+// the --more text, or, without --more, with the first page that has no record. --times reads it that often.
+
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+static void die(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "feed: ");
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "\n");
+    exit(2);
+}
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static int port, times = 1, pid;
+static const char *path, *body, *item, *key, *first = "", *more;
+
+static char *page;
+static size_t page_length, page_capacity;
+static char token[4096];
+
+static int connect_to_server(void) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int server = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+    if (connect(server, (struct sockaddr *)&address, sizeof address) != 0) die("port %d: %s", port, strerror(errno));
+    setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return server;
+}
+
+// `template` with the token in it.
+static size_t expand(char *out, size_t room, const char *template) {
+    const char *mark = strstr(template, "<<token>>");
+    int length = mark ? snprintf(out, room, "%.*s%s%s", (int)(mark - template), template, token, mark + 9)
+                      : snprintf(out, room, "%s", template);
+    if (length < 0 || (size_t)length >= room) die("the request is too long");
+    return (size_t)length;
+}
+
+static void send_request(int server) {
+    static char target[8192], content[8192], request[20000];
+    expand(target, sizeof target, path);
+    size_t size = body ? expand(content, sizeof content, body) : 0;
+    int length = snprintf(request, sizeof request,
+                          "%s %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\n"
+                          "Content-Length: %zu\r\n\r\n%.*s",
+                          body ? "POST" : "GET", target, port, size, (int)size, content);
+    for (int sent = 0; sent < length;) {
+        ssize_t count = send(server, request + sent, (size_t)(length - sent), MSG_NOSIGNAL);
+        if (count <= 0) die("sending: %s", strerror(errno));
+        sent += (int)count;
+    }
+}
+
+static void receive_more(int server) {
+    if (page_length + 262144 + 1 > page_capacity) {
+        page_capacity = (page_length + 262144 + 1) * 2;
+        page = realloc(page, page_capacity);
+        if (!page) die("out of memory");
+    }
+    ssize_t count = recv(server, page + page_length, 262144, 0);
+    if (count <= 0) die("the server closed the connection: %s", count < 0 ? strerror(errno) : "end of stream");
+    page_length += (size_t)count;
+    page[page_length] = 0;
+}
+
+// Reads an answer and leaves its body in `page`, chunks joined. Returns the bytes that came.
+static size_t receive(int server) {
+    page_length = 0;
+    char *head_end = NULL;
+    while (!head_end) {
+        receive_more(server);
+        head_end = memmem(page, page_length, "\r\n\r\n", 4);
+    }
+    size_t from = (size_t)(head_end - page) + 4;
+    int status = 0;
+    if (sscanf(page, "HTTP/1.%*d %d", &status) != 1) die("not an HTTP answer");
+    head_end[2] = 0;
+    char *length = strcasestr(page, "\r\ncontent-length:");
+    bool is_chunked = strcasestr(page, "\r\ntransfer-encoding: chunked") != NULL;
+    size_t all;
+    if (length) {
+        all = from + strtoull(length + 17, NULL, 10);
+        while (page_length < all) receive_more(server);
+        memmove(page, page + from, all - from);
+        page_length = all - from;
+    } else if (is_chunked) {
+        size_t at = from, to = 0;
+        for (;;) {
+            char *line_end;
+            while (!(line_end = memmem(page + at, page_length - at, "\r\n", 2))) receive_more(server);
+            size_t size = strtoull(page + at, NULL, 16), start = (size_t)(line_end - page) + 2;
+            while (page_length < start + size + 2) receive_more(server);
+            memmove(page + to, page + start, size);
+            to += size;
+            at = start + size + 2;
+            if (size == 0) break;
+        }
+        all = at;
+        page_length = to;
+    } else {
+        die("an answer without a length");
+    }
+    page[page_length] = 0;
+    if (status != 200) die("status %d: %.250s", status, page);
+    return all;
+}
+
+static uint64_t count_items(void) {
+    uint64_t count = 0;
+    size_t length = strlen(item);
+    for (const char *at = page; (at = strstr(at, item)); at += length) count++;
+    return count;
+}
+
+// The last value of the key, searched from the end.
+static void keep_token(void) {
+    char mark[200];
+    size_t length = (size_t)snprintf(mark, sizeof mark, "\"%s\":\"", key);
+    for (const char *at = page + page_length - length; at >= page; at--) {
+        if (memcmp(at, mark, length) != 0) continue;
+        const char *end = strchr(at + length, '"');
+        if (!end || (size_t)(end - at) - length >= sizeof token) die("the token is too long");
+        snprintf(token, sizeof token, "%.*s", (int)(end - at - (long)length), at + length);
+        return;
+    }
+    die("no \"%s\" in a page: %.250s", key, page);
+}
+
+static long memory(const char *name) {
+    char file[64], line[256];
+    snprintf(file, sizeof file, "/proc/%d/status", pid);
+    FILE *status = fopen(file, "r");
+    long kilobytes = 0;
+    while (status && fgets(line, sizeof line, status))
+        if (strncmp(line, name, strlen(name)) == 0) kilobytes = atol(line + strlen(name) + 1);
+    if (status) fclose(status);
+    return kilobytes;
+}
+
+int main(int count, char **values) {
+    static const struct option known[] = {
+        {"port", 1, 0, 'p'}, {"path", 1, 0, 'u'}, {"body", 1, 0, 'b'}, {"item", 1, 0, 'i'}, {"token", 1, 0, 't'},
+        {"first", 1, 0, 'f'}, {"more", 1, 0, 'm'}, {"times", 1, 0, 'n'}, {"pid", 1, 0, 'o'}, {0, 0, 0, 0}};
+    for (int option; (option = getopt_long(count, values, "", known, NULL)) != -1;) {
+        switch (option) {
+        case 'p': port = atoi(optarg); break;
+        case 'u': path = optarg; break;
+        case 'b': body = optarg; break;
+        case 'i': item = optarg; break;
+        case 't': key = optarg; break;
+        case 'f': first = optarg; break;
+        case 'm': more = optarg; break;
+        case 'n': times = atoi(optarg); break;
+        case 'o': pid = atoi(optarg); break;
+        default: return 2;
+        }
+    }
+    if (!port || !path || !item || !key || times < 1) die("--port, --path, --item and --token are needed");
+    int server = connect_to_server();
+    uint64_t records = 0, bytes = 0, pages = 0;
+    double start = now();
+    for (int i = 0; i < times; i++) {
+        snprintf(token, sizeof token, "%s", first);
+        for (;;) {
+            send_request(server);
+            bytes += receive(server);
+            uint64_t items = count_items();
+            records += items;
+            pages++;
+            if (more ? !strstr(page, more) : items == 0) break;
+            keep_token();
+        }
+    }
+    double seconds = now() - start;
+    if (page_length && (more || records == 0)) keep_token();
+    printf("{\"records_per_second\": %.1f, \"records\": %llu, \"bytes\": %llu, \"pages\": %llu, \"seconds\": %.6f, "
+           "\"milliseconds_each\": %.4f, \"token\": \"%s\", \"server_peak_kilobytes\": %ld}\n",
+           (double)records / seconds, (unsigned long long)records, (unsigned long long)bytes,
+           (unsigned long long)pages, seconds, seconds * 1000 / times, token, pid ? memory("VmHWM") : 0);
+    return 0;
+}
