@@ -17,6 +17,14 @@ final class SyncDevice: CKSyncEngineDelegate {
         var state: CKSyncEngine.State.Serialization?
         /// The record versions that fetches brought since the zone was last discarded.
         var fetched: [CKRecordZone.ID: Set<String>] = [:]
+        /// The zones that were fetched to their end.
+        var complete: Set<CKRecordZone.ID> = []
+
+        /// What was fetched of a zone stands for nothing any more.
+        mutating func forget(_ zoneID: CKRecordZone.ID) {
+            fetched[zoneID] = nil
+            complete.remove(zoneID)
+        }
     }
 
     private struct Life: Sendable {
@@ -127,7 +135,7 @@ final class SyncDevice: CKSyncEngineDelegate {
     func deleteZone(_ zoneID: CKRecordZone.ID) {
         life.withLock { life in
             life.disk.notes = life.disk.notes.filter { $0.key.zoneID != zoneID }
-            life.disk.fetched[zoneID] = nil
+            life.disk.forget(zoneID)
         }
         let pending = engine.state.pendingRecordZoneChanges
         engine.state.remove(
@@ -153,7 +161,7 @@ final class SyncDevice: CKSyncEngineDelegate {
         case .accountChange(let event):
             note("account \(event.changeType.summary)")
             if case .signIn = event.changeType { break }
-            life.withLock { ($0.disk.notes, $0.disk.fetched) = ([:], [:]) }
+            life.withLock { ($0.disk.notes, $0.disk.fetched, $0.disk.complete) = ([:], [:], []) }
         case .fetchedDatabaseChanges(let event):
             note(
                 "zones \(event.modifications.map(\.zoneID.zoneName) + event.deletions.map { "-" + $0.zoneID.zoneName })"
@@ -165,7 +173,7 @@ final class SyncDevice: CKSyncEngineDelegate {
             )
             for modification in event.modifications {
                 noteFetched(modification.record)
-                take(modification.record)
+                take(modification.record, unless: syncEngine.state)
             }
             for deletion in event.deletions { life.withLock { $0.disk.notes[deletion.recordID] = nil } }
         case .sentDatabaseChanges(let event):
@@ -179,6 +187,7 @@ final class SyncDevice: CKSyncEngineDelegate {
         case .didFetchRecordZoneChanges(let event):
             note("did fetch zone \(event.zoneID.zoneName)\(event.error.map { "!\($0.code.rawValue)" } ?? "")")
             if event.error?.code == .changeTokenExpired { discard(event.zoneID, syncEngine) }
+            if event.error == nil { sweep(event.zoneID, syncEngine) }
         case .didFetchChanges: note("did fetch")
         case .willSendChanges(let event): note("will send \(event.context.reason)")
         case .didSendChanges: note("did send")
@@ -189,7 +198,7 @@ final class SyncDevice: CKSyncEngineDelegate {
     private func take(_ deletion: CKDatabase.DatabaseChange.Deletion, _ syncEngine: CKSyncEngine) {
         let zoneID = deletion.zoneID
         let kept = life.withLock { life -> [CKRecord.ID] in
-            life.disk.fetched[zoneID] = nil
+            life.disk.forget(zoneID)
             guard deletion.reason == .encryptedDataReset else {
                 life.disk.notes = life.disk.notes.filter { $0.key.zoneID != zoneID }
                 return []
@@ -201,6 +210,20 @@ final class SyncDevice: CKSyncEngineDelegate {
         guard !kept.isEmpty else { return }
         syncEngine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: zoneID))])
         syncEngine.state.add(pendingRecordZoneChanges: kept.map { .saveRecord($0) })
+    }
+
+    /// The first fetch of a zone does not tell of deletions: what it did not bring and is not to be sent is gone. The
+    /// device has such notes where it sent or met a conflict before it fetched.
+    private func sweep(_ zoneID: CKRecordZone.ID, _ syncEngine: CKSyncEngine) {
+        let pending = Set(syncEngine.state.pendingRecordZoneChanges)
+        life.withLock { life in
+            guard life.disk.complete.insert(zoneID).inserted else { return }
+            let names = Set(life.disk.fetched[zoneID, default: []].compactMap { $0.split(separator: " ").first })
+            life.disk.notes = life.disk.notes.filter { recordID, _ in
+                recordID.zoneID != zoneID || pending.contains(.saveRecord(recordID))
+                    || names.contains(Substring(recordID.recordName))
+            }
+        }
     }
 
     /// A version of a record comes once.
@@ -218,7 +241,7 @@ final class SyncDevice: CKSyncEngineDelegate {
     private func discard(_ zoneID: CKRecordZone.ID, _ syncEngine: CKSyncEngine) {
         let pending = Set(syncEngine.state.pendingRecordZoneChanges)
         life.withLock { life in
-            life.disk.fetched[zoneID] = nil
+            life.disk.forget(zoneID)
             life.disk.notes = life.disk.notes.filter {
                 $0.key.zoneID != zoneID || pending.contains(.saveRecord($0.key))
             }
@@ -256,13 +279,14 @@ final class SyncDevice: CKSyncEngineDelegate {
         }
     }
 
-    /// Takes a record of the server's over, unless what is here was edited later.
-    private func take(_ record: CKRecord, isOwn: Bool = false) {
+    /// Takes a record of the server's over, unless what is here was edited later and, given a state, is to be sent.
+    private func take(_ record: CKRecord, isOwn: Bool = false, unless state: CKSyncEngine.State? = nil) {
+        let maySend = state?.pendingRecordZoneChanges.contains(.saveRecord(record.recordID)) ?? true
         life.withLock { life in
             let edited = record["edited"] as? Int ?? 0
             let text = record["text"] as? String ?? ""
             if let here = life.disk.notes[record.recordID] {
-                let staysHere = isOwn || (here.edited, here.text) > (edited, text)
+                let staysHere = isOwn || maySend && (here.edited, here.text) > (edited, text)
                 life.disk.notes[record.recordID] = Note(
                     text: staysHere ? here.text : text, edited: staysHere ? here.edited : edited, record: record)
             } else if !isOwn {
