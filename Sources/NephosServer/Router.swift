@@ -2,29 +2,30 @@ import NephosService
 
 /// Everything the server answers.
 enum Routes {
-    static let table: [Route] = [
-        .database([.post], "records/modify", NephosService.modifyRecords),
-        .database([.post], "records/lookup", NephosService.lookupRecords),
-        .database([.post], "records/query", NephosService.queryRecords),
-        .database([.get, .post], "zones/list", NephosService.listZones),
-        .database([.post], "zones/lookup", NephosService.lookupZones),
-        .database([.post], "zones/modify", NephosService.modifyZones),
-        .database([.post], "changes/zone", NephosService.recordZoneChanges),
-        .database([.post], "changes/database", NephosService.databaseChanges),
-        .database([.post], "zones/changes", NephosService.databaseChanges),
-        .database([.post], "records/changes", NephosService.recordChanges),
-        .database([.get, .post], "subscriptions/list", NephosService.listSubscriptions),
-        .database([.post], "subscriptions/lookup", NephosService.lookupSubscriptions),
-        .database([.post], "subscriptions/modify", NephosService.modifySubscriptions),
-        .pushTokens("tokens/create", NephosService.createToken),
-        .pushTokens("tokens/register", NephosService.registerToken),
-        .courier,
-        .database([.get, .post], "users/current", NephosService.currentUser),
-        .database([.get, .post], "users/caller", NephosService.currentUser),
-        Route([.get], "/health") { _ in .json(Array(#"{"status":"ok"}"#.utf8)) },
-        Route([.get], "/metrics") { .text($0.metrics.text(), type: "text/plain; version=0.0.4; charset=utf-8") },
-        Route([.get], DevelopmentSignIn.path) { _ in .text(DevelopmentSignIn.page) },
-    ] + SchemaRoutes.table
+    static let table: [Route] =
+        [
+            .database([.post], "records/modify", NephosService.modifyRecords),
+            .database([.post], "records/lookup", NephosService.lookupRecords),
+            .database([.post], "records/query", NephosService.queryRecords),
+            .database([.get, .post], "zones/list", NephosService.listZones),
+            .database([.post], "zones/lookup", NephosService.lookupZones),
+            .database([.post], "zones/modify", NephosService.modifyZones),
+            .database([.post], "changes/zone", NephosService.recordZoneChanges),
+            .database([.post], "changes/database", NephosService.databaseChanges),
+            .database([.post], "zones/changes", NephosService.databaseChanges),
+            .database([.post], "records/changes", NephosService.recordChanges),
+            .database([.get, .post], "subscriptions/list", NephosService.listSubscriptions),
+            .database([.post], "subscriptions/lookup", NephosService.lookupSubscriptions),
+            .database([.post], "subscriptions/modify", NephosService.modifySubscriptions),
+            .pushTokens("tokens/create", NephosService.createToken),
+            .pushTokens("tokens/register", NephosService.registerToken),
+            .courier,
+            .database([.get, .post], "users/current", NephosService.currentUser),
+            .database([.get, .post], "users/caller", NephosService.currentUser),
+            Route([.get], "/health") { _ in .json(Array(#"{"status":"ok"}"#.utf8)) },
+            Route([.get], "/metrics") { .text($0.metrics.text(), type: "text/plain; version=0.0.4; charset=utf-8") },
+            Route([.get], DevelopmentSignIn.path) { _ in .text(DevelopmentSignIn.page) },
+        ] + SchemaRoutes.table
 }
 
 /// One row of the table: methods, path, what answers.

@@ -22,7 +22,9 @@ import Testing
         defer { try? FileManager.default.removeItem(at: directory) }
         let file = directory.appendingPathComponent("input")
         try Data((input ?? "").utf8).write(to: file)
-        return try await StartedNephos(["schema"] + arguments, environment: environment, input: try FileHandle(forReadingFrom: file)).finish()
+        return try await StartedNephos(
+            ["schema"] + arguments, environment: environment, input: try FileHandle(forReadingFrom: file)
+        ).finish()
     }
 
     private static func save(_ port: UInt16, _ name: String, environment: String = "development") async throws
