@@ -5,7 +5,9 @@
 import CloudKit
 import Foundation
 
-/// What the blocks counted; they are called one after another.
+/// What the blocks counted.
+///
+/// `@unchecked`: everything in here is touched under `lock` only.
 final class Counter: @unchecked Sendable {
     private let lock = NSLock()
     private var records = 0

@@ -124,7 +124,11 @@ struct DevCommand {
                 isStrict: isStrict, notifications: delivery.outlets))
         let responder = Responder(service)
         let log = environment.log
-        let server = try HTTPServer(sockets, log: { log("http: \($0)") }) { await responder.respond(to: $0) }
+        var options = HTTPServer.Options()
+        options.connectionLimit = OpenFiles.makeRoomForConnections()
+        let server = try HTTPServer(sockets, options: options, log: { log("http: \($0)") }) {
+            await responder.respond(to: $0)
+        }
         Console.print("nephos: serving http://127.0.0.1:\(server.port) (development)\n")
         await service.resume()
         for await _ in stops { break }

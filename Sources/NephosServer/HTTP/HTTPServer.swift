@@ -14,7 +14,7 @@ package final class HTTPServer: Sendable {
     package struct Options: Sendable {
         /// Threads that parse requests and write answers. At least 2.
         package var threads: UInt32 = 2
-        /// Connections beyond it are not accepted. Stays under the usual limit of 1024 open files.
+        /// Connections beyond it are not accepted. The default stays under the usual limit of 1024 open files.
         package var connectionLimit: UInt32 = 900
         /// Seconds without a byte after which a connection is closed.
         package var idleTimeout: UInt32 = 60
