@@ -14,10 +14,11 @@ extension CKSyncEngine.State {
         private struct Zone: Codable, Sendable {
             var name: String
             var owner: String
+            /// Nil for one of which nothing was fetched.
             var token: String?
             /// Whether it has changes that were not fetched.
             var isUnfetched: Bool
-            /// Whether it was not seen since the database's token had expired; nil is no.
+            /// Whether it was not seen since the database was fetched from its beginning; nil is no.
             var isDoubtful: Bool?
         }
 
@@ -37,9 +38,9 @@ extension CKSyncEngine.State {
 extension CKSyncEngine.State.Serialization {
     init(_ content: CKSyncEngine.State.Content) {
         databaseToken = content.databaseToken?.syncToken
-        let fetched = Set(content.zoneTokens.keys).union(content.doubtfulZoneIDs).subtracting(content.unfetchedZoneIDs)
+        let others = content.knownZoneIDs.union(content.doubtfulZoneIDs).subtracting(content.unfetchedZoneIDs)
         // Sorted, so that equal states are equal bytes.
-        let ordered = fetched.sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }
+        let ordered = others.sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }
         zones = (content.unfetchedZoneIDs + ordered).enumerated().map { place, zoneID in
             Zone(
                 name: zoneID.zoneName, owner: zoneID.ownerName, token: content.zoneTokens[zoneID]?.syncToken,
@@ -77,6 +78,7 @@ extension CKSyncEngine.State.Serialization {
             content.zoneTokens[zoneID] = zone.token.map { CKServerChangeToken(syncToken: $0) }
             if zone.isUnfetched { content.unfetchedZoneIDs.append(zoneID) }
             if zone.isDoubtful == true { content.doubtfulZoneIDs.insert(zoneID) }
+            if zone.token == nil && !zone.isUnfetched { content.sentZoneIDs.insert(zoneID) }
         }
         for change in records {
             let zoneID = CKRecordZone.ID(unchecked: change.zone, ownerName: change.owner)

@@ -11,7 +11,9 @@ extension CKSyncEngine {
             var zoneTokens: [CKRecordZone.ID: CKServerChangeToken] = [:]
             /// The zones that changed on the server and were not fetched, the oldest change first.
             var unfetchedZoneIDs: [CKRecordZone.ID] = []
-            /// The zones that were known when the database's token had expired and were not seen since.
+            /// The zones that the service was seen to have when something was sent to them, and of which no fetch told.
+            var sentZoneIDs: Set<CKRecordZone.ID> = []
+            /// The zones that were known when the database was fetched from its beginning and were not seen since.
             var doubtfulZoneIDs: Set<CKRecordZone.ID> = []
             /// Whose data this is.
             var userRecordName: String?
@@ -20,6 +22,11 @@ extension CKSyncEngine {
             var time: UInt64 = 0
             /// Whether something changed since the last `stateUpdate`.
             var isUnsaved = false
+
+            /// The zones that the app may have something of.
+            var knownZoneIDs: Set<CKRecordZone.ID> {
+                Set(zoneTokens.keys).union(unfetchedZoneIDs).union(sentZoneIDs)
+            }
         }
 
         private let content: Locked<Content>

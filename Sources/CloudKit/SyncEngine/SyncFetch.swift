@@ -42,6 +42,10 @@ struct SyncFetch: Sendable {
             try checkCancellation()
             let group = await nextOptions().operationGroup
             let token = core.state.read { $0.databaseToken }
+            if token == nil {
+                // From the beginning: every zone comes, and one that does not is gone.
+                core.state.update { $0.doubtfulZoneIDs = $0.knownZoneIDs }
+            }
             let database = core.database
             let changes: DatabaseChanges
             do {
@@ -51,11 +55,7 @@ struct SyncFetch: Sendable {
             } catch {
                 let error = CKError(any: error)
                 guard error.code == .changeTokenExpired, token != nil else { throw error }
-                // From the beginning: every zone is news again, and one that does not come is gone.
-                core.state.update { content in
-                    content.databaseToken = nil
-                    content.doubtfulZoneIDs = Set(content.zoneTokens.keys).union(content.unfetchedZoneIDs)
-                }
+                core.state.update { $0.databaseToken = nil }
                 continue
             }
             await note(changes)
@@ -75,6 +75,7 @@ struct SyncFetch: Sendable {
             .fetchedDatabaseChanges(.init(modifications: [], deletions: deletions)),
             after: { content in
                 for zoneID in gone { content.zoneTokens[zoneID] = nil }
+                content.sentZoneIDs.subtract(gone)
                 content.unfetchedZoneIDs.removeAll { gone.contains($0) }
                 content.doubtfulZoneIDs = []
             })
@@ -93,6 +94,7 @@ struct SyncFetch: Sendable {
             let again = deleted.union(modified)
             content.unfetchedZoneIDs = content.unfetchedZoneIDs.filter { !again.contains($0) } + modified
             content.doubtfulZoneIDs.subtract(again)
+            content.sentZoneIDs.subtract(again)
             for zoneID in deleted { content.zoneTokens[zoneID] = nil }
             content.databaseToken = changes.changeToken
         }

@@ -84,6 +84,8 @@ struct SyncSend: Sendable {
             before: { content in
                 for zone in report.settledSaves { content.database.remove(.saveZone(zone), addedUntil: time) }
                 for zoneID in report.settledDeletes { content.database.remove(.deleteZone(zoneID), addedUntil: time) }
+                content.noteSent(to: report.saved.map(\.zoneID))
+                content.sentZoneIDs.subtract(report.deleted)
             })
         await core.handOutState()
         return report.retried
@@ -121,9 +123,21 @@ struct SyncSend: Sendable {
                 for recordID in report.settledDeletes {
                     content.records.remove(.deleteRecord(recordID), addedUntil: time)
                 }
+                content.noteSent(to: report.saved.map(\.recordID.zoneID))
+                content.noteSent(to: report.failedSaves.compactMap { $1.serverRecord?.recordID.zoneID })
             })
         await core.handOutState()
         return report.retried
+    }
+}
+
+extension CKSyncEngine.State.Content {
+    /// The service has these zones.
+    fileprivate mutating func noteSent(to zoneIDs: [CKRecordZone.ID]) {
+        doubtfulZoneIDs.subtract(zoneIDs)
+        for zoneID in zoneIDs where zoneTokens[zoneID] == nil && !unfetchedZoneIDs.contains(zoneID) {
+            sentZoneIDs.insert(zoneID)
+        }
     }
 }
 

@@ -7,7 +7,7 @@ import Testing
     private static let steps = environment["NEPHOS_SIMULATION_STEPS"].flatMap { Int($0) } ?? 1200
     private static let seeds: [UInt64] =
         environment["NEPHOS_SIMULATION_SEED"].flatMap { UInt64($0) }.map { [$0] }
-        ?? [1, 2, 3, .random(in: 1...1_000_000_000)]
+        ?? [1, 2, 3, 108]
 
     @Test(arguments: seeds)
     func `when all is quiet, every device has what the server has, and nothing was lost or came twice`(

@@ -217,6 +217,37 @@ import Testing
         #expect(two.texts.isEmpty)
     }
 
+    @Test(arguments: [false, true])
+    func `a zone that was only sent to and is gone from the list of all zones is told`(restarts: Bool) async throws {
+        let (one, two) = (device(), device())
+        let database = cloud.container().privateCloudDatabase
+        try await database.makeZones("Z")
+        // What it has of the zone comes from a conflict.
+        one.edit(id("a"), "1", at: 2)
+        try await one.engine.sendChanges()
+        two.edit(id("a"), "2", at: 1)
+        try await two.engine.sendChanges()
+        #expect(two.texts == ["a": "1"])
+        try await database.deleteRecordZone(withID: zoneID)
+        try await database.makeZones("Other")
+        await cloud.settle()
+        try await cloud.forgetDeletions()
+        if restarts {
+            await two.engine.handOutState()
+            let disk = two.stop()
+            two.start(database)
+            #expect(disk.state != nil)
+        }
+        two.clearLog()
+        try await two.engine.fetchChanges()
+        #expect(
+            two.log == [
+                "will fetch manual", "zones [\"Other\"]", "zones [\"-Z\"]", "will fetch zone Other",
+                "did fetch zone Other", "did fetch",
+            ])
+        #expect(two.texts.isEmpty)
+    }
+
     @Test func `the reasons for which zones went are the user's`() async throws {
         let one = device()
         let database = cloud.container().privateCloudDatabase
