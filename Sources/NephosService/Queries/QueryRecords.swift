@@ -56,9 +56,10 @@ struct QueryRecords: Sendable {
     private func run(
         _ marker: String?, _ store: Store, _ moments: Moments, _ reader: any StorageReader
     ) throws -> QueryRecordsResponse {
+        // The zone first: without it the type does not matter.
+        let zones = try zones(reader)
         let query = try validated(store, moments.schema, reader)
         let cursor = try cursor(marker)
-        let zones = try zones(reader)
         let definitions = try store.indexes.definitions(asOf: moments.indexes, reader)
         let conjuncts = QueryConjunct.conjuncts(of: query)
         let trace = QueryTrace()

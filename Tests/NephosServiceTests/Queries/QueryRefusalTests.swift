@@ -135,6 +135,13 @@ struct QueryRefusalTests {
         #expect(try await cloud.page(byRank, limit: 2, marker: marker).summary == ["n2", "n3"])
     }
 
+    @Test("A zone that does not exist is told before a type that does not")
+    func zoneFirst() async throws {
+        let cloud = QueryCloud()
+        #expect(await cloud.refusal(Query(recordType: "Nothing"), zone: "Nowhere")?.clientCode == .zoneNotFound)
+        #expect(await cloud.refusal(Query(recordType: "Nothing"))?.clientCode == .unknownItem)
+    }
+
     @Test("In production only what the schema declares")
     func production() async throws {
         let cloud = QueryCloud(environment: .production)
