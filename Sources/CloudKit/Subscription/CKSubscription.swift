@@ -40,9 +40,10 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
     /// Of what the subscription tells.
     open var subscriptionType: CKSubscription.SubscriptionType { type }
 
-    /// How a notification looks and what it brings along; nil shows nothing. The setter keeps a copy.
+    /// How a notification looks and what it brings along; nil shows nothing. Both ways it is a copy: to
+    /// change it, change what you got and set that.
     open var notificationInfo: CKSubscription.NotificationInfo? {
-        get { info.withLock { $0 } }
+        get { info.withLock { $0?.copied() } }
         set { info.exchange(newValue?.copied()) }
     }
 

@@ -78,6 +78,17 @@ import Testing
         #expect(info.shouldSendContentAvailable && !info.shouldBadge)
     }
 
+    @Test func `a subscription hands out a copy of its notification info`() {
+        let subscription = CKDatabaseSubscription(subscriptionID: "all")
+        subscription.notificationInfo = CKSubscription.NotificationInfo(alertBody: "new")
+        let info = subscription.notificationInfo
+        info?.alertBody = "later"
+        subscription.notificationInfo?.title = "ignored"
+        #expect(subscription.notificationInfo == CKSubscription.NotificationInfo(alertBody: "new"))
+        subscription.notificationInfo = info
+        #expect(subscription.notificationInfo?.alertBody == "later")
+    }
+
     @Test func `a subscription keeps a copy of its notification info`() {
         let subscription = CKDatabaseSubscription(subscriptionID: "all")
         let info = CKSubscription.NotificationInfo()
@@ -100,7 +111,9 @@ import Testing
         copy.zoneID = nil
         #expect(copy != subscription && subscription.zoneID == zoneID)
         copy.zoneID = zoneID
-        copy.notificationInfo?.alertBody = "other"
+        let info = copy.notificationInfo
+        info?.alertBody = "other"
+        copy.notificationInfo = info
         #expect(copy != subscription && subscription.notificationInfo?.alertBody == "new")
         let other = CKQuerySubscription(
             recordType: "Item", predicate: NSPredicate(format: "stars > 4"), subscriptionID: "items",
