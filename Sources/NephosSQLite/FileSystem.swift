@@ -11,6 +11,7 @@ enum FileSystem {
         guard mkdir(path, 0o700) == 0 else {
             let code = errno
             if code == EEXIST && isDirectory(path) { return }
+            if code == EEXIST { throw StorageError(.inputOutput, "\(path) is a file, not a directory.") }
             throw StorageError(system: code, while: "making the directory \(path)")
         }
         try synchronizeParent(of: path)

@@ -87,6 +87,19 @@ import Testing
         }
     }
 
+    @Test func refusesAFileInPlaceOfADataDirectory() async throws {
+        try await withTemporaryDirectory { directory in
+            let file = directory.appendingPathComponent("notes.txt")
+            try Data("notes".utf8).write(to: file)
+            for path in [file.path, file.path + "/below"] {
+                let finished = try await Self.run("dev", "--port", "0", "--data", path)
+                #expect(finished.status == 1 && finished.output.isEmpty)
+                #expect(finished.errors == "nephos: \(file.path) is a file, not a directory.\n")
+            }
+            #expect(try Data(contentsOf: file) == Data("notes".utf8))
+        }
+    }
+
     @Test func refusesADataDirectoryWithADamagedFile() async throws {
         try await withTemporaryDirectory { directory in
             let container = directory.appendingPathComponent("iCloud.org.example.App")
