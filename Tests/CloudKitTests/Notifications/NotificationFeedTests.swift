@@ -39,8 +39,9 @@ import Testing
         let feed = NotificationFeed(service, environment: SyncEngineEnvironment(sleep: { _ in }))
         var iterator: AsyncStream<NotificationFeed.Event>.AsyncIterator? = feed.events().makeAsyncIterator()
         _ = await iterator?.next()
+        await service.untilHeld()
         iterator = nil
-        await service.untilCancelled()
+        #expect(service.isCancelled && service.polls == [nil, "1"])
     }
 }
 
@@ -96,8 +97,11 @@ private final class CourierScript: PartialService {
         waiting?.resume()
     }
 
-    /// Returns once a poll that waited was cancelled.
-    func untilCancelled() async {
-        while !state.withLock({ $0.isCancelled }) { await Task.yield() }
+    /// Whether a poll was cancelled.
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    /// Returns once a poll is held.
+    func untilHeld() async {
+        while state.withLock({ $0.waiting == nil }) { await Task.yield() }
     }
 }
