@@ -4,7 +4,7 @@ import CloudKit
 import CloudKitLocal
 import Testing
 
-// The samples of Apple's documentation, as they stand there. Those that search come with queries.
+// The samples of Apple's documentation, as they stand there.
 
 func fetchShare(forZone zone: CKRecordZone,
                 completion: @escaping (Result<CKShare, Error>) -> Void) {
@@ -31,6 +31,7 @@ func fetchShare(forZone zone: CKRecordZone,
 
 private protocol Samples {
     func own(_ itemRecord: CKRecord, _ listRecord: CKRecord)
+    func itemsQuery(of listRecord: CKRecord) -> CKQueryOperation
     func encrypt() -> (CKRecord, NSString?)
 }
 
@@ -38,6 +39,22 @@ private struct DocumentationSamples: Samples {
     @available(*, deprecated)
     func own(_ itemRecord: CKRecord, _ listRecord: CKRecord) {
         itemRecord["owningList"] = CKReference(record: listRecord, action: .deleteSelf)
+    }
+
+    @available(*, deprecated)
+    func itemsQuery(of listRecord: CKRecord) -> CKQueryOperation {
+        // Match item records with an owningList field that points to the specified list record.
+        let listID = listRecord.recordID
+        let recordToMatch = CKReference(recordID: listID, action: .deleteSelf)
+        let predicate = NSPredicate(format: "owningList == %@", recordToMatch)
+        // Create the query object.
+        let query = CKQuery(recordType: "Item", predicate: predicate)
+        let queryOp = CKQueryOperation(query: query)
+        queryOp.queryCompletionBlock = { (cursor, error) in
+            // Process the results…
+        }
+        // Add the CKQueryOperation to a queue to execute it and process the results asynchronously.
+        return queryOp
     }
 
     func encrypt() -> (CKRecord, NSString?) {
@@ -90,6 +107,23 @@ private struct DocumentationSamples: Samples {
         }
     }
 
+    @Test func `a query by a reference finds the items of one list`() async throws {
+        let database = try CKContainer.local().privateCloudDatabase
+        let lists = ["list", "other"].map { CKRecord(recordType: "List", recordID: CKRecord.ID(recordName: $0)) }
+        let items = (0..<6).map { CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: "item\($0)")) }
+        for (index, itemRecord) in items.enumerated() where index < 5 { samples.own(itemRecord, lists[index % 2]) }
+        try await database.modifyRecords(saving: lists + items, deleting: [])
+        let found = Found()
+        let queryOp = samples.itemsQuery(of: lists[0])
+        queryOp.recordMatchedBlock = { id, result in found.add(id, result) }
+        queryOp.database = database
+        await withCheckedContinuation { done in
+            queryOp.completionBlock = { done.resume() }
+            OperationQueue().addOperation(queryOp)
+        }
+        #expect(found.names.sorted() == ["item0", "item2", "item4"])
+    }
+
     @Test func `the encrypted name of a property's owner comes back from the cloud`() async throws {
         let database = try CKContainer.local().privateCloudDatabase
         let (record, clientName) = samples.encrypt()
@@ -97,5 +131,16 @@ private struct DocumentationSamples: Samples {
         try await database.save(record)
         let fetched = try await database.record(for: record.recordID)
         #expect(fetched.encryptedValues["ownerName"] as? NSString == "Maria Ruiz")
+    }
+}
+
+private final class Found: @unchecked Sendable {
+    private let lock = NSLock()
+    private var found: [String] = []
+
+    var names: [String] { lock.withLock { found } }
+
+    func add(_ id: CKRecord.ID, _ result: Result<CKRecord, Error>) {
+        if case .success = result { lock.withLock { found.append(id.recordName) } }
     }
 }

@@ -1,0 +1,103 @@
+import CloudKit
+import CloudKitLocal
+import Testing
+
+@Suite struct RealCodeQueryFormTests {
+    private let cloud: LocalCloud
+    private let database: CKDatabase
+    private let shelf = FruitShelf()
+
+    init() throws {
+        cloud = try LocalCloud()
+        database = cloud.container().privateCloudDatabase
+    }
+
+    /// The fruit as the database has it.
+    private func fill() async throws -> [CKRecord] {
+        try await database.save(CKRecordZone(zoneID: shelf.zoneID))
+        try await database.modifyRecords(saving: [shelf.inbox, shelf.later] + shelf.fruit, deleting: [])
+        let results = try await database.records(for: shelf.fruit.map(\.recordID))
+        return try shelf.fruit.compactMap { try results[$0.recordID]?.get() }
+    }
+
+    private func names(_ predicate: NSPredicate, sortedBy order: [NSSortDescriptor]? = nil) async throws -> [String] {
+        let query = CKQuery(recordType: "Fruit", predicate: predicate)
+        query.sortDescriptors = order
+        let (matches, cursor) = try await database.records(matching: query, inZoneWith: shelf.zoneID)
+        #expect(cursor == nil)
+        return try matches.map { try $0.1.get().recordID.recordName }
+    }
+
+    private func check(_ forms: [QueryForm]) async throws {
+        let fruit = try await fill()
+        for form in forms {
+            let found = Set(try await names(form.predicate))
+            #expect(found == Set(form.matches), "\(form.label), in the cloud")
+            let inMemory = fruit.filter(form.predicate.evaluate(with:)).map(\.recordID.recordName)
+            #expect(Set(inMemory) == Set(form.matches), "\(form.label), in memory")
+        }
+    }
+
+    @Test func `every form of a predicate that apps were seen to write finds what it should`() async throws {
+        try await check(shelf.formsOfApps)
+    }
+
+    @Test func `every form of a predicate that CKQuery documents finds what it should`() async throws {
+        try await check(shelf.documentedForms)
+    }
+
+    @Test func `what CKQuery does not take is refused when the query is executed`() async throws {
+        _ = try await fill()
+        for (index, predicate) in shelf.refusedForms.enumerated() {
+            await #expect("form \(index)") { try await names(predicate) } throws: { CKError.invalidArguments ~= $0 }
+        }
+    }
+
+    @Test func `records come in the order of the sort descriptors`() async throws {
+        _ = try await fill()
+        let named = NSPredicate(format: "name BEGINSWITH ''")
+        let located = NSPredicate(format: "distanceToLocation:fromLocation:(place, %@) < 1000000", FruitShelf.berlin)
+        let byName = NSSortDescriptor(key: "name", ascending: true)
+        #expect(try await names(named, sortedBy: [byName]) == ["apple", "banana", "apricot", "cherry"])
+        #expect(
+            try await names(named, sortedBy: [NSSortDescriptor(key: "start", ascending: false)])
+                == ["cherry", "banana", "apricot", "apple"])
+        #expect(
+            try await names(named, sortedBy: [NSSortDescriptor(key: "state", ascending: false), byName])
+                == ["cherry", "banana", "apricot", "apple"])
+        let munich = CLLocation(latitude: 48.1, longitude: 11.6)
+        let nearest = CKLocationSortDescriptor(key: "place", relativeLocation: munich)
+        #expect(try await names(located, sortedBy: [nearest]) == ["banana", "apricot", "apple"])
+        let newest = NSSortDescriptor(key: "creationDate", ascending: false)
+        #expect(Set(try await names(named, sortedBy: [newest])) == ["apple", "apricot", "banana", "cherry"])
+    }
+
+    @Test func `records are found by who created and who changed them`() async throws {
+        let me = cloud.container(account: "me")
+        let you = cloud.container(account: "you")
+        let (mine, yours) = (CKRecord(recordType: "Fruit"), CKRecord(recordType: "Fruit"))
+        for (container, record) in [(me, mine), (you, yours)] {
+            record["name"] = "apple"
+            try await container.publicCloudDatabase.save(record)
+        }
+        let myID = try await me.userRecordID()
+        let yourID = try await you.userRecordID()
+        let reference = CKRecord.Reference(recordID: yourID, action: .none)
+        let current = CKRecord.ID(recordName: CKCurrentUserDefaultName)
+        let forms: [(NSPredicate, CKRecord)] = [
+            (NSPredicate(format: "creatorUserRecordID == %@", myID), mine),
+            (NSPredicate(format: "creatorUserRecordID = %@", reference), yours),
+            (NSPredicate(format: "creatorUserRecordID == %@", current), mine),
+            (NSPredicate(format: "creatorUserRecordID != %@", yourID), mine),
+            (NSPredicate(format: "creatorUserRecordID IN %@", [yourID]), yours),
+            (NSPredicate(format: "%K == %@", CKRecord.SystemFieldKey.creatorUserRecordID, reference), yours),
+            (NSPredicate(format: "lastModifiedUserRecordID == %@", yourID), yours),
+            (NSPredicate(format: "name == %@ AND creatorUserRecordID == %@", "apple", myID), mine),
+        ]
+        for (index, form) in forms.enumerated() {
+            let query = CKQuery(recordType: "Fruit", predicate: form.0)
+            let (matches, _) = try await me.publicCloudDatabase.records(matching: query)
+            #expect(matches.map(\.0) == [form.1.recordID], "form \(index)")
+        }
+    }
+}
