@@ -93,9 +93,9 @@ public final class LocalCloud: Sendable {
 
     /// Takes zones of an account's private database away as its user does, without the app: with the reason `.purged` as
     /// someone who removes the app's data in the settings of iCloud, with `.encryptedDataReset` as someone who resets
-    /// what is encrypted end to end. Devices hear of it through their next fetch.
+    /// what is encrypted end to end. Devices hear of it through their next fetch. Without `zoneIDs` it takes every custom
+    /// zone.
     ///
-    /// - Parameter zoneIDs: the zones; nil is every custom zone.
     /// - Throws: `CKError`, `.zoneNotFound` for a zone that is not there; then nothing is removed.
     public func removeZones(
         _ zoneIDs: [CKRecordZone.ID]? = nil, ofAccount account: String = LocalCloud.defaultAccount,
