@@ -101,7 +101,18 @@ final class Statement: SQLStatement {
     }
 
     func bytes(_ column: Int) -> [UInt8] {
-        guard let start = sqlite3_column_blob(handle, Int32(column)) else { return [] }
-        return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, Int32(column)))))
+        Array(buffer(column))
+    }
+
+    func append(_ column: Int, to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: buffer(column))
+    }
+
+    /// Valid until the next step.
+    private func buffer(_ column: Int) -> UnsafeRawBufferPointer {
+        guard let start = sqlite3_column_blob(handle, Int32(column)) else {
+            return UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, Int32(column))))
     }
 }

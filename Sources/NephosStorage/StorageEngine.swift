@@ -74,6 +74,8 @@ package protocol StorageReader {
     func indexDefinitions() throws -> [IndexDefinitionRow]
     /// The first entries of a range, behind `position` if given, ordered by value and name (both byte-wise).
     func indexEntries(_ range: IndexRange, after position: IndexPosition?, limit: Int) throws -> [IndexPosition]
+    /// The same entries, each with the record it is of; those of records that are not there are left out.
+    func indexedRecords(_ range: IndexRange, after position: IndexPosition?, limit: Int) throws -> IndexedRecords
     func hasIndexEntry(_ entry: IndexEntryRow) throws -> Bool
     /// How many entries a range has; `limit` where it has as many or more. Costs no more than the result.
     func countIndexEntries(_ range: IndexRange, limit: Int) throws -> Int

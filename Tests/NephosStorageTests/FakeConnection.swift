@@ -72,4 +72,5 @@ final class FakeStatement: SQLStatement {
     func text(_ column: Int) -> String { "" }
     func optionalText(_ column: Int) -> String? { nil }
     func bytes(_ column: Int) -> [UInt8] { [] }
+    func append(_ column: Int, to bytes: inout [UInt8]) {}
 }

@@ -81,7 +81,7 @@ struct QueryRecords: Sendable {
         if request.wantsCount {
             response.count = result.rows.count
         } else {
-            response.records = try records(result.rows, store.accounts, reader)
+            response.records = try records(result.rows, zones, store.accounts, reader)
         }
         return response
     }
@@ -143,7 +143,7 @@ struct QueryRecords: Sendable {
     // MARK: - Answer
 
     private func records(
-        _ rows: [(row: RecordRow, zone: QueryZone)], _ accounts: Accounts, _ reader: any StorageReader
+        _ rows: [(row: RecordRow, zone: Int)], _ zones: [QueryZone], _ accounts: Accounts, _ reader: any StorageReader
     ) throws -> [RecordResult] {
         var names: [Int64: String] = [:]
         for (row, _) in rows {
@@ -155,7 +155,7 @@ struct QueryRecords: Sendable {
             desiredKeys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings, zoneID: nil,
             userRecordNames: names)
         return rows.map { row, zone in
-            if request.zoneWide { answer.zoneID = zone.zoneID }
+            if request.zoneWide { answer.zoneID = zones[zone].zoneID }
             return .record(answer.dictionary(row))
         }
     }

@@ -16,7 +16,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case recordTypes, schemaFields, insertRecordType, putSchemaField
     case jobs, insertJob, removeJob
     case zonesAfter, indexDefinitions, insertIndexDefinition, updateIndexDefinition, removeIndexDefinition
-    case indexEntries, indexEntriesAfter, countIndexEntries
+    case indexEntries, indexEntriesAfter, countIndexEntries, indexedRecords, indexedRecordsAfter
     case hasIndexEntry, insertIndexEntry, removeIndexEntry, removeIndexEntries, firstIndexOfZone, purgeIndexEntries
     case subscriptionByID, subscriptionsOfAccount, subscriptionsOfType, nextSubscriptionOwner
     case putSubscription, removeSubscription, removeSubscriptionsOfZone
@@ -185,6 +185,21 @@ package enum SQL: Int, CaseIterable, Sendable {
             WHERE owner = $1 AND zone = $2 AND definition = $3 AND (value, name) > ($4, $5) AND value < $6
             ORDER BY value, name LIMIT $7
             """
+        // A cross join keeps the order of the tables, so that the records are looked up as the entries come.
+        case .indexedRecords:
+            """
+            SELECT \(Self.recordColumns(of: "record")), value FROM index_entry AS entry CROSS JOIN record
+            WHERE entry.owner = $1 AND entry.zone = $2 AND definition = $3 AND value >= $4 AND value < $5
+                AND record.owner = $1 AND record.zone = $2 AND record.name = entry.name
+            ORDER BY value, entry.name LIMIT $6
+            """
+        case .indexedRecordsAfter:
+            """
+            SELECT \(Self.recordColumns(of: "record")), value FROM index_entry AS entry CROSS JOIN record
+            WHERE entry.owner = $1 AND entry.zone = $2 AND definition = $3 AND (value, entry.name) > ($4, $5)
+                AND value < $6 AND record.owner = $1 AND record.zone = $2 AND record.name = entry.name
+            ORDER BY value, entry.name LIMIT $7
+            """
         case .countIndexEntries:
             "SELECT count(*) FROM (SELECT 1 \(Self.indexRange) LIMIT $6) AS found"
         case .hasIndexEntry:
@@ -288,6 +303,10 @@ package enum SQL: Int, CaseIterable, Sendable {
     private static let recordColumns = """
         name, type, sequence, deleted, created_at, created_by, modified_at, modified_by, parent, share, fields
         """
+
+    private static func recordColumns(of table: String) -> String {
+        recordColumns.split(separator: ", ").map { "\(table).\($0)" }.joined(separator: ", ")
+    }
 
     private static let indexRange = """
         FROM index_entry WHERE owner = $1 AND zone = $2 AND definition = $3 AND value >= $4 AND value < $5

@@ -44,6 +44,8 @@ package protocol SQLStatement: AnyObject {
     func text(_ column: Int) -> String
     func optionalText(_ column: Int) -> String?
     func bytes(_ column: Int) -> [UInt8]
+    /// Appends what `bytes` gives.
+    func append(_ column: Int, to bytes: inout [UInt8])
 }
 
 /// The words in which the databases' SQL differs. The migrations name them in braces.

@@ -30,6 +30,33 @@ extension SQLReader {
         }
     }
 
+    package final func indexedRecords(
+        _ range: IndexRange, after position: IndexPosition?, limit: Int
+    ) throws -> IndexedRecords {
+        guard let position, !position.value.lexicographicallyPrecedes(range.from) else {
+            return try indexedRecords(.indexedRecords, range.zone, limit) {
+                try $0.bind(range).bind(limit: limit)
+            }
+        }
+        return try indexedRecords(.indexedRecordsAfter, range.zone, limit) { statement in
+            try statement.bind(range.zone).bind(range.definition).bind(position.value).bind(position.name)
+                .bind(range.to).bind(limit: limit)
+        }
+    }
+
+    private final func indexedRecords(
+        _ sql: SQL, _ zone: ZoneKey, _ limit: Int, bind: (any SQLStatement) throws -> Void
+    ) throws -> IndexedRecords {
+        try run(sql) { statement in
+            try bind(statement)
+            var found = IndexedRecords(expecting: limit)
+            while try statement.step() {
+                found.append(RecordRow(zone: zone, statement)) { statement.append(11, to: &$0) }
+            }
+            return found
+        }
+    }
+
     package final func hasIndexEntry(_ entry: IndexEntryRow) throws -> Bool {
         try row(.hasIndexEntry, bind: { try $0.bind(entry) }, read: { _ in true }) ?? false
     }

@@ -242,7 +242,7 @@ extension ZoneRow {
 }
 
 extension RecordRow {
-    fileprivate init(zone: ZoneKey, _ row: any SQLStatement) {
+    init(zone: ZoneKey, _ row: any SQLStatement) {
         self.init(
             zone: zone, name: row.text(0), type: row.text(1), sequence: row.integer(2), isDeleted: row.integer(3) != 0,
             createdAt: row.integer(4), createdBy: row.integer(5), modifiedAt: row.integer(6),

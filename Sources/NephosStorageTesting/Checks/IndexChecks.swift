@@ -58,6 +58,46 @@ extension StorageConformance {
             }
             try expect(keys(paged), equals: keys(all))
         },
+        .engine(
+            "The records of a range come in its order, each with its value, and those that are missing are left out"
+        ) {
+            engine in
+            let zone = try await engine.makeZone("Zone")
+            let other = try await engine.makeZone("Other")
+            let names = trickyTexts.filter { $0 != "10" }.sortedByBytes()
+            let values: [[UInt8]] = [[], [0], [7, 255], [255]]
+            try await engine.write { transaction in
+                for (index, name) in trickyTexts.enumerated() {
+                    // A record of the other zone must not be taken for the one that is missing.
+                    try transaction.put(
+                        .sample(
+                            name == "10" ? other : zone, name, sequence: Int64(1000 + index),
+                            isDeleted: index % 7 == 0, parent: index % 3 == 0 ? "p" : nil, fields: "{\(index)}"))
+                    for value in values {
+                        try transaction.insert(IndexEntryRow(zone: zone, definition: 1, value: value, name: name))
+                    }
+                }
+            }
+            let range = IndexRange(zone: zone, definition: 1, from: [], to: [255])
+            let expected = try await engine.read { reader in
+                try values.dropLast().flatMap { value in
+                    try names.compactMap { name in
+                        try reader.record(zone: zone, named: name).map { (value: value, record: $0) }
+                    }
+                }
+            }
+            for limit in [5, 1000] {
+                var found: [(value: [UInt8], record: RecordRow)] = []
+                while true {
+                    let last = found.last.map { IndexPosition(value: $0.value, name: $0.record.name) }
+                    let page = try await engine.read { try $0.indexedRecords(range, after: last, limit: limit) }
+                    found += page.records.indices.map { (Array(page.value($0)), page.records[$0]) }
+                    if page.count < limit { break }
+                }
+                try expect(found.map(\.record), equals: expected.map(\.record), "records, \(limit) at a time")
+                try expect(found.map(\.value), equals: expected.map(\.value), "values, \(limit) at a time")
+            }
+        },
         .engine("A range holds what is at least its beginning and less than its end") { engine in
             let zone = try await engine.makeZone()
             let values: [[UInt8]] = [[], [0], [1], [1, 0], [1, 1], [2], [255]]
