@@ -25,7 +25,7 @@ enum Routes {
             Route([.get], "/health") { _ in .json(Array(#"{"status":"ok"}"#.utf8)) },
             Route([.get], "/metrics") { .text($0.metrics.text(), type: "text/plain; version=0.0.4; charset=utf-8") },
             Route([.get], DevelopmentSignIn.path) { _ in .text(DevelopmentSignIn.page) },
-        ] + SchemaRoutes.table
+        ] + SchemaRoutes.table + AdministrationRoutes.table
 }
 
 /// One row of the table: methods, path, what answers.

@@ -17,6 +17,12 @@ struct DevCommand {
             full: an answered save survives a loss of power. normal: it survives
             everything else, and saves are faster. Default: full
             """),
+        CommandOption(
+            "--deletion-retention", "TIME",
+            """
+            How long change feeds remember deletions: a number and s, m, h, d or w,
+            or forever. Default: 180d
+            """),
         CommandOption("--strict", nil, "Refuse also what only Apple's own Web Services refuse."),
         CommandOption(
             "--listen", "ADDRESS",
@@ -51,6 +57,8 @@ struct DevCommand {
     var port: UInt16 = 8484
     var durability = SQLiteOptions.Durability.full
     var isStrict = false
+    /// Milliseconds; nil is for ever.
+    var deletionRetention: Int64? = Limits.deletionRetention
     var notifications: NotificationOptions
 
     /// Runs until a signal ends the process.
@@ -80,6 +88,10 @@ struct DevCommand {
         case let mode?: throw UsageError("'\(mode)' is unknown: '--synchronous' takes full or normal.")
         }
         isStrict = arguments.has("--strict")
+        if let text = arguments["--deletion-retention"] {
+            deletionRetention =
+                text == "forever" ? nil : try DurationArgument.parse(text, option: "--deletion-retention")
+        }
         notifications = try NotificationOptions(arguments)
         if let address = arguments["--listen"], !Self.loopbackAddresses.contains(address) {
             throw UsageError(
@@ -121,7 +133,7 @@ struct DevCommand {
         let service = NephosService(
             stores: stores, environment: environment,
             configuration: ServiceConfiguration(
-                isStrict: isStrict, notifications: delivery.outlets))
+                isStrict: isStrict, deletionRetention: deletionRetention, notifications: delivery.outlets))
         let responder = Responder(service)
         let log = environment.log
         var options = HTTPServer.Options()
@@ -131,7 +143,9 @@ struct DevCommand {
         }
         Console.print("nephos: serving http://127.0.0.1:\(server.port) (development)\n")
         await service.resume()
+        let forgetting = Task { await service.forgetOldDeletions() }
         for await _ in stops { break }
+        forgetting.cancel()
         service.endPolls()
         await server.stop()
         // What is under way fails now and is sent after the next start, instead of being waited for.

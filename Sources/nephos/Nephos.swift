@@ -14,6 +14,8 @@ struct Nephos {
           dev        Run the local CloudKit on this machine, for development and tests.
           query      Find records, count them, or explain how a query is answered.
           schema     Export, import, validate, reset and deploy a container's schema.
+          zones      See accounts' zones, and take them away as their user can.
+          deletions  Forget deletions before their time is over.
 
         Options:
           --help     Show this help; after a command, the command's.
@@ -40,6 +42,8 @@ struct Nephos {
         case "schema": try SchemaCommand.main(arguments)
         case "dev": try DevCommand.main(arguments)
         case "query": try QueryCommand.main(arguments)
+        case "zones": try ZonesCommand.main(arguments)
+        case "deletions": try DeletionsCommand.main(arguments)
         case let unknown?: throw UsageError("unknown command '\(unknown)'. See 'nephos --help'.")
         }
     }

@@ -43,6 +43,12 @@ final class BackgroundWork: Sendable {
         retention != nil && state.withLock { $0.nextPurge } <= environment.now()
     }
 
+    /// Says that it is time to look for old deletions, whenever that was done last.
+    func wakeToForget() {
+        state.withLock { $0.nextPurge = .min }
+        wake()
+    }
+
     /// Says that there may be jobs.
     func wake() {
         let starts = state.withLock { state in
@@ -124,21 +130,24 @@ final class BackgroundWork: Sendable {
     private func forgetOldDeletions() async throws {
         let now = environment.now()
         guard let retention, isPurgeDue else { return }
-        try await forgetDeletions(before: now - retention)
+        _ = try await forgetDeletions(before: now - retention)
         state.withLock { $0.nextPurge = now + min(retention, Limits.purgeInterval) }
     }
 
     /// Forgets the deletions of records and zones before a time, step by step, so that other writers get their turn.
-    func forgetDeletions(before time: Int64) async throws {
+    /// - Returns: how many.
+    func forgetDeletions(before time: Int64) async throws -> (records: Int, zones: Int) {
         let limit = Limits.recordsPerBackgroundStep
+        var (records, zones) = (0, 0)
         // Reading first costs no commit where there is nothing to do, which is nearly always.
         while !state.withLock({ $0.isClosed }), try await engine.read({ try $0.hasTombstone(deletedBefore: time) }) {
-            _ = try await engine.write { try $0.purgeTombstones(deletedBefore: time, limit: limit) }
+            records += try await engine.write { try $0.purgeTombstones(deletedBefore: time, limit: limit) }
         }
         while !state.withLock({ $0.isClosed }),
             try await engine.read({ try $0.hasForgettableZone(deletedBefore: time) })
         {
-            _ = try await engine.write { try $0.forgetZones(deletedBefore: time, limit: limit) }
+            zones += try await engine.write { try $0.forgetZones(deletedBefore: time, limit: limit) }
         }
+        return (records, zones)
     }
 }

@@ -29,6 +29,10 @@ package enum Limits {
     package static let deletionRetention: Int64 = 180 * 24 * 60 * 60 * 1000
     /// Milliseconds after which old deletions are looked for again.
     static let purgeInterval: Int64 = 60 * 60 * 1000
+    /// The same where they are remembered for less than that.
+    static let shortestPurgeInterval: Int64 = 1000
+    /// Zones in a page of an administrator's list.
+    static let zonesPerPage = 1000
 
     /// Records a background step deletes in one transaction, so that other writers get their turn.
     static let recordsPerBackgroundStep = 200
@@ -67,4 +71,7 @@ package enum Limits {
     static let zonesPerIndexRemoval = 200
     /// Records that are looked at in one snapshot for what a change of schema would drop.
     static let recordsPerLossRead = 1000
+    /// Records written since that look that the change's own transaction looks at; where there are more, the look is
+    /// taken again.
+    static let changesPerLossCheck = 2000
 }

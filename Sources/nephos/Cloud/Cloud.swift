@@ -40,7 +40,10 @@ final class Cloud {
             guard access(path, F_OK) == 0 else { throw Failure(message: "there is no directory \(path).") }
             let stores = try DataDirectory(path: path)
             container = try Self.container(address, in: stores, path)
-            let service = NephosService(stores: stores)
+            // How long deletions are remembered is the server's to say, and so is the rest of what it does by itself.
+            let service = NephosService(
+                stores: stores,
+                configuration: ServiceConfiguration(deletionRetention: nil, worksInBackground: false))
             opened = Opened(stores: stores, service: service, responder: Responder(service))
         }
     }
@@ -62,10 +65,38 @@ final class Cloud {
         return container
     }
 
+    /// Runs a command; the process's status says whether it could.
+    static func run(on address: CloudAddress, _ command: (Cloud) throws -> Void) throws(UsageError) {
+        do {
+            let cloud = try Cloud(address)
+            defer { cloud.close() }
+            try command(cloud)
+        } catch let error as UsageError {
+            throw error
+        } catch let failure as Failure {
+            Console.fail(failure.message)
+        } catch let error as StorageError {
+            Console.fail(error.message)
+        } catch {
+            Console.fail("\(error)")
+        }
+    }
+
     /// Sends a message and decodes the answer.
     /// - Throws: `Failure` for what the service refuses.
     func request<Answer: WireMessage>(_ action: String, _ message: some WireMessage, as: Answer.Type) throws -> Answer {
-        let (status, body) = try post(action, message.encoded())
+        try answer(to: message, at: address.target(action, container: container))
+    }
+
+    /// The same for what an administrator does.
+    func administer<Answer: WireMessage>(
+        _ action: String, _ message: some WireMessage, as: Answer.Type
+    ) throws -> Answer {
+        try answer(to: message, at: address.administrationTarget(action, container: container))
+    }
+
+    private func answer<Answer: WireMessage>(to message: some WireMessage, at target: String) throws -> Answer {
+        let (status, body) = try post(target, message.encoded())
         do {
             guard status == 200 else {
                 let error = try ErrorDictionary(decoding: body)
@@ -77,8 +108,7 @@ final class Cloud {
         }
     }
 
-    private func post(_ action: String, _ body: [UInt8]) throws -> (Int, [UInt8]) {
-        let target = address.target(action, container: container)
+    private func post(_ target: String, _ body: [UInt8]) throws -> (Int, [UInt8]) {
         guard let opened else {
             guard case .server(let server) = address.place else { return (0, []) }
             do {

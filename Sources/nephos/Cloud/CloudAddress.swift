@@ -8,7 +8,8 @@ struct CloudAddress {
         case dataDirectory(String)
     }
 
-    static let options = [
+    /// Which container, and where.
+    static let containerOptions = [
         CommandOption("--url", "URL", "The running server. Default: NEPHOS_URL, or http://127.0.0.1:8484"),
         CommandOption("--data", "DIR", "The data directory of a server that is not running."),
         CommandOption(
@@ -19,6 +20,9 @@ struct CloudAddress {
             """),
         CommandOption(
             "--environment", "NAME", "development or production. Default: NEPHOS_ENVIRONMENT, or development"),
+    ]
+
+    static let options = containerOptions + [
         CommandOption(
             "--database", "NAME", "public, private or shared. Default: private"),
         CommandOption(
@@ -66,6 +70,11 @@ struct CloudAddress {
         let path = ["database", "1", container, environment, database].map(Self.escaped).joined(separator: "/")
         let token = token.map { "&ckWebAuthToken=" + Self.escaped($0) } ?? ""
         return "/\(path)/\(action)?ckAPIToken=\(Self.escaped(apiToken))\(token)"
+    }
+
+    /// The target of an administrator's action, such as `zones/list`.
+    func administrationTarget(_ action: String, container: String) -> String {
+        "/" + ["nephos", "1", container, environment].map(Self.escaped).joined(separator: "/") + "/" + action
     }
 
     private static func escaped(_ text: String) -> String {

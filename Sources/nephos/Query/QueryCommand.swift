@@ -1,4 +1,3 @@
-import NephosStorage
 import NephosWire
 
 /// `nephos query`: finds records, counts them, or explains how a query is answered.
@@ -48,19 +47,7 @@ struct QueryCommand {
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let command = try QueryCommand(arguments)
-        do {
-            let cloud = try Cloud(command.address)
-            defer { cloud.close() }
-            try command.run(on: cloud)
-        } catch let error as UsageError {
-            throw error
-        } catch let failure as Cloud.Failure {
-            Console.fail(failure.message)
-        } catch let error as StorageError {
-            Console.fail(error.message)
-        } catch {
-            Console.fail("\(error)")
-        }
+        try Cloud.run(on: command.address, command.run)
     }
 
     init(_ arguments: [String]) throws(UsageError) {

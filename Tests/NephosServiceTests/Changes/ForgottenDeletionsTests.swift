@@ -40,6 +40,53 @@ import Testing
         await #expect(throws: ServiceError.changeTokenExpired) { try await database.changes(since: token) }
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `old deletions are forgotten from time to time where nobody changes anything`() async throws {
+        let database = try await customZone()
+        _ = try await database.modify([.create("a")])
+        let token = try await database.changes().syncToken
+        _ = try await database.modify([.delete("a")])
+        await cloud.service.settle()
+        let forgetting = Task { await cloud.service.forgetOldDeletions() }
+        defer { forgetting.cancel() }
+        cloud.advance(milliseconds: 11 * Self.day)
+        var error: ServiceError?
+        while error == nil {
+            // Until the clock's next tick comes after the wait for it has begun.
+            cloud.advance(milliseconds: Limits.purgeInterval)
+            do throws(ServiceError) {
+                _ = try await database.changes(since: token)
+            } catch let failure {
+                error = failure
+            }
+        }
+        #expect(error == .changeTokenExpired)
+    }
+
+    @Test func `an administrator forgets the deletions of a container that are older than some time`() async throws {
+        let database = try await customZone()
+        _ = try await database.modify([.create("a"), .create("b")])
+        let token = try await database.changes().syncToken
+        _ = try await database.modify([.delete("a")])
+        cloud.advance(milliseconds: 2 * Self.day)
+        _ = try await database.modify([.delete("b")])
+        let forget = cloud.service.forgetDeletions(_:_:)
+        var forgotten = try await forget(ForgetDeletionsRequest(olderThan: 3 * Self.day), cloud.context())
+        #expect(forgotten == ForgetDeletionsResponse(records: 0, zones: 0))
+        #expect(try await database.changes(since: token).summary == ["-a", "-b"])
+        forgotten = try await forget(ForgetDeletionsRequest(olderThan: Self.day), cloud.context())
+        #expect(forgotten == ForgetDeletionsResponse(records: 1, zones: 0))
+        await #expect(throws: ServiceError.changeTokenExpired) { try await database.changes(since: token) }
+        forgotten = try await forget(ForgetDeletionsRequest(olderThan: 0), cloud.context())
+        #expect(forgotten == ForgetDeletionsResponse(records: 1, zones: 0))
+        forgotten = try await forget(ForgetDeletionsRequest(olderThan: .max), cloud.context())
+        #expect(forgotten == ForgetDeletionsResponse(records: 0, zones: 0))
+        let error = await #expect(throws: ServiceError.self) {
+            try await forget(ForgetDeletionsRequest(olderThan: 0), cloud.context(container: "iCloud.misspelt"))
+        }
+        #expect(error?.clientCode == .badContainer)
+    }
+
     @Test func `a first fetch that goes on while deletions are forgotten does not expire`() async throws {
         let database = try await customZone()
         _ = try await database.modify([.create("a"), .create("b"), .create("c")])

@@ -1,0 +1,95 @@
+import NephosStorage
+package import NephosWire
+
+/// What whoever runs a service may do with the data of its accounts. It has no counterpart in CloudKit Web Services. Of the
+/// context only the container and the environment matter.
+extension NephosService {
+    /// The custom zones of one account's private database, or of every account's.
+    package func listAccountZones(
+        _ request: ListAccountZonesRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> AccountZonesResponse {
+        try await administer(context) { store in
+            try await store.engine.read { reader in
+                if let name = request.account {
+                    let account = try Self.account(named: name, reader)
+                    return AccountZonesResponse(
+                        zones: try reader.zones(owner: account.owner).compactMap { Self.description($0, account) })
+                }
+                return try Self.zones(after: request.continuationMarker, reader)
+            }
+        }
+    }
+
+    /// Takes zones of an account's private database away as their user does: all of them, or none where one is not there.
+    /// Devices hear of it through their next fetch.
+    /// - Returns: the zones that are gone.
+    package func removeZones(
+        _ request: RemoveZonesRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> AccountZonesResponse {
+        let account = try await administer(context) { store in
+            try await store.engine.read { try Self.account(named: request.account, $0) }
+        }
+        if let name = request.zones?.first(where: ZoneRules.isDefault) {
+            throw .invalid("the zone '\(name)' cannot be removed: every database has it")
+        }
+        var theirs = context
+        (theirs.account, theirs.scope) = (account.name, .private)
+        let names = try await removeZones(named: request.zones, reason: request.reason, theirs)
+        return AccountZonesResponse(zones: names.map { .init(account: account.name, zoneName: $0) })
+    }
+
+    /// Has the feeds of the container forget the deletions that are older than some time. Change tokens that do not know
+    /// of them yet have expired then.
+    package func forgetDeletions(
+        _ request: ForgetDeletionsRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> ForgetDeletionsResponse {
+        // What was deleted in this millisecond is as old as nothing, too.
+        let (time, isBeforeAll) = environment.now().subtractingReportingOverflow(request.olderThan)
+        return try await administer(context) { store in
+            if isBeforeAll { return ForgetDeletionsResponse(records: 0, zones: 0) }
+            let forgotten = try await store.background.forgetDeletions(before: time + (request.olderThan == 0 ? 1 : 0))
+            return ForgetDeletionsResponse(records: forgotten.records, zones: forgotten.zones)
+        }
+    }
+
+    // MARK: - Every command
+
+    /// Runs on the container's store, which must exist: a container that was misspelt is not made.
+    private func administer<Answer: Sendable>(
+        _ context: RequestContext, _ body: (Store) async throws -> Answer
+    ) async throws(ServiceError) -> Answer {
+        try context.checkContainer()
+        do {
+            let id = StoreID(container: context.container, environment: context.environment.rawValue)
+            guard let store = try await stores.existing(id) else {
+                throw ServiceError(
+                    .badRequest, .badContainer, "there is no container \(context.container) in \(id.environment)")
+            }
+            return try await body(store)
+        } catch {
+            throw translate(error, requestID: context.requestID)
+        }
+    }
+
+    private static func account(named name: String, _ reader: any StorageReader) throws -> AccountRow {
+        guard let account = try reader.account(named: name) else {
+            throw ServiceError(.notFound, .unknownItem, "there is no account '\(Identifier.excerpt(name))'")
+        }
+        return account
+    }
+
+    private static func description(_ zone: ZoneRow, _ account: AccountRow) -> AccountZonesResponse.Zone? {
+        ZoneRules.isDefault(zone.name) ? nil : .init(account: account.name, zoneName: zone.name)
+    }
+
+    /// A page of every account's zones, in the order in which they were made.
+    private static func zones(after marker: String?, _ reader: any StorageReader) throws -> AccountZonesResponse {
+        guard let start = Int64(marker ?? "0") else { throw ServiceError.invalid("the continuationMarker is not ours") }
+        let rows = try reader.zones(after: start, limit: Limits.zonesPerPage)
+        let zones = try rows.compactMap { row in
+            try reader.account(id: row.key.owner.rawValue).flatMap { description(row, $0) }
+        }
+        let isFull = rows.count == Limits.zonesPerPage
+        return AccountZonesResponse(zones: zones, continuationMarker: isFull ? rows.last.map { "\($0.key.id)" } : nil)
+    }
+}

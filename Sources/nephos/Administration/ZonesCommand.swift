@@ -1,0 +1,95 @@
+import NephosWire
+
+/// `nephos zones`: the zones of accounts, and what an account's user can do to them without the app.
+struct ZonesCommand {
+    enum Action: String, CaseIterable {
+        case list, remove
+        case resetEncryption = "reset-encryption"
+
+        /// Why the zones go; nil where none does.
+        var reason: ZoneDeletionReason? {
+            switch self {
+            case .list: nil
+            case .remove: .purged
+            case .resetEncryption: .encryptedDataReset
+            }
+        }
+    }
+
+    static let options =
+        [
+            CommandOption("--account", "NAME", "The account. list without one shows every account's zones."),
+            CommandOption("--all", nil, "Every custom zone of the account."),
+        ] + CloudAddress.containerOptions + [CommandOption("--help", nil, "Show this help.")]
+
+    static let help = """
+        See the custom zones of accounts, and take them away as their user can.
+
+        Usage: nephos zones list              [OPTIONS]
+               nephos zones remove            [OPTIONS] --account NAME ZONE... | --all
+               nephos zones reset-encryption  [OPTIONS] --account NAME ZONE... | --all
+
+          list              Print the account and the name of each zone.
+          remove            Delete zones and their records as someone does who removes
+                            the app's data in the settings of iCloud: devices are told
+                            that they were purged.
+          reset-encryption  The same as someone who resets what is encrypted end to end:
+                            devices are told so, and may save their records again.
+
+        Options:
+        \(CommandOption.help(options))
+
+        """
+
+    private var action: Action
+    private var address: CloudAddress
+    private var account: String?
+    /// Nil is all.
+    private var zones: [String]?
+
+    /// Runs to the end; the process's status says whether it could.
+    static func main(_ arguments: [String]) throws(UsageError) {
+        if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
+        let command = try ZonesCommand(arguments)
+        try Cloud.run(on: command.address, command.run)
+    }
+
+    init(_ arguments: [String]) throws(UsageError) {
+        let seeHelp = "See 'nephos zones --help'."
+        guard let name = arguments.first else { throw UsageError("no zones command given. \(seeHelp)") }
+        guard let action = Action(rawValue: name) else {
+            throw UsageError("unknown zones command '\(name)'. \(seeHelp)")
+        }
+        self.action = action
+        let arguments = try Arguments(
+            Array(arguments.dropFirst()), options: Self.options, command: "zones",
+            wordLimit: action.reason == nil ? 0 : .max)
+        address = try CloudAddress(arguments)
+        account = arguments["--account"]
+        if action.reason == nil {
+            if arguments.has("--all") { throw UsageError("list shows all zones anyway. \(seeHelp)") }
+            return
+        }
+        guard account != nil else { throw UsageError("whose zones? Name the account with '--account NAME'.") }
+        guard arguments.words.isEmpty == arguments.has("--all") else {
+            throw UsageError("which zones? Name them, or give '--all'. \(seeHelp)")
+        }
+        zones = arguments.has("--all") ? nil : arguments.words
+    }
+
+    private func run(on cloud: Cloud) throws {
+        if let reason = action.reason {
+            let request = RemoveZonesRequest(account: account ?? "", zones: zones, reason: reason)
+            let removed = try cloud.administer("zones/remove", request, as: AccountZonesResponse.self)
+            if removed.zones.isEmpty { Console.print("no zones to remove\n") }
+            for zone in removed.zones { Console.print("zone '\(zone.zoneName)' removed\n") }
+            return
+        }
+        var request = ListAccountZonesRequest(account: account)
+        repeat {
+            let page = try cloud.administer("zones/list", request, as: AccountZonesResponse.self)
+            Console.print(page.zones.map { "\($0.account)  \($0.zoneName)\n" }.joined())
+            request.continuationMarker = page.continuationMarker
+        } while request.continuationMarker != nil
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import Testing
+
+/// `nephos zones`, `nephos deletions` and `nephos dev --deletion-retention` as their users start them: on a running
+/// server, and on the directory of one that was stopped.
+@Suite struct AdministrationCommandTests {
+    private static let container = "iCloud.org.example.Zones"
+
+    enum Place: CaseIterable { case server, directory }
+
+    /// A cloud of which both the commands and devices are asked in turn.
+    private final class Cloud {
+        let data: String
+        private let place: Place
+        private var server: StartedNephos?
+        private(set) var port: UInt16 = 0
+
+        init(_ place: Place, in directory: URL) {
+            self.place = place
+            data = directory.appendingPathComponent("data").path
+        }
+
+        func start(_ options: String...) async throws {
+            let server = try StartedNephos(["dev", "--data", data, "--port", "0"] + options)
+            port = try readyPort(try await server.readyLine())
+            self.server = server
+        }
+
+        func stop() async throws {
+            guard let server else { return }
+            self.server = nil
+            #expect(try await server.stop().status == 0)
+        }
+
+        /// Runs a command where it is to be tried.
+        func run(_ arguments: String...) async throws -> Finished {
+            if place == .directory { try await stop() }
+            if place == .server, server == nil { try await start() }
+            let address = place == .server ? ["--url", "http://127.0.0.1:\(port)"] : ["--data", data]
+            return try await StartedNephos(arguments + ["--container", container] + address).finish()
+        }
+
+        func send(_ action: String, _ body: String, account: String = "me") async throws -> TestResponse {
+            if server == nil { try await start() }
+            return try await TestConnection(port: port).request(
+                "POST", "/database/1/\(container)/development/private/\(action)?ckWebAuthToken=dev:\(account)",
+                body: body)
+        }
+
+        func makeZones(_ names: String..., account: String = "me") async throws {
+            let operations = names.map { #"{"operationType":"create","zone":{"zoneID":{"zoneName":"\#($0)"}}}"# }
+            let body = "{\"operations\":[\(operations.joined(separator: ","))]}"
+            #expect(try await send("zones/modify", body, account: account).status == 200)
+        }
+
+        func changes(since token: String? = nil) async throws -> TestResponse {
+            let token = token.map { ",\"syncToken\":\"\($0)\"" } ?? ""
+            return try await send("changes/zone", #"{"zones":[{"zoneID":{"zoneName":"A"}\#(token)}]}"#)
+        }
+
+        /// Makes a record of the zone A and deletes it.
+        /// - Returns: the token between the two.
+        func makeDeletion() async throws -> String {
+            let zone = #""zoneID":{"zoneName":"A"}"#
+            let record = #"{"recordName":"a","recordType":"Note"}"#
+            var answer = try await send(
+                "records/modify", #"{"operations":[{"operationType":"create","record":\#(record)}],\#(zone)}"#)
+            #expect(answer.status == 200)
+            let token = try AdministrationCommandTests.token(in: try await changes().text)
+            answer = try await send(
+                "records/modify", #"{"operations":[{"operationType":"forceDelete","record":\#(record)}],\#(zone)}"#)
+            #expect(answer.text.contains("\"deleted\":true"))
+            return token
+        }
+    }
+
+    private static func token(in text: String) throws -> String {
+        String(try #require(text.firstMatch(of: /"syncToken":"([^"]+)"/)).1)
+    }
+
+    private static func with(_ place: Place, _ body: (Cloud) async throws -> Void) async throws {
+        try await withTemporaryDirectory { directory in
+            let cloud = Cloud(place, in: directory)
+            try await cloud.start()
+            try await body(cloud)
+            try await cloud.stop()
+        }
+    }
+
+    @Test(arguments: Place.allCases)
+    func `an account's zones are listed, and taken away with the reason`(place: Place) async throws {
+        try await Self.with(place) { cloud in
+            try await cloud.makeZones("A", "B", "C")
+            try await cloud.makeZones("X", account: "you")
+            let token = try Self.token(in: try await cloud.send("changes/database", "{}").text)
+            var finished = try await cloud.run("zones", "list")
+            #expect(finished.status == 0 && finished.output == "me  A\nme  B\nme  C\nyou  X\n", "\(finished)")
+            finished = try await cloud.run("zones", "list", "--account", "you")
+            #expect(finished.output == "you  X\n", "\(finished)")
+
+            // All or nothing.
+            finished = try await cloud.run("zones", "remove", "--account", "me", "A", "Gone")
+            #expect(finished.status == 1 && finished.output.isEmpty)
+            #expect(finished.errors == "nephos: Zone 'Gone' does not exist (ZONE_NOT_FOUND)\n")
+            finished = try await cloud.run("zones", "remove", "--account", "me", "A")
+            #expect(finished.status == 0 && finished.output == "zone 'A' removed\n", "\(finished)")
+            finished = try await cloud.run("zones", "reset-encryption", "--account=me", "--all")
+            #expect(finished.status == 0 && finished.output == "zone 'B' removed\nzone 'C' removed\n", "\(finished)")
+            finished = try await cloud.run("zones", "remove", "--account=me", "--all")
+            #expect(finished.status == 0 && finished.output == "no zones to remove\n", "\(finished)")
+            finished = try await cloud.run("zones", "list")
+            #expect(finished.output == "you  X\n", "\(finished)")
+
+            let changes = try await cloud.send("changes/database", "{\"syncToken\":\"\(token)\"}").text
+            let reasons = changes.matches(of: /"zoneName":"([ABC])".*?"nephosDeletionReason":"([A-Z_]+)"/)
+            #expect(
+                reasons.map { "\($0.1) \($0.2)" } == ["A PURGED", "B ENCRYPTED_DATA_RESET", "C ENCRYPTED_DATA_RESET"],
+                "\(changes)")
+        }
+    }
+
+    @Test(arguments: Place.allCases)
+    func `deletions are forgotten, and older change tokens expire`(place: Place) async throws {
+        try await Self.with(place) { cloud in
+            try await cloud.makeZones("A")
+            let token = try await cloud.makeDeletion()
+            var finished = try await cloud.run("deletions", "forget", "--older-than", "30d")
+            #expect(
+                finished.status == 0 && finished.output == "deletions forgotten: 0 records, 0 zones\n", "\(finished)")
+            #expect(try await cloud.changes(since: token).text.contains("\"deleted\":true"))
+            finished = try await cloud.run("deletions", "forget", "--older-than=0s")
+            #expect(
+                finished.status == 0 && finished.output == "deletions forgotten: 1 records, 0 zones\n", "\(finished)")
+            let refused = try await cloud.changes(since: token).text
+            #expect(refused.contains("\"nephosErrorCode\":21"), "\(refused)")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `the server forgets deletions by itself, as soon as it is told to`()
+        async throws
+    {
+        try await Self.with(.server) { cloud in
+            try await cloud.makeZones("A")
+            let token = try await cloud.makeDeletion()
+            try await cloud.stop()
+            try await cloud.start("--deletion-retention", "forever")
+            #expect(try await cloud.changes(since: token).text.contains("\"deleted\":true"))
+            try await cloud.stop()
+            // The background begins when the server is ready.
+            try await cloud.start("--deletion-retention", "0s")
+            while try await !cloud.changes(since: token).text.contains("\"nephosErrorCode\":21") {}
+        }
+    }
+
+    @Test(arguments: [
+        (["zones"], 2, "no zones command given"), (["zones", "drop"], 2, "unknown zones command 'drop'"),
+        (["zones", "list", "--all"], 2, "list shows all zones anyway"),
+        (["zones", "list", "x"], 2, "unexpected argument 'x'"),
+        (["zones", "remove", "A"], 2, "whose zones?"), (["zones", "remove", "--account", "me"], 2, "which zones?"),
+        (["zones", "remove", "--account", "me", "--all", "A"], 2, "which zones?"),
+        (["deletions"], 2, "no deletions command given"), (["deletions", "keep"], 2, "unknown deletions command"),
+        (["deletions", "forget"], 2, "which deletions?"),
+        (["deletions", "forget", "--older-than", "30"], 2, "'30' is no time"),
+        (["deletions", "forget", "--older-than", "d"], 2, "'d' is no time"),
+        (["deletions", "forget", "--older-than", "-1d"], 2, "'-1d' is no time"),
+        (["deletions", "forget", "--older-than", "9999999999999999w"], 2, "too long a time"),
+        (["deletions", "forget", "--older-than", "1d", "--data", "/nowhere/at/all"], 1, "there is no directory"),
+        (["dev", "--deletion-retention", "never"], 2, "'never' is no time"),
+    ])
+    func whatCannotBeDoneIsSaid(_ arguments: [String], _ status: Int32, _ message: String) async throws {
+        let finished = try await StartedNephos(arguments).finish()
+        #expect(finished.status == status && finished.output.isEmpty)
+        #expect(finished.errors.contains(message), "\(finished.errors)")
+        #expect(finished.errors.split(separator: "\n").count == 1)
+    }
+
+    @Test func `what is not there is said, and not made`() async throws {
+        try await Self.with(.server) { cloud in
+            var finished = try await cloud.run("zones", "list")
+            let expected = "nephos: there is no container \(Self.container) in development (BAD_REQUEST)\n"
+            #expect(finished.status == 1 && finished.errors == expected, "\(finished)")
+            try await cloud.makeZones("A")
+            finished = try await cloud.run("zones", "list", "--account", "nobody")
+            #expect(finished.status == 1 && finished.errors == "nephos: there is no account 'nobody' (NOT_FOUND)\n")
+            finished = try await cloud.run("zones", "remove", "--account", "me", "_defaultZone")
+            #expect(finished.status == 1 && finished.errors.contains("'_defaultZone' cannot be removed"), "\(finished)")
+            let answer = try await TestConnection(port: cloud.port).request(
+                "POST", "/nephos/1/\(Self.container)/development/zones/remove",
+                body: #"{"account":"me","reason":"LOST"}"#)
+            #expect(answer.status == 400 && answer.text.contains("expected one of DELETED, PURGED"), "\(answer.text)")
+            #expect(try await cloud.run("zones", "list").output == "me  A\n")
+        }
+    }
+}
