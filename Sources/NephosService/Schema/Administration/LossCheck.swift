@@ -72,21 +72,33 @@ struct LossCheck: Sendable {
                 (self, position) = try await engine.read { reader in
                     var check = check
                     let limit = Limits.recordsPerLossRead
-                    let rows = try reader.records(zone: zone, after: start, limit: limit)
+                    let rows = try reader.records(zone: zone, after: start, limit: limit, size: Limits.changesSize)
                     for row in rows where types.contains(row.type) { check.look(at: row) }
-                    return (check, rows.count == limit ? rows.last?.sequence : nil)
+                    return (check, rows.last?.sequence)
                 }
             }
         }
     }
 
-    /// Looks at what was written since, in the transaction that drops.
-    func lookingAtChanges(in reader: any StorageReader) throws -> LossCheck {
+    /// Looks at what was written since, in the transaction that drops. Others cannot write meanwhile, so it looks at a
+    /// bounded number of records.
+    /// - Returns: nil where more were written.
+    func lookingAtChanges(in reader: any StorageReader) throws -> LossCheck? {
         var check = self
         if losses.isEmpty { return check }
+        var left = Limits.changesPerLossCheck
         for zone in try reader.zones(after: 0, limit: .max).map(\.key)
         where try reader.lastSequence(zone: zone) > sequence {
-            for row in try reader.records(zone: zone, after: sequence, limit: .max) { check.look(at: row) }
+            var position = sequence
+            while true {
+                let rows = try reader.records(
+                    zone: zone, after: position, limit: Limits.recordsPerLossRead, size: Limits.changesSize)
+                guard let last = rows.last else { break }
+                left -= rows.count
+                if left < 0 { return nil }
+                for row in rows { check.look(at: row) }
+                position = last.sequence
+            }
         }
         return check
     }

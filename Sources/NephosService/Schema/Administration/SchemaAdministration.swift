@@ -28,7 +28,8 @@ struct SchemaAdministration {
                 let plan = SchemaCommands.planImport(text, development: old, production: production)
                 // A save may have added types or fields meanwhile, of which nobody knows yet who has them.
                 guard plan.isAllowed, check.losses.isSuperset(of: plan.losses) else { return .changedMeanwhile(plan) }
-                let lost = try check.lookingAtChanges(in: transaction).findings(positions)
+                guard let changed = try check.lookingAtChanges(in: transaction) else { return .changedMeanwhile(plan) }
+                let lost = changed.findings(positions)
                 if lost.hasErrors { return .refused(lost) }
                 try apply(plan, replacing: old, in: transaction)
                 return .applied(plan)

@@ -35,6 +35,25 @@ import Testing
         #expect(try await cloud.all(query) == ["late"])
     }
 
+    @Test(arguments: [false, true])
+    func `where many records are written meanwhile, the look for data is taken again`(losesData: Bool) async throws {
+        try await prepare()
+        let count = Limits.changesPerLossCheck + 1
+        stores.intercept(.before, write: 2) { [cloud, stores] in
+            for start in stride(from: 0, to: count, by: 400) {
+                try await cloud.modify(
+                    (start..<min(start + 400, count)).map { .force("n\($0)", ["n": .int64(Int64($0))]) })
+            }
+            if losesData { try await cloud.modify([.force("late", ["gone": .string("kept")])]) }
+            // The second look's mark, which there is only then.
+            stores.intercept(.before, write: 1) {}
+        }
+        let report = try await cloud.importing(without)
+        #expect(stores.wasIntercepted)
+        #expect(report.errors.count == (losesData ? 1 : 0), "\(report.errors)")
+        #expect(try await cloud.export().contains("gone            STRING") == losesData)
+    }
+
     @Test func `a field that a save adds between the plan and the change is looked for too`() async throws {
         try await prepare()
         stores.intercept(.before, write: 2) { [cloud] in
