@@ -58,11 +58,10 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         self.configurationsByRecordZoneID = configurationsByRecordZoneID
     }
 
-    /// An operation that fetches the changes of these zones.
+    /// An operation that fetches the changes of these zones. Where nothing but the zones is given, the newer one is meant.
     @available(*, deprecated, message: "use init(recordZoneIDs:configurationsByRecordZoneID:)")
-    @_disfavoredOverload
     public convenience init(
-        recordZoneIDs: [CKRecordZone.ID], optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]? = nil
+        recordZoneIDs: [CKRecordZone.ID], optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]?
     ) {
         self.init()
         self.recordZoneIDs = recordZoneIDs
