@@ -123,6 +123,52 @@ import Testing
         #expect(throws: (any Error).self) { try results[share.recordID]?.get() }
     }
 
+    @Test func `nobody can be asked for access to a share that is not there`() async throws {
+        let container = try CKContainer.local()
+        let url = try #require(URL(string: "https://www.icloud.com/share/0"))
+        let asked = CallLog()
+        func ask(_ urls: [URL]?, _ container: CKContainer) async -> Result<Void, any Error> {
+            let operation = CKShareRequestAccessOperation(shareURLs: [])
+            operation.shareURLs = urls
+            operation.perShareAccessRequestResultBlock = { url, result in
+                asked.note("\(url.lastPathComponent) \(failure(result) == .unknownItem)")
+            }
+            return await withCheckedContinuation { continuation in
+                operation.shareAccessRequestResultBlock = { continuation.resume(returning: $0) }
+                container.add(operation)
+            }
+        }
+        #expect(failure(await ask([url, url], container)) == nil && asked.lines == ["0 true"])
+        #expect(failure(await ask(nil, container)) == nil && asked.lines.count == 1)
+        #expect(failure(await ask([url], try CKContainer.local(account: nil))) == .notAuthenticated)
+        let observer = CKSystemSharingUIObserver(container: container)
+        observer.systemSharingUIDidSaveShareBlock = { id, _ in asked.note(id.recordName) }
+        observer.systemSharingUIDidStopSharingBlock = { id, _ in asked.note(id.recordName) }
+        #expect(observer.systemSharingUIDidSaveShareBlock != nil && observer.systemSharingUIDidStopSharingBlock != nil)
+    }
+
+    @Test @available(*, deprecated) func `the service makes no web authentication tokens, and says so`() async throws {
+        func fetch(_ apiToken: String?, account: String?) async throws -> [CKError.Code?] {
+            let operation = CKFetchWebAuthTokenOperation()
+            operation.apiToken = apiToken
+            operation.database = try CKContainer.local(account: account).privateCloudDatabase
+            let codes = Box<[CKError.Code?]>([])
+            operation.fetchWebAuthTokenResultBlock = { codes.value.append(failure($0)) }
+            operation.fetchWebAuthTokenCompletionBlock = {
+                codes.value.append($0 == nil ? ($1 as? CKError)?.code : nil)
+            }
+            await withCheckedContinuation { continuation in
+                operation.completionBlock = { continuation.resume() }
+                operation.database?.add(operation)
+            }
+            return codes.value
+        }
+        #expect(try await fetch("api", account: "me") == [.serverRejectedRequest, .serverRejectedRequest])
+        #expect(try await fetch(nil, account: "me") == [.invalidArguments, .invalidArguments])
+        #expect(try await fetch("api", account: nil) == [.notAuthenticated, .notAuthenticated])
+        #expect(CKFetchWebAuthTokenOperation(apiToken: "api").apiToken == "api")
+    }
+
     @Test func `nothing of sharing works without an account`() async throws {
         let container = try CKContainer.local(account: nil)
         let url = try #require(URL(string: "https://www.icloud.com/share/0"))

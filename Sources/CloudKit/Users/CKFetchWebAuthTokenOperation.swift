@@ -1,0 +1,63 @@
+/// Fetches a token with which CloudKit Web Services know the account (CKFetchWebAuthTokenOperation, Apple's documentation).
+///
+/// The service does not make such tokens yet, so the operation fails with `serverRejectedRequest`: `nephos dev` takes
+/// `dev:NAME` for one.
+open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendable {
+    private struct Blocks {
+        var result: ((Result<String, any Error>) -> Void)?
+        var completion: ((String?, (any Error)?) -> Void)?
+    }
+
+    private let token = Locked<String?>(nil)
+    private let blocks = Locked(Blocks())
+
+    public override init() { super.init() }
+
+    /// An operation for an API token of the container.
+    public convenience init(apiToken APIToken: String) {
+        self.init()
+        apiToken = APIToken
+    }
+
+    /// The API token. It must be set before the operation runs.
+    open var apiToken: String? {
+        get { token.withLock { $0 } }
+        set { token.exchange(newValue) }
+    }
+
+    /// Called once, at the end, with the web authentication token.
+    open var fetchWebAuthTokenResultBlock: ((_ operationResult: Result<String, any Error>) -> Void)? {
+        get { blocks.result }
+        set { blocks.result = newValue }
+    }
+
+    /// Called once, at the end.
+    @available(*, deprecated, message: "use fetchWebAuthTokenResultBlock")
+    open var fetchWebAuthTokenCompletionBlock: ((String?, (any Error)?) -> Void)? {
+        get { blocks.completion }
+        set { blocks.completion = newValue }
+    }
+
+    override func perform() async throws(CKError) {
+        let errors = errorContext
+        guard let apiToken, !apiToken.isEmpty else {
+            throw CKError(.invalidArguments, "You must set apiToken before the operation runs.", errors)
+        }
+        try makeRequestContext().requireAccount()
+        throw CKError(
+            .serverRejectedRequest, "The service makes no web authentication tokens yet; nephos dev takes dev:NAME.",
+            errors)
+    }
+
+    override func conclude(_ failure: CKError?) {
+        let blocks = blocks.withLock { $0 }
+        let error = failure ?? CKError(.internalError, "The operation ended without a token.", errorContext)
+        blocks.result?(.failure(error))
+        blocks.completion?(nil, error)
+    }
+
+    override func releaseBlocks() {
+        super.releaseBlocks()
+        blocks.exchange(Blocks())
+    }
+}
