@@ -22,13 +22,14 @@ struct CloudAddress {
             "--environment", "NAME", "development or production. Default: NEPHOS_ENVIRONMENT, or development"),
     ]
 
-    static let options = containerOptions + [
-        CommandOption(
-            "--database", "NAME", "public, private or shared. Default: private"),
-        CommandOption(
-            "--account", "NAME", "Sign in as the account NAME of the local CloudKit. Default: your user name"),
-        CommandOption("--token", "TOKEN", "Sign in with a web authentication token. Default: NEPHOS_TOKEN"),
-    ]
+    static let options =
+        containerOptions + [
+            CommandOption(
+                "--database", "NAME", "public, private or shared. Default: private"),
+            CommandOption(
+                "--account", "NAME", "Sign in as the account NAME of the local CloudKit. Default: your user name"),
+            CommandOption("--token", "TOKEN", "Sign in with a web authentication token. Default: NEPHOS_TOKEN"),
+        ]
 
     var place: Place
     var container: String?

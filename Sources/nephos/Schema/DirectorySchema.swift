@@ -40,7 +40,8 @@ struct DirectorySchema: SchemaPlace {
         if !mayMakeContainer && !containers.contains(container) {
             throw SchemaFailure("\(path) has no container '\(container)'; \(has).")
         }
-        service = NephosService(stores: directory, configuration: ServiceConfiguration(deletionRetention: nil, worksInBackground: false))
+        service = NephosService(
+            stores: directory, configuration: ServiceConfiguration(deletionRetention: nil, worksInBackground: false))
         context = RequestContext(
             container: container, environment: environment, scope: .public, account: nil, requestID: "schema")
     }
