@@ -59,10 +59,16 @@ struct JustInTimeSchema {
             if let type = known?.fields[entry.name]?.type {
                 let value = try FieldTypeRules.fit(entry.field, to: type, name: entry.name, recordType: recordType)
                 if let value { fitted[entry.name] = Field(value, isEncrypted: entry.field.isEncrypted) }
-            } else if let type = SchemaType(inferredFrom: value, isEncrypted: entry.field.isEncrypted) {
+            } else {
                 guard environment == .development else {
                     throw .invalid(
                         "Cannot create or modify field '\(entry.name)' in record '\(recordType)' in production schema")
+                }
+                guard let type = SchemaType(inferredFrom: value, isEncrypted: entry.field.isEncrypted) else {
+                    // Apple's words, which developers know.
+                    throw .invalid(
+                        "cannot use an empty list to initialize a new field (field '\(entry.name)' in record type"
+                            + " '\(recordType)' should be more precise)")
                 }
                 guard !type.isEncrypted || SchemaType.canBeEncrypted(type.scalar) else {
                     throw .invalid(

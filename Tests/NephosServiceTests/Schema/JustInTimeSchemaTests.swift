@@ -50,10 +50,12 @@ import Testing
         #expect(summaries == ["saved": 20, "error 12": 20])
     }
 
-    @Test func `an empty list decides nothing, and takes the field's type once there is one`() async throws {
+    @Test func `an empty list makes no field, and takes the field's type once there is one`() async throws {
         let database = TestDatabase(TestCloud())
         let empty = FieldValue.list(of: .unknown, [])
-        #expect(try await database.modify([.create("a", ["tags": empty])])[0].summary == "saved")
+        let refused = try await database.modify([.create("a", ["tags": empty])])[0]
+        #expect(refused.summary == "error 12")
+        #expect(refused.error?.reason.contains("cannot use an empty list to initialize a new field") == true)
         #expect(
             try await database.modify([.create("b", ["tags": .list(of: .string, [.string("x")])])])[0].summary
                 == "saved")
