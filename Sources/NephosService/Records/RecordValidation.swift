@@ -14,7 +14,8 @@ struct ValidOperation: Equatable {
 /// The rules a record has to keep before anything is looked up (`CKRecord`, `CKRecord.ID`, Apple's documentation):
 ///
 /// - a record name has 1 to 255 printable ASCII characters and no leading underscore (a user's own record has one);
-/// - a record type and a field's name are a letter followed by letters, digits and underscores, at most 255;
+/// - a record type and a field's name are a letter followed by letters, digits and underscores, at most 255; fields whose
+///   names begin with an underscore are the system's;
 /// - a reference stays in its record's zone;
 /// - a parent reference has the action NONE;
 /// - a record holds at most 1 MB without its assets;
@@ -83,6 +84,13 @@ struct RecordValidation {
     private func fields(_ fields: RecordFields, of name: String) throws(ServiceError) -> RecordFields {
         var fields = fields
         for entry in fields.entries {
+            if entry.name.utf8.first == UInt8(ascii: "_") {
+                // Apple's words, which developers know.
+                throw ServiceError(
+                    .accessDenied, .permissionFailure,
+                    "Unprivileged attempt to insert a system field: \(Identifier.excerpt(entry.name)) (record '\(name)')"
+                )
+            }
             guard Identifier.isValid(entry.name) else {
                 throw .invalid(
                     "field '\(Identifier.excerpt(entry.name))' of record '\(name)' must be a letter followed by letters,"

@@ -27,9 +27,16 @@ import Testing
         #expect(try await error(.create("a", type: type))?.clientErrorCode == 12)
     }
 
-    @Test(arguments: ["", "1x", "a b", "_x", "___recordID", "x.y", String(repeating: "k", count: 256)])
+    @Test(arguments: ["", "1x", "a b", "x.y", String(repeating: "k", count: 256)])
     func `a field's name is a letter, then letters, digits and underscores`(name: String) async throws {
         #expect(try await error(.create("a", [name: .int64(1)]))?.clientErrorCode == 12)
+    }
+
+    @Test(arguments: ["_x", "___recordID"]) func `a field's name that begins with an underscore is the system's`(
+        name: String
+    ) async throws {
+        let error = try #require(try await error(.create("a", [name: .int64(1)])))
+        #expect(error.clientErrorCode == 10 && error.reason.hasPrefix("Unprivileged attempt to insert a system field"))
     }
 
     @Test func `encrypted fields are refused in the public database`() async throws {
