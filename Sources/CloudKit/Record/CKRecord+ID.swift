@@ -12,13 +12,16 @@ extension CKRecord {
         public let zoneID: CKRecordZone.ID
 
         /// Names a record of the default zone: 1 to 255 ASCII characters that start with no underscore.
+        ///
+        /// An empty name stops the program. A record whose name breaks another of the rules cannot be saved.
         public convenience init(recordName: String) {
             self.init(recordName: recordName, zoneID: .default)
         }
 
         /// Names a record of a zone: 1 to 255 ASCII characters that start with no underscore.
         ///
-        /// The names that the service gives to users do start with one, and are accepted.
+        /// The names that the service gives to users do start with one. An empty name stops the program. A record whose
+        /// name breaks another of the rules cannot be saved.
         public convenience init(
             recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = CKRecordZone.ID.default
         ) {

@@ -18,6 +18,8 @@ extension CKRecordZone {
         public let ownerName: String
 
         /// Names a zone. The name is 1 to 255 ASCII characters and starts with no underscore.
+        ///
+        /// An empty name stops the program. A zone whose name breaks another of the rules cannot be saved.
         public convenience init(
             zoneName: String = CKRecordZone.ID.defaultZoneName, ownerName: String = CKCurrentUserDefaultName
         ) {

@@ -15,39 +15,11 @@ import Testing
         #expect(said("the record name is empty", result))
     }
 
-    @Test func `a record name of 256 characters`() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = CKRecord.ID(recordName: String(repeating: "x", count: 256))
-        }
-        #expect(said("longer than 255 characters", result))
-    }
-
-    @Test func `a record name that starts with an underscore`() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = CKRecord.ID(recordName: "_mine")
-        }
-        #expect(said("starts with an underscore", result))
-    }
-
-    @Test func `a record name that is not ASCII`() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = CKRecord.ID(recordName: "naïve", zoneID: .default)
-        }
-        #expect(said("not ASCII", result))
-    }
-
     @Test func `an empty zone name`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = CKRecordZone(zoneName: "")
         }
         #expect(said("the zone name is empty", result))
-    }
-
-    @Test func `a zone name that starts with an underscore`() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = CKRecordZone.ID(zoneName: "_mine")
-        }
-        #expect(said("starts with an underscore", result))
     }
 
     @Test func `an empty record type`() async {
@@ -76,13 +48,6 @@ import Testing
             CKRecord(recordType: "Note")["a key"] = 1
         }
         #expect(said("\"a key\"", result))
-    }
-
-    @Test func `a field key that starts with an underscore`() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            CKRecord(recordType: "Note")["_key"] = 1
-        }
-        #expect(said("\"_key\"", result))
     }
 
     @Test func `a field key that is the name of metadata`() async {
