@@ -1,4 +1,5 @@
-/// Walks over a record's fields, in the order of their keys, as they were when the walk began.
+/// Walks over a record's fields, in the order of their keys, as they were when the walk began. Their values are of Swift's
+/// own types where there is one: numbers are `Int64` or `Double`.
 public struct CKRecordKeyValueIterator: IteratorProtocol {
     public typealias Element = (CKRecord.FieldKey, any CKRecordValueProtocol)
 
@@ -9,6 +10,6 @@ public struct CKRecordKeyValueIterator: IteratorProtocol {
     }
 
     public mutating func next() -> (CKRecord.FieldKey, any CKRecordValueProtocol)? {
-        fields.next().map { ($0.key, $0.value.object) }
+        fields.next().map { ($0.key, $0.value.native) }
     }
 }

@@ -31,19 +31,46 @@ public protocol CKRecordKeyValueSetting: NSObjectProtocol {
 }
 
 extension CKRecordKeyValueSetting {
-    /// The field's value as a `T`; nil where the field has no value or holds another type.
+    /// The field's value as a `T`; nil where the field has no value or holds another type. Numbers are converted, as
+    /// `NSNumber` does it: 3.7 is 3 for an `Int?`.
     public subscript<T: CKRecordValueProtocol>(key: CKRecord.FieldKey) -> T? {
-        get { object(forKey: key) as? T }
+        get {
+            let value = object(forKey: key)
+            if let number = value as? NSNumber, let type = T.self as? any NumericRecordValue.Type {
+                return type.init(truncating: number) as? T
+            }
+            return value as? T
+        }
         set { setObject(newValue.map { RecordValue(checking: $0).object }, forKey: key) }
     }
 
-    /// The field's value; nil removes the field.
+    /// The field's value as one of Swift's own types where there is one: numbers are `Int64` or `Double`. Nil removes the
+    /// field.
     @_disfavoredOverload
     public subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
-        get { object(forKey: key) }
+        get { object(forKey: key).flatMap { RecordValue($0)?.native } }
         set { setObject(newValue.map { RecordValue(checking: $0).object }, forKey: key) }
     }
 }
+
+/// A number that a field's value is converted to when it is asked for.
+private protocol NumericRecordValue {
+    init(truncating number: NSNumber)
+}
+
+extension Bool: NumericRecordValue {}
+extension Double: NumericRecordValue {}
+extension Float: NumericRecordValue {}
+extension Int: NumericRecordValue {}
+extension Int8: NumericRecordValue {}
+extension Int16: NumericRecordValue {}
+extension Int32: NumericRecordValue {}
+extension Int64: NumericRecordValue {}
+extension UInt: NumericRecordValue {}
+extension UInt8: NumericRecordValue {}
+extension UInt16: NumericRecordValue {}
+extension UInt32: NumericRecordValue {}
+extension UInt64: NumericRecordValue {}
 
 extension String: __CKRecordObjCValue {}
 extension Bool: __CKRecordObjCValue {}

@@ -99,6 +99,24 @@ enum RecordValue: Hashable, Sendable {
         }
     }
 
+    /// What Apple's framework hands out where it promises no more than a `CKRecordValueProtocol`: a value of Swift's own.
+    /// Whole numbers and truth values are `Int64`.
+    var native: any CKRecordValueProtocol {
+        switch self {
+        case .string(let value): value
+        case .bool(let value): Int64(value ? 1 : 0)
+        case .int64(let value): value
+        case .uint64(let value): Int64(bitPattern: value)
+        case .double(let value): value
+        case .date(let value): value
+        case .data(let value): value
+        case .location(let value): value
+        case .reference(let value): value
+        case .asset(let value): value
+        case .list(let values): values.map(\.native)
+        }
+    }
+
     /// What Apple's framework hands out: `NSString`, `NSNumber`, `NSDate`, `NSData`, `NSArray`, or a class of ours.
     var object: any __CKRecordObjCValue {
         switch self {

@@ -202,8 +202,28 @@ import Testing
         for (key, value) in record { seen[key] = value }
         #expect(Set(seen.keys) == ["a", "b"])
         #expect(seen["a"] as? String == "x")
-        #expect(seen["b"] as? Int == 1)
+        #expect(seen["b"] as? Int64 == 1 && seen["b"] as? Double == nil && seen["b"] as? NSNumber == 1)
         #expect(record.map(\.0) == ["a", "b"])
+    }
+
+    @Test func `what is asked for as a number is converted to it`() {
+        record["n"] = 3.7
+        record["flag"] = 1
+        let whole: Int? = record["n"]
+        let small: UInt8? = record["n"]
+        let truth: Bool? = record["flag"]
+        let text: String? = record["n"]
+        #expect(whole == 3 && small == 3 && truth == true && text == nil)
+        #expect(record["n"] as Float? == 3.7 && record["n"] as NSNumber? == 3.7)
+    }
+
+    @Test func `the values that are walked over are Swift's own`() {
+        record["flag"] = true
+        record["list"] = ["a"]
+        record["data"] = Data([1]) as NSData
+        let values: [String: Any] = Dictionary(uniqueKeysWithValues: record.map { ($0, $1) })
+        #expect(values["flag"] as? Int64 == 1 && values["flag"] as? Bool == nil)
+        #expect(values["list"] as? [String] == ["a"] && values["data"] is Data)
     }
 
     @Test func `encrypted values are set and read like the record's own`() {
