@@ -30,7 +30,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
     }
 
     /// The container with that identifier, `iCloud.` and a name in reverse-DNS order.
-    public init(identifier containerIdentifier: String) {
+    public required init(identifier containerIdentifier: String) {
         precondition(!containerIdentifier.isEmpty, "The identifier of a CKContainer must not be empty.")
         session = ServiceDirectory.shared.session(for: containerIdentifier)
         configured = Configured()
