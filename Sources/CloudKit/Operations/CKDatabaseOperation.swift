@@ -4,9 +4,10 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
 
     public override init() { super.init() }
 
-    /// The database; nil means the private database of the operation's container. Setting it also sets the container.
+    /// The database. Until it is set it is the private database of the operation's container. Setting it also sets the
+    /// container; nil undoes that.
     open var database: CKDatabase? {
-        get { target.withLock { $0 } }
+        get { effectiveDatabase(effectiveConfiguration) }
         set {
             target.exchange(newValue)
             if let newValue { configuration.container = newValue.container }
@@ -15,7 +16,7 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
 
     /// The database the operation works on, by the configuration that holds now.
     private func effectiveDatabase(_ values: ConfigurationValues) -> CKDatabase {
-        database ?? ((values.container ?? nil) ?? CKContainer.default()).privateCloudDatabase
+        target.withLock { $0 } ?? ((values.container ?? nil) ?? CKContainer.default()).privateCloudDatabase
     }
 
     /// What the operation's errors say about where they come from.
