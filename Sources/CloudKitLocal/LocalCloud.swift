@@ -17,8 +17,13 @@ import Synchronization
 public final class LocalCloud: Sendable {
     let service: NephosService
     private let stores: any StoreProvider
-    /// What `becomeDefault` was given by CloudKit.
-    private let registration = Mutex<UUID?>(nil)
+    private struct Registration {
+        /// What `becomeDefault` was given by CloudKit.
+        var id: UUID
+        var environment: CloudKitEnvironment.Name
+    }
+
+    private let registration = Mutex<Registration?>(nil)
 
     /// A cloud in memory: empty, and gone with this object.
     /// - Throws: `LocalCloudError`.
@@ -66,10 +71,24 @@ public final class LocalCloud: Sendable {
     public func becomeDefault(
         account: String? = LocalCloud.defaultAccount, environment: CloudKitEnvironment.Name = .development
     ) {
-        let new = ServiceDirectory.shared.add { identifier in
-            LocalService(self, container: identifier, account: account, environment: environment)
-        }
-        replaceRegistration(by: new)
+        let id = ServiceDirectory.shared.add(provider(account, environment))
+        replaceRegistration(by: Registration(id: id, environment: environment))
+    }
+
+    /// Has another account, or none, use this cloud where it is the default, as when somebody signs in or out in the
+    /// settings of a device: unlike with `becomeDefault`, the containers that there are go on as that account, what waits
+    /// for notifications waits for that account's, and a `CKSyncEngine` tells its delegate. Posts `CKAccountChanged`.
+    ///
+    /// A cloud that is not the default becomes it.
+    public func switchDefaultAccount(to account: String?) {
+        guard let registration = registration.withLock({ $0 }) else { return becomeDefault(account: account) }
+        ServiceDirectory.shared.switchAccount(of: registration.id, to: provider(account, registration.environment))
+    }
+
+    private func provider(
+        _ account: String?, _ environment: CloudKitEnvironment.Name
+    ) -> ServiceDirectory.Provider {
+        { LocalService(self, container: $0, account: account, environment: environment) }
     }
 
     /// Undoes `becomeDefault`: what was meant before is meant again.
@@ -77,12 +96,12 @@ public final class LocalCloud: Sendable {
         replaceRegistration(by: nil)
     }
 
-    private func replaceRegistration(by new: UUID?) {
+    private func replaceRegistration(by new: Registration?) {
         let old = registration.withLock { registration in
             defer { registration = new }
             return registration
         }
-        if let old { ServiceDirectory.shared.remove(old) }
+        if let old { ServiceDirectory.shared.remove(old.id) }
     }
 
     /// Returns once the cloud has done what it does in the background: the deletions that a deletion in the default zone

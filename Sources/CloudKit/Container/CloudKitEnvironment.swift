@@ -129,4 +129,9 @@ public struct CloudKitEnvironment: Hashable, Sendable {
         get { ServiceDirectory.shared.currentEnvironment }
         set { ServiceDirectory.shared.setEnvironment(newValue) }
     }
+
+    /// Signs in to the service with another account, or out, as somebody does in the settings of a device: unlike with
+    /// `current`, the containers that there are go on as that account, what waits for notifications waits for that
+    /// account's, and a `CKSyncEngine` tells its delegate. Posts `CKAccountChanged`.
+    public static func switchAccount(to account: Account) { ServiceDirectory.shared.switchAccount(to: account) }
 }

@@ -11,6 +11,9 @@ final class NotificationFeed: Sendable {
     }
 
     private struct State: Sendable {
+        var service: any CloudService
+        /// Counts the accounts that there were: what was asked for as one of them says nothing of the next.
+        var turn = 0
         var listeners: [UUID: AsyncStream<Event>.Continuation] = [:]
         /// Where the service keeps the notifications until they are asked for.
         var token: TokenResponse?
@@ -22,13 +25,12 @@ final class NotificationFeed: Sendable {
     /// How many events wait for a listener that is slow; the oldest go first.
     static let backlog = 1_000
 
-    private let service: any CloudService
     private let environment: SyncEngineEnvironment
-    private let state = Locked(State())
+    private let state: Locked<State>
     private let turns = AsyncTurns()
 
     init(_ service: any CloudService, environment: SyncEngineEnvironment = .system) {
-        self.service = service
+        state = Locked(State(service: service))
         self.environment = environment
     }
 
@@ -56,6 +58,20 @@ final class NotificationFeed: Sendable {
         task?.cancel()
     }
 
+    /// Waits for another account's notifications from now on.
+    func switchAccount(to service: any CloudService) {
+        let (old, task) = state.withLock { state in
+            let old = (state.service, state.task)
+            state.service = service
+            state.turn += 1
+            (state.token, state.received) = (nil, nil)
+            state.task = state.listeners.isEmpty ? nil : Task { await self.wait() }
+            return old
+        }
+        _ = old
+        task?.cancel()
+    }
+
     /// Returns once the service keeps what it has to tell: from then on nothing is missed.
     func connect() async throws(CKError) {
         do throws(ServiceFailure) {
@@ -76,10 +92,10 @@ final class NotificationFeed: Sendable {
                 try await poll(token)
                 failures = 0
             } catch {
+                if Task.isCancelled { return }
                 // The service may have forgotten the token; it gives the same one as long as it has not.
                 state.token = nil
                 failures += 1
-                if case .cancelled = error, Task.isCancelled { return }
                 let seconds = BackOff.seconds(
                     afterFailures: failures, retryAfter: error.retryAfter, random: environment.random())
                 try? await environment.sleep(seconds)
@@ -88,22 +104,30 @@ final class NotificationFeed: Sendable {
     }
 
     private func poll(_ token: TokenResponse) async throws(ServiceFailure) {
-        let payload = try await service.nextNotification(token, received: state.received, call)
-        state.received = payload?.notificationID
-        if let payload {
-            hand(out: .notification(.notification(NotificationContent(payload))))
-        } else {
+        let (service, received, turn) = state.withLock { ($0.service, $0.received, $0.turn) }
+        let payload = try await service.nextNotification(token, received: received, call)
+        let isCurrent = state.withLock { state in
+            guard state.turn == turn else { return false }
+            state.received = payload?.notificationID
             // A service that is about to stop answers at once, too: whether it is still there, the token tells.
-            state.token = nil
+            if payload == nil { state.token = nil }
+            return true
         }
+        if isCurrent, let payload { hand(out: .notification(.notification(NotificationContent(payload)))) }
     }
 
     private func token() async throws(ServiceFailure) -> TokenResponse {
         try await turns.take { () throws(ServiceFailure) in
-            if let token = state.token { return token }
-            let token = try await service.createToken(TokenRequest(apnsEnvironment: .development), call)
-            state.token = token
-            return token
+            while true {
+                let (known, service, turn) = state.withLock { ($0.token, $0.service, $0.turn) }
+                if let known { return known }
+                let token = try await service.createToken(TokenRequest(apnsEnvironment: .development), call)
+                let isCurrent = state.withLock { state in
+                    if state.turn == turn { state.token = token }
+                    return state.turn == turn
+                }
+                if isCurrent { return token }
+            }
         }
     }
 

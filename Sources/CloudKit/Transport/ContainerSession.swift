@@ -5,7 +5,7 @@ import NephosWire
 /// learnt of the account.
 final class ContainerSession: Sendable {
     let identifier: String
-    let service: any CloudService
+    private let current: Locked<any CloudService>
     /// Where operations run that are added to the container or to one of its databases.
     let queue: OperationQueue
     /// Where the account's notifications come from.
@@ -14,10 +14,21 @@ final class ContainerSession: Sendable {
 
     init(_ identifier: String, _ service: any CloudService, environment: SyncEngineEnvironment = .system) {
         self.identifier = identifier
-        self.service = service
+        current = Locked(service)
         notifications = NotificationFeed(service, environment: environment)
         queue = OperationQueue()
         queue.name = "CKContainer \(identifier)"
+    }
+
+    /// What answers the requests, as the account that is signed in.
+    var service: any CloudService { current.withLock { $0 } }
+
+    /// Goes on as another account, or as none: requests from now on are answered by `service`, and whoever waits for
+    /// notifications waits for that account's.
+    func switchAccount(to service: any CloudService) {
+        current.exchange(service)
+        learntUser.exchange(nil)
+        notifications.switchAccount(to: service)
     }
 
     /// The name of the account's user record, if an answer of the service told it already.

@@ -69,6 +69,32 @@ package final class ServiceDirectory: Sendable {
         return id
     }
 
+    /// Puts another provider in the place of one, as another account of the same cloud: the containers that it answers
+    /// for go on as that account. Does nothing where it was taken out.
+    package func switchAccount(of id: UUID, to provider: @escaping Provider) {
+        let sessions: [ContainerSession]? = state.withLock { state in
+            guard let index = state.providers.firstIndex(where: { $0.id == id }) else { return nil }
+            state.providers[index].provider = provider
+            // Only the last one answers for containers.
+            return index == state.providers.count - 1 ? Array(state.sessions.values) : []
+        }
+        guard let sessions else { return }
+        for session in sessions { session.switchAccount(to: provider(session.identifier)) }
+        Self.postAccountChanged()
+    }
+
+    /// Signs in to the same server as another account, or out: the containers that it answers for go on as that account.
+    package func switchAccount(to account: CloudKitEnvironment.Account) {
+        let (sessions, environment) = state.withLock { state in
+            var environment = (try? Self.environment(&state).get()) ?? CloudKitEnvironment()
+            environment.account = account
+            state.environment = .success(environment)
+            return (state.providers.isEmpty ? Array(state.sessions.values) : [], environment)
+        }
+        for session in sessions { session.switchAccount(to: HTTPService(session.identifier, environment)) }
+        Self.postAccountChanged()
+    }
+
     /// Takes a provider out again; taking it out twice does nothing.
     package func remove(_ id: UUID) {
         let removed = state.withLock { state in

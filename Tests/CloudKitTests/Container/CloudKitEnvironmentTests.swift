@@ -76,6 +76,29 @@ import Testing
         #expect(CKContainer.default().containerIdentifier == identifier)
     }
 
+    @Test func `the containers that there are go on as the account that is switched to`() async throws {
+        let cloud = try LocalCloud()
+        cloud.switchDefaultAccount(to: "mei")
+        let container = CKContainer.default()
+        let mei = try await container.userRecordID()
+        let record = CKRecord(recordType: "Artwork")
+        try await container.privateCloudDatabase.save(record)
+        cloud.switchDefaultAccount(to: "tom")
+        #expect(container === CKContainer.default())
+        #expect(try await container.userRecordID() != mei)
+        await expectFailure(.unknownItem) {
+            _ = try await container.privateCloudDatabase.record(for: record.recordID)
+        }
+        cloud.switchDefaultAccount(to: nil)
+        #expect(try await container.accountStatus() == .noAccount)
+        cloud.switchDefaultAccount(to: "mei")
+        #expect(try await container.userRecordID() == mei)
+        // Another default does not change whom they mean.
+        cloud.becomeDefault(account: "tom")
+        #expect(try await container.userRecordID() == mei)
+        await cloud.close()
+    }
+
     @Test func `a change of the account is announced`() async throws {
         let cloud = try LocalCloud()
         await confirmation(expectedCount: 2) { announced in
