@@ -96,6 +96,11 @@ import Testing
                 #expect(finished.status == 1 && finished.output.isEmpty)
                 #expect(finished.errors == "nephos: \(file.path) is a file, not a directory.\n")
             }
+            for command in [["schema", "export"], ["query", "Note"], ["zones", "list"]] {
+                let finished = try await StartedNephos(command + ["--data", file.path]).finish()
+                #expect(finished.status == 1 && finished.output.isEmpty)
+                #expect(finished.errors == "nephos: \(file.path) is a file, not a directory.\n")
+            }
             #expect(try Data(contentsOf: file) == Data("notes".utf8))
         }
     }

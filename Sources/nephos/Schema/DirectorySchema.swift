@@ -16,9 +16,8 @@ struct DirectorySchema: SchemaPlace {
         _ path: String, container: String?, environment: ContainerEnvironment, mayMakeContainer: Bool
     ) throws(SchemaFailure) {
         var status = stat()
-        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            throw SchemaFailure("there is no data directory \(path).")
-        }
+        guard stat(path, &status) == 0 else { throw SchemaFailure("there is no data directory \(path).") }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw SchemaFailure("\(path) is a file, not a directory.") }
         let directory: DataDirectory
         let containers: [String]
         do {
