@@ -59,6 +59,11 @@ struct JSONString {
     var string: String { String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self) }
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
+    /// Whether its bytes come before another's.
+    func isBefore(_ other: JSONString) -> Bool {
+        compareBytes(bytes, other.bytes) < 0
+    }
+
     /// Lets a `switch` over keys compare bytes.
     @inline(__always)
     static func ~= (pattern: StaticString, string: JSONString) -> Bool {
@@ -83,6 +88,29 @@ struct JSONMembers: Sequence, IteratorProtocol {
         defer { position = position.at(value.end) }
         return (position.text, value)
     }
+}
+
+extension JSONMembers {
+    typealias Member = (key: JSONString, value: JSONValue)
+
+    /// The members in the order of their keys' UTF-8 bytes; members with one key keep theirs.
+    func sortedByKey(about count: Int) -> [Member] {
+        var sorted: [Member] = []
+        sorted.reserveCapacity(count)
+        for member in self {
+            // An object has few members, and they often come in order.
+            var place = sorted.endIndex
+            if sorted.count < Self.insertedOneByOne {
+                while place > 0, member.key.isBefore(sorted[place - 1].key) { place -= 1 }
+            }
+            sorted.insert(member, at: place)
+        }
+        // What came after that many is behind the others in the order in which it came.
+        if sorted.count > Self.insertedOneByOne { sorted.sort { $0.key.isBefore($1.key) } }
+        return sorted
+    }
+
+    private static var insertedOneByOne: Int { 32 }
 }
 
 /// The elements of an array.
