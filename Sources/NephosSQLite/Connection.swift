@@ -18,6 +18,7 @@ final class Connection: SQLConnection {
     private var commitStatement: Statement?
     private var rollbackStatement: Statement?
     private var isOpen = true
+    private var checkpointer: Checkpointer?
 
     /// Opens a database that exists, or one in memory with the path `:memory:`.
     init(path: String, access: Access) throws {
@@ -41,6 +42,8 @@ final class Connection: SQLConnection {
     func close() {
         guard isOpen else { return }
         isOpen = false
+        // The last connection moves the log into the database and removes it, and that is to be this one.
+        checkpointer?.stop()
         for statement in statements { statement?.finalize() }
         for statement in [beginReading, beginWriting, commitStatement, rollbackStatement] { statement?.finalize() }
         sqlite3_close_v2(handle)
@@ -100,6 +103,29 @@ final class Connection: SQLConnection {
         statement = prepared
         defer { prepared.reset() }
         _ = try prepared.step()
+    }
+
+    // MARK: The write-ahead log
+
+    /// Leaves the log to `checkpointer` from now on.
+    func use(_ checkpointer: Checkpointer) {
+        // The connection keeps it.
+        self.checkpointer = checkpointer
+        sqlite3_wal_hook(
+            handle,
+            { closure, handle, _, pages in
+                guard let closure else { return SQLITE_OK }
+                let checkpointer = Unmanaged<Checkpointer>.fromOpaque(closure).takeUnretainedValue()
+                if case .finish = checkpointer.committed(pages: Int(pages)) { Connection.checkpoint(handle) }
+                return SQLITE_OK
+            }, Unmanaged.passUnretained(checkpointer).toOpaque())
+    }
+
+    /// Moves what it can of the log into the database, holding up nobody. What fails is tried again with the next.
+    func checkpoint() { Self.checkpoint(handle) }
+
+    private static func checkpoint(_ handle: OpaquePointer?) {
+        sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
     }
 
     // MARK: Version

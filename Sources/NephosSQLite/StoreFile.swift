@@ -10,17 +10,28 @@ enum StoreFile {
         try checkHeader(path)
         let connection = try Connection(path: path, access: .writing)
         try checkIsOurs(connection)
-        let synchronous = options.durability == .full ? "FULL" : "NORMAL"
         try connection.execute(
             """
             PRAGMA journal_mode = WAL;
-            PRAGMA synchronous = \(synchronous);
+            PRAGMA synchronous = \(options.durability == .full ? "FULL" : "NORMAL");
             PRAGMA cache_size = -\(options.writerCache);
-            PRAGMA wal_autocheckpoint = \(options.checkpointPages);
             PRAGMA journal_size_limit = 67108864;
             PRAGMA temp_store = MEMORY;
             """)
         try connection.migrate(options.migrations)
+        connection.use(Checkpointer(path: path, options: options))
+        return connection
+    }
+
+    /// A connection that only moves the log of a file that the writer has open.
+    static func openCheckpointer(_ path: String, _ options: SQLiteOptions) throws -> Connection {
+        let connection = try Connection(path: path, access: .writing)
+        try connection.execute(
+            """
+            PRAGMA synchronous = \(options.durability == .full ? "FULL" : "NORMAL");
+            PRAGMA wal_autocheckpoint = 0;
+            PRAGMA cache_size = -64;
+            """)
         return connection
     }
 

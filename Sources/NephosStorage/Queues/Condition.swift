@@ -1,11 +1,11 @@
 import Glibc
 
 /// A mutex whose threads can wait for a `Condition`. The standard library has none.
-final class Lock: @unchecked Sendable {
+package final class Lock: @unchecked Sendable {
     // Sendable because this is the lock: it is made once, never moves and is safe to use from any thread.
     fileprivate let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
-    init() {
+    package init() {
         mutex.initialize(to: pthread_mutex_t())
         pthread_mutex_init(mutex, nil)
     }
@@ -15,15 +15,15 @@ final class Lock: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    func lock() {
+    package func lock() {
         pthread_mutex_lock(mutex)
     }
 
-    func unlock() {
+    package func unlock() {
         pthread_mutex_unlock(mutex)
     }
 
-    func withLock<T>(_ body: () throws -> T) rethrows -> T {
+    package func withLock<T>(_ body: () throws -> T) rethrows -> T {
         lock()
         defer { unlock() }
         return try body()
@@ -31,12 +31,12 @@ final class Lock: @unchecked Sendable {
 }
 
 /// Something a thread waits for while it gives up a lock.
-final class Condition: @unchecked Sendable {
+package final class Condition: @unchecked Sendable {
     // Sendable because it is made once, never moves and is safe to use from any thread.
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private let lock: Lock
 
-    init(_ lock: Lock) {
+    package init(_ lock: Lock) {
         self.lock = lock
         condition.initialize(to: pthread_cond_t())
         var attributes = pthread_condattr_t()
@@ -52,12 +52,12 @@ final class Condition: @unchecked Sendable {
     }
 
     /// Wakes one thread that waits.
-    func signal() {
+    package func signal() {
         pthread_cond_signal(condition)
     }
 
     /// Unlocks, waits and locks again. It may return for no reason, so it is called in a loop.
-    func wait() {
+    package func wait() {
         pthread_cond_wait(condition, lock.mutex)
     }
 

@@ -1,0 +1,114 @@
+import CSQLite
+import NephosStorage
+
+/// Moves the write-ahead log into the database on a thread of its own, while the writer goes on.
+///
+/// SQLite would do it within a commit, and every save would wait for two synchronisations of the disk. Done beside the
+/// writer it never comes to an end while saves go on, and the log starts anew only after all of it was moved. So when the
+/// log has become long, and the thread has just moved most of it, the writer moves the little that is left.
+final class Checkpointer: @unchecked Sendable {
+    /// What is to be done after a commit.
+    enum Step {
+        case nothing
+        /// The writer moves the rest of the log itself.
+        case finish
+    }
+
+    // Sendable because `lock` guards these.
+    private let lock = Lock()
+    private let condition: Condition
+    private var isWanted = false
+    private var isStarted = false
+    private var isRunning = false
+    private var isStopping = false
+    /// Whether the thread moved something since the writer last did.
+    private var hasMoved = false
+
+    // These belong to the writer's thread.
+    private var lastPages = 0
+    private var nextPages: Int
+
+    private let path: String
+    private let options: SQLiteOptions
+
+    /// - Parameter path: of a file that the writer has opened.
+    init(path: String, options: SQLiteOptions) {
+        self.path = path
+        self.options = options
+        nextPages = options.checkpointPages
+        condition = Condition(lock)
+    }
+
+    /// The log's length at which the writer lends a hand, in pages; at twice that nothing is written before the log was
+    /// moved, so that it is bounded however slow the disk is.
+    private var limit: Int { 4 * options.checkpointPages }
+
+    // MARK: The writer's thread
+
+    /// Called after each commit with the length of the log.
+    func committed(pages: Int) -> Step {
+        // It started anew.
+        if pages < lastPages { nextPages = options.checkpointPages }
+        lastPages = pages
+        if pages < nextPages && pages < limit { return .nothing }
+        let (finishes, starts) = lock.withLock {
+            while isRunning && pages >= 2 * limit { condition.wait() }
+            let finishes = pages >= limit && !isRunning && hasMoved || pages >= 2 * limit && pages >= nextPages
+            if finishes { hasMoved = false }
+            isWanted = isWanted || !finishes && pages >= nextPages
+            let starts = isWanted && !isStarted
+            if starts { isStarted = true }
+            return (finishes, starts)
+        }
+        if pages >= nextPages { nextPages = pages + options.checkpointPages }
+        if starts { start() } else { condition.signal() }
+        return finishes ? .finish : .nothing
+    }
+
+    /// Ends the thread; returns when its connection is closed.
+    func stop() {
+        lock.withLock {
+            isStopping = true
+            condition.signal()
+            while isStarted { condition.wait() }
+        }
+    }
+
+    private func start() {
+        do {
+            try EngineThread.start { [self] in runUntilStopped() }
+        } catch {
+            // The writer does it at last.
+            lock.withLock { (isStarted, isWanted) = (false, false) }
+        }
+    }
+
+    // MARK: The thread
+
+    private func runUntilStopped() {
+        let connection = try? StoreFile.openCheckpointer(path, options)
+        while isAwaited() {
+            connection?.checkpoint()
+            lock.withLock {
+                (isRunning, hasMoved) = (false, true)
+                // The writer may wait for it.
+                condition.signal()
+            }
+        }
+        connection?.close()
+        lock.withLock {
+            isStarted = false
+            condition.signal()
+        }
+    }
+
+    /// Waits until there is something to do; false when there will never be again.
+    private func isAwaited() -> Bool {
+        lock.withLock {
+            while !isWanted && !isStopping { condition.wait() }
+            if isStopping { return false }
+            (isWanted, isRunning) = (false, true)
+            return true
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Testing
+
+@testable import NephosSQLite
+@testable import NephosStorage
+
+/// How the write-ahead log gets into the database.
+@Suite struct CheckpointerTests {
+    @Test("The writer leaves a short log alone, and moves the rest of a long one once the thread has moved most of it")
+    func steps() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("store.sqlite")
+        let writer = try StoreFile.open(path, SQLiteOptions())
+        defer { writer.close() }
+        let checkpointer = Checkpointer(path: path, options: SQLiteOptions(checkpointPages: 10))
+        defer { checkpointer.stop() }
+        for pages in 1..<40 { #expect(checkpointer.committed(pages: pages) == .nothing, "\(pages) pages") }
+        // Nobody else does it: at the latest at twice the limit.
+        let finished = (40...80).first { checkpointer.committed(pages: $0) == .finish }
+        #expect(finished != nil)
+        // The log started anew.
+        #expect(checkpointer.committed(pages: 2) == .nothing)
+    }
+
+    @Test("The log of a store that is written without a pause stays bounded, and everything is kept", arguments: [1, 4])
+    func bounded(writers: Int) async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("store.sqlite")
+        let (pages, saves) = (20, 400)
+        let engine = try SQLiteEngine(path: path, options: SQLiteOptions(durability: .normal, checkpointPages: pages))
+        let zone = ZoneKey(owner: .everyone, id: 1)
+        var longest: Int64 = 0
+        for round in 0..<4 {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for writer in 0..<writers {
+                    group.addTask {
+                        for number in 0..<(saves / writers) {
+                            try await engine.write {
+                                try $0.put(record(zone, "\(round)-\(writer)-\(number)", $0, bytes: 2000))
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            longest = max(longest, FileSystem.size("\(path)-wal"))
+        }
+        // Twice the limit, and the pages of a commit.
+        #expect(longest < Int64((2 * 4 * pages + 100) * 4120), "\(longest) bytes")
+        await engine.close()
+        #expect(FileSystem.size("\(path)-wal") <= 0)
+        let again = try SQLiteEngine(path: path)
+        let count = try await again.read { try $0.records(zone: zone, after: 0, limit: 10_000).count }
+        #expect(count == 4 * saves)
+        await again.close()
+    }
+}
