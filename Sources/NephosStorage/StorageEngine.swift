@@ -10,8 +10,8 @@ package protocol StorageEngine: AnyObject, Sendable {
 
     /// Runs `body` in a transaction and returns once the commit is durable. The transaction is valid only inside `body`.
     ///
-    /// Writes that wait together are grouped: each runs in its own savepoint, one commit makes them all durable. If
-    /// `body` throws, its own changes alone are undone. An operation that throws fails the write, even if `body` goes on.
+    /// Writes that wait together are grouped: one commit makes them all durable. If `body` throws, its own changes alone
+    /// are undone; for that it may run a second time. An operation that throws fails the write, even if `body` goes on.
     /// - Throws: what `body` throws, or a `StorageError`; then nothing of it is kept.
     func write<T: Sendable>(_ body: @escaping @Sendable (any StorageTransaction) throws -> T) async throws -> T
 
@@ -117,9 +117,9 @@ package protocol StorageTransaction: StorageReader {
     /// records stay until they are purged.
     /// - Throws: `StorageError` `.constraint` if it is not a live zone.
     func markZoneDeleted(_ zone: ZoneKey, sequence: Int64, at time: Int64, reason: Int64) throws
-    /// Keeps at which sequence something in the zone last changed. An engine whose writers this would make wait for each
-    /// other may keep it elsewhere than in the zone's row.
-    func noteChange(zone: ZoneKey, sequence: Int64) throws
+    /// Keeps, as of the commit, that something in the zone changed with the last sequence that was given. An engine whose
+    /// writers this would make wait for each other may keep it elsewhere than in the zone's row.
+    func noteChange(zone: ZoneKey) throws
     /// Keeps what the client that modified a zone gave with it; nil for nothing.
     func setClientChangeToken(_ token: String?, zone: ZoneKey) throws
     /// Removes up to `limit` records of a zone that is deleted, with their edges and about as many records' index

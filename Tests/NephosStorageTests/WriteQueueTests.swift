@@ -41,12 +41,11 @@ import Testing
         let works = ["a", "b"].map { FakeWork($0, connection.log) { _ = try $0.nextSequence() } }
         #expect(
             try await group(works, connection) == [
-                "begin", "savepoint", "run a", "releaseSavepoint", "savepoint", "run b", "releaseSavepoint",
-                "setLastSequence", "commit", "answer a", "answer b", "close",
+                "begin", "run a", "run b", "setLastSequence", "commit", "answer a", "answer b", "close",
             ])
     }
 
-    @Test("A write that throws is rolled back to its savepoint and answered with what it threw")
+    @Test("A write that throws before it changed anything leaves nothing to undo")
     func throwing() async throws {
         let connection = FakeConnection()
         let works = [
@@ -55,10 +54,41 @@ import Testing
         ]
         #expect(
             try await group(works, connection) == [
-                "begin", "savepoint", "run a", "releaseSavepoint", "savepoint", "run b", "rollbackToSavepoint",
-                "releaseSavepoint", "savepoint", "run c", "releaseSavepoint", "commit", "answer a",
-                "fail b FakeError()",
-                "answer c", "close",
+                "begin", "run a", "run b", "run c", "commit", "answer a", "fail b FakeError()", "answer c", "close",
+            ])
+    }
+
+    @Test("When a write throws that changed something, it and those before it run again, each in a savepoint")
+    func throwingAfterAChange() async throws {
+        let connection = FakeConnection()
+        let zone = ZoneKey(owner: .everyone, id: 1)
+        let works = [
+            FakeWork("a", connection.log) { try $0.noteChange(zone: zone) },
+            FakeWork("b", connection.log) { transaction in
+                try transaction.noteChange(zone: ZoneKey(owner: .everyone, id: 2))
+                try transaction.removeJob(id: 1)
+                throw FakeError()
+            },
+            FakeWork("c", connection.log),
+        ]
+        #expect(
+            try await group(works, connection) == [
+                "begin", "run a", "run b", "removeJob", "rollback",
+                "begin", "savepoint", "run a", "releaseSavepoint", "savepoint", "run b", "removeJob",
+                "rollbackToSavepoint", "releaseSavepoint", "noteChange", "commit", "answer a", "fail b FakeError()",
+                "begin", "run c", "commit", "answer c", "close",
+            ])
+    }
+
+    @Test("Changes to one zone are noted once for a group")
+    func notedOnce() async throws {
+        let connection = FakeConnection()
+        let works = ["a", "b"].map {
+            FakeWork($0, connection.log) { try $0.noteChange(zone: ZoneKey(owner: .everyone, id: 1)) }
+        }
+        #expect(
+            try await group(works, connection) == [
+                "begin", "run a", "run b", "noteChange", "commit", "answer a", "answer b", "close",
             ])
     }
 
@@ -103,7 +133,7 @@ import Testing
         let log = try await group(works, connection)
         #expect(
             log == [
-                "begin", "savepoint", "run a", "releaseSavepoint", "savepoint", "run b",
+                "begin", "run a", "run b", "begin", "savepoint", "run a", "releaseSavepoint", "savepoint", "run b",
                 "fail a other: the transaction was lost", "fail b other: the transaction was lost", "begin", "run c",
                 "commit", "answer c", "close",
             ])

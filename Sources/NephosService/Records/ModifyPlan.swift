@@ -59,8 +59,7 @@ struct ModifyPlan {
             }
         }
         guard changes, ZoneRules.hasChangeFeed(batch.zone.name) else { return }
-        let last = try transaction.lastSequence(zone: batch.zone.key)
-        try transaction.noteChange(zone: batch.zone.key, sequence: last)
+        try transaction.noteChange(zone: batch.zone.key)
     }
 
     private func apply(

@@ -1,6 +1,8 @@
 /// Group commit: one thread runs all writes that wait in one transaction, commits once, and only then answers them.
 ///
-/// Each write runs in a savepoint of its own, so one that fails is undone alone. One that waits alone needs none.
+/// A write that fails is undone alone. That needs savepoints, which cost every write a copy of each page it touches; and a
+/// write that fails has seldom changed anything. So the group runs without them first, and once more with them if a write
+/// failed that had.
 package final class WriteQueue: @unchecked Sendable {
     /// What bounds a group, so that the first in it does not wait for ever.
     enum Limit {
@@ -30,6 +32,8 @@ package final class WriteQueue: @unchecked Sendable {
     private let sequence: SequenceCounter
     private var storedSequence: Int64
     private var group: ArraySlice<any Work<SQLTransaction>> = []
+    /// The zones that the group changed, each with the last sequence.
+    private var changedZones: [ZoneKey: Int64] = [:]
     private var lastGroup = (size: 1, commitNanoseconds: Int64(0))
 
     /// Starts the thread. The connection belongs to it from now on.
@@ -169,21 +173,20 @@ package final class WriteQueue: @unchecked Sendable {
         read.answer(failure: failure)
     }
 
+    /// A write of the group that runs, and why its changes are not kept, if they are not.
+    private typealias Ran = (work: any Work<SQLTransaction>, failure: (any Error)?)
+
     /// Runs writes from `group` in one transaction, commits and answers them.
     private func runGroup() {
-        var ran: [(work: any Work<SQLTransaction>, failure: (any Error)?)] = []
+        var ran: [Ran] = []
+        readers?.willWrite()
         do {
-            readers?.willWrite()
             try connection.begin(writing: true)
-            let isAlone = group.count == 1
-            let deadline = MonotonicTime.now + Limit.nanoseconds
-            repeat {
-                let work = group.removeFirst()
-                ran.append((work, nil))
-                ran[ran.endIndex - 1].failure = try run(work, inSavepoint: !isAlone)
-                if isAlone { break }
-                if group.isEmpty { lock.withLock { takeWaitingWrites() } }
-            } while !group.isEmpty && ran.count < Limit.works && MonotonicTime.now < deadline
+            if try !runTogether(&ran) {
+                connection.rollback()
+                try connection.begin(writing: true)
+                try runApart(&ran)
+            }
             try commit(keepsAnything: ran.contains { $0.failure == nil })
         } catch {
             // The transaction is lost, and with it everything that ran in it. What did not run yet will.
@@ -199,22 +202,61 @@ package final class WriteQueue: @unchecked Sendable {
         for (work, failure) in ran { work.answer(failure: failure) }
     }
 
-    /// Runs one write; returns why its changes were undone, if they were.
+    /// Runs writes, those that come meanwhile included; returns false when one of several failed that has to be undone, or
+    /// took the transaction along.
+    /// - Throws: if the transaction of a write alone is lost.
+    private func runTogether(_ ran: inout [Ran]) throws -> Bool {
+        changedZones = [:]
+        let isAlone = group.count == 1
+        let deadline = MonotonicTime.now + Limit.nanoseconds
+        repeat {
+            let work = group.removeFirst()
+            ran.append((work, nil))
+            let (failure, hasWritten) = run(work)
+            ran[ran.endIndex - 1].failure = failure
+            if isAlone {
+                try requireTransaction(failure)
+                break
+            }
+            if failure != nil && hasWritten || !connection.isInTransaction { return false }
+            if group.isEmpty { lock.withLock { takeWaitingWrites() } }
+        } while !group.isEmpty && ran.count < Limit.works && MonotonicTime.now < deadline
+        return true
+    }
+
+    /// Runs writes again, each in a savepoint.
     /// - Throws: if the whole transaction is lost.
-    private func run(_ work: any Work<SQLTransaction>, inSavepoint: Bool) throws -> (any Error)? {
-        if inSavepoint { try step(.savepoint) }
+    private func runApart(_ ran: inout [Ran]) throws {
+        changedZones = [:]
+        for index in ran.indices {
+            ran[index].failure = nil
+            try step(.savepoint)
+            let (failure, hasWritten) = run(ran[index].work)
+            try requireTransaction(failure)
+            ran[index].failure = failure
+            if failure != nil && hasWritten { try step(.rollbackToSavepoint) }
+            try step(.releaseSavepoint)
+        }
+    }
+
+    /// Runs one write; returns why it failed, if it did, and whether there may be something to undo.
+    private func run(_ work: any Work<SQLTransaction>) -> (failure: (any Error)?, hasWritten: Bool) {
         let transaction = SQLTransaction(connection, sequence: sequence)
         // An operation that failed fails the write, even if the body went on.
         let failure = work.run(transaction) ?? transaction.failure
+        // Some databases let nothing follow a statement that failed.
+        let hasWritten = transaction.hasWritten || transaction.failure != nil
         transaction.invalidate()
-        if !connection.isInTransaction {
-            throw failure as? StorageError ?? StorageError(.other, "the transaction was lost")
+        if failure == nil {
+            for (zone, sequence) in transaction.changedZones { changedZones[zone] = sequence }
         }
-        if inSavepoint {
-            if failure != nil { try step(.rollbackToSavepoint) }
-            try step(.releaseSavepoint)
-        }
-        return failure
+        return (failure, hasWritten)
+    }
+
+    /// - Throws: if the transaction is lost, which a write that failed can bring about.
+    private func requireTransaction(_ failure: (any Error)?) throws {
+        if connection.isInTransaction { return }
+        throw failure as? StorageError ?? StorageError(.other, "the transaction was lost")
     }
 
     private func commit(keepsAnything: Bool) throws {
@@ -224,18 +266,20 @@ package final class WriteQueue: @unchecked Sendable {
         }
         let start = MonotonicTime.now
         if sequence.last != storedSequence {
-            let statement = try connection.prepare(.setLastSequence)
-            defer { statement.reset() }
-            _ = try statement.bind(sequence.last).step()
+            try step(.setLastSequence) { _ = try $0.bind(sequence.last) }
+        }
+        for (zone, sequence) in changedZones {
+            try step(.noteChange) { _ = try $0.bind(sequence).bind(zone) }
         }
         try connection.commit()
         storedSequence = sequence.last
         lastGroup.commitNanoseconds = MonotonicTime.now.nanoseconds - start.nanoseconds
     }
 
-    private func step(_ sql: SQL) throws {
+    private func step(_ sql: SQL, _ bind: (any SQLStatement) throws -> Void = { _ in }) throws {
         let statement = try connection.prepare(sql)
         defer { statement.reset() }
+        try bind(statement)
         _ = try statement.step()
     }
 }

@@ -1,6 +1,10 @@
 /// The contract's writes, over one connection on which a transaction is open.
 package final class SQLTransaction: SQLReader, StorageTransaction {
     private let sequence: SequenceCounter
+    /// Whether a statement ran that may have changed something.
+    private(set) var hasWritten = false
+    /// What `noteChange` was told; whoever commits writes it down, once for all transactions of a group.
+    private(set) var changedZones: [ZoneKey: Int64] = [:]
 
     package init(_ connection: any SQLConnection, sequence: SequenceCounter) {
         self.sequence = sequence
@@ -15,7 +19,8 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
     /// Runs a statement that gives no rows; returns how many rows it changed.
     @discardableResult
     func change(_ sql: SQL, _ bind: (any SQLStatement) throws -> Void) throws -> Int {
-        try run(sql) { statement in
+        hasWritten = true
+        return try run(sql) { statement in
             try bind(statement)
             _ = try statement.step()
             return statement.changes
@@ -24,7 +29,8 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
 
     /// Runs an insertion that gives the new row's id.
     func insert(_ sql: SQL, _ bind: (any SQLStatement) throws -> Void) throws -> Int64 {
-        try run(sql) { statement in
+        hasWritten = true
+        return try run(sql) { statement in
             try bind(statement)
             guard try statement.step() else { throw StorageError(.other, "\(sql) gave no id.") }
             return statement.integer(0)
@@ -50,8 +56,9 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
         }
     }
 
-    package func noteChange(zone: ZoneKey, sequence: Int64) throws {
-        try change(.noteChange) { try $0.bind(sequence).bind(zone) }
+    package func noteChange(zone: ZoneKey) throws {
+        if let failure { throw failure }
+        changedZones[zone] = sequence.last
     }
 
     package func setClientChangeToken(_ token: String?, zone: ZoneKey) throws {

@@ -109,7 +109,7 @@ extension StorageConformance {
             _ = try await engine.makeZone("D", owner: OwnerID(rawValue: 2))
             let sequence = try await engine.write { transaction in
                 let sequence = try transaction.nextSequence()
-                try transaction.noteChange(zone: zones[0], sequence: sequence)
+                try transaction.noteChange(zone: zones[0])
                 return sequence
             }
             for (after, limit, names) in [(0, 9, ["B", "C", "A"]), (0, 2, ["B", "C"]), (sequence - 1, 9, ["A"])] {
