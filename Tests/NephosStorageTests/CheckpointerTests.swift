@@ -21,7 +21,7 @@ import Testing
         #expect(checkpointer.committed(pages: 2) == .nothing)
     }
 
-    @Test("The log of a store that is written without a pause stays bounded, and everything is kept", arguments: [1, 4])
+    @Test("The log of a store that is always written stays bounded, and everything is kept", arguments: [1, 4])
     func bounded(writers: Int) async throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("store.sqlite")
