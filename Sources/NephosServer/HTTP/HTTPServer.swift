@@ -12,8 +12,9 @@ package final class HTTPServer: Sendable {
     package typealias Handler = @Sendable (HTTPRequest) async -> HTTPResponse
 
     package struct Options: Sendable {
-        /// Threads that parse requests and write answers. At least 2.
-        package var threads: UInt32 = 2
+        /// Threads that parse requests, run short reads and write answers. At least 2. One more than there are processors
+        /// keeps those busy while one thread waits for a lock or for the disk.
+        package var threads = UInt32(max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) + 1
         /// Connections beyond it are not accepted. The default stays under the usual limit of 1024 open files.
         package var connectionLimit: UInt32 = 900
         /// Seconds without a byte after which a connection is closed.
