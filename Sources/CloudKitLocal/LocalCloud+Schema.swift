@@ -44,6 +44,30 @@ extension LocalCloud {
         }
     }
 
+    /// Lets an account, which has used the container, do in the public database what the schema grants to one of its roles.
+    /// - Throws: `LocalCloudError`, if there is no such account, or the schema makes no such role.
+    public func assignRole(
+        _ role: String, toAccount account: String = LocalCloud.defaultAccount,
+        inContainer container: String = LocalCloud.defaultContainerIdentifier,
+        environment: CloudKitEnvironment.Name = .development
+    ) async throws {
+        _ = try await ask(container, environment) { service, context throws(ServiceError) in
+            try await service.assignRole(RoleRequest(account: account, role: role), context)
+        }
+    }
+
+    /// Undoes `assignRole`.
+    /// - Throws: `LocalCloudError`, if there is no such account, or the schema makes no such role.
+    public func revokeRole(
+        _ role: String, fromAccount account: String = LocalCloud.defaultAccount,
+        inContainer container: String = LocalCloud.defaultContainerIdentifier,
+        environment: CloudKitEnvironment.Name = .development
+    ) async throws {
+        _ = try await ask(container, environment) { service, context throws(ServiceError) in
+            try await service.revokeRole(RoleRequest(account: account, role: role), context)
+        }
+    }
+
     private func change(
         _ container: String, _ command: (NephosService, RequestContext) async throws(ServiceError) -> SchemaReport
     ) async throws {

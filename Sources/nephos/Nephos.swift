@@ -16,6 +16,7 @@ struct Nephos {
           schema     Export, import, validate, reset and deploy a container's schema.
           zones      See accounts' zones, and take them away as their user can.
           deletions  Forget deletions before their time is over.
+          roles      Give accounts the roles that a schema makes.
 
         Options:
           --help     Show this help; after a command, the command's.
@@ -44,6 +45,7 @@ struct Nephos {
         case "query": try QueryCommand.main(arguments)
         case "zones": try ZonesCommand.main(arguments)
         case "deletions": try DeletionsCommand.main(arguments)
+        case "roles": try RolesCommand.main(arguments)
         case let unknown?: throw UsageError("unknown command '\(unknown)'. See 'nephos --help'.")
         }
     }

@@ -136,6 +136,29 @@ import Testing
         }
     }
 
+    @Test(arguments: Place.allCases)
+    func `roles of the schema are given to accounts and taken back`(place: Place) async throws {
+        try await withTemporaryDirectory { directory in
+            let file = directory.appendingPathComponent("app.ckdb")
+            try Data("DEFINE SCHEMA CREATE ROLE Curator; RECORD TYPE Note (t STRING, GRANT WRITE TO Curator);".utf8)
+                .write(to: file)
+            try await Self.with(place) { cloud in
+                try await cloud.makeZones("A")
+                var finished = try await cloud.run("schema", "import", file.path)
+                #expect(finished.status == 0, "\(finished)")
+                finished = try await cloud.run("roles", "assign", "--account", "me", "Curator")
+                #expect(finished.status == 0 && finished.output == "me  Curator\n", "\(finished)")
+                finished = try await cloud.run("roles", "assign", "--account", "me", "Editor")
+                #expect(
+                    finished.status == 1 && finished.errors.contains("the schema has no role 'Editor'"), "\(finished)")
+                #expect(try await cloud.run("roles", "list").output == "me  Curator\n")
+                finished = try await cloud.run("roles", "revoke", "--account", "me", "Curator")
+                #expect(finished.status == 0 && finished.output.isEmpty, "\(finished)")
+                #expect(try await cloud.run("roles", "list").output.isEmpty)
+            }
+        }
+    }
+
     @Test(.timeLimit(.minutes(1))) func `the server forgets deletions by itself, as soon as it is told to`()
         async throws
     {
@@ -158,7 +181,10 @@ import Testing
         (["zones", "list", "x"], 2, "unexpected argument 'x'"),
         (["zones", "remove", "A"], 2, "whose zones?"), (["zones", "remove", "--account", "me"], 2, "which zones?"),
         (["zones", "remove", "--account", "me", "--all", "A"], 2, "which zones?"),
-        (["deletions"], 2, "no deletions command given"), (["deletions", "keep"], 2, "unknown deletions command"),
+        (["roles"], 2, "no roles command given"), (["roles", "give"], 2, "unknown roles command 'give'"),
+        (["roles", "assign", "Curator"], 2, "whose role?"),
+        (["roles", "assign", "--account", "me"], 2, "which role?"), (["deletions"], 2, "no deletions command given"),
+        (["deletions", "keep"], 2, "unknown deletions command"),
         (["deletions", "forget"], 2, "which deletions?"),
         (["deletions", "forget", "--older-than", "30"], 2, "'30' is no time"),
         (["deletions", "forget", "--older-than", "d"], 2, "'d' is no time"),

@@ -55,7 +55,7 @@ extension NephosService {
     // MARK: - Every command
 
     /// Runs on the container's store, which must exist: a container that was misspelt is not made.
-    private func administer<Answer: Sendable>(
+    func administer<Answer: Sendable>(
         _ context: RequestContext, _ body: (Store) async throws -> Answer
     ) async throws(ServiceError) -> Answer {
         try context.checkContainer()
@@ -71,7 +71,7 @@ extension NephosService {
         }
     }
 
-    private static func account(named name: String, _ reader: any StorageReader) throws -> AccountRow {
+    static func account(named name: String, _ reader: any StorageReader) throws -> AccountRow {
         guard let account = try reader.account(named: name) else {
             throw ServiceError(.notFound, .unknownItem, "there is no account '\(Identifier.excerpt(name))'")
         }

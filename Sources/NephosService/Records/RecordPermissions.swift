@@ -7,7 +7,7 @@ import NephosWire
 /// - READ is to fetch and query, CREATE to save a new record, WRITE to change and delete one; who may write may read;
 /// - a type without grants has the standard ones: the world reads, who is signed in creates, the creator writes.
 ///
-/// Nobody has a custom role yet. The private database is its owner's alone, without regard to grants.
+/// A role that the schema makes is whose administrators gave it to. The private database is its owner's alone, without regard to grants.
 struct RecordPermissions {
     /// Nil where grants do not count.
     private let schema: Schema?
@@ -71,6 +71,7 @@ struct RecordPermissions {
         if let account {
             roles.append(SystemRole.authenticated)
             if account.id == createdBy { roles.append(SystemRole.creator) }
+            roles += schema.roles(of: account.id)
         }
         let grants = grants(of: recordType, schema)
         return roles.contains { !(grants[$0] ?? []).isDisjoint(with: permissions) }

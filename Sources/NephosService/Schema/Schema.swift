@@ -6,6 +6,9 @@ package struct Schema: Equatable, Sendable {
     private(set) var recordTypes: [String: RecordTypeSchema] = [:]
     /// The roles that were made with `CREATE ROLE`.
     private(set) var roles: Set<String> = []
+    /// The accounts that have a role, by their numbers. No part of what the schema language says: an import leaves it as it
+    /// is.
+    private(set) var members: [String: Set<Int64>] = [:]
 
     package init() {}
 
@@ -13,9 +16,10 @@ package struct Schema: Equatable, Sendable {
     static let initial = Schema(recordTypes: [SystemRecordType.user: RecordTypeSchema(automatic: SystemRecordType.user)]
     )
 
-    init(recordTypes: [String: RecordTypeSchema], roles: Set<String> = []) {
+    init(recordTypes: [String: RecordTypeSchema], roles: Set<String> = [], members: [String: Set<Int64>] = [:]) {
         self.recordTypes = recordTypes
         self.roles = roles
+        self.members = members
     }
 
     /// Reads the stored schema.
@@ -42,6 +46,12 @@ package struct Schema: Equatable, Sendable {
     func grants(of recordType: String) -> Grants {
         guard let type = recordTypes[recordType] else { return [:] }
         return type.grants.isEmpty ? .standard(for: recordType) : type.grants
+    }
+
+    /// The roles that an account was given.
+    func roles(of account: Int64) -> [String] {
+        // Nearly always there are none.
+        members.isEmpty ? [] : members.compactMap { $0.value.contains(account) ? $0.key : nil }
     }
 
     // MARK: - Growth

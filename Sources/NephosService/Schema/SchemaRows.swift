@@ -8,6 +8,7 @@ import NephosStorage
 /// | the type | a system field | the same. Where there is no row, it has the options a save gives it |
 /// | the type | empty | its grants in the schema language. Empty, or no row: the standard grants. `DROPPED`: there is no such type |
 /// | empty | the role | `ROLE`. Empty: there is no such role |
+/// | empty | the role, `@`, the account's number | `MEMBER`. Empty: the account has not that role |
 ///
 /// A row that is no longer needed says so and stays, as rows of the schema are only ever written. A type that a save made
 /// has thus one row and one for each of its own fields.
@@ -15,6 +16,7 @@ enum SchemaRows {
     private static let unindexed = "UNINDEXED"
     private static let dropped = "DROPPED"
     private static let role = "ROLE"
+    private static let member = "MEMBER"
     /// The field that stands for the type itself.
     private static let typeItself = ""
     /// The type that stands for the container.
@@ -25,11 +27,16 @@ enum SchemaRows {
     static func schema(recordTypes: [String], fields: [SchemaFieldRow]) -> Schema {
         var types: [String: RecordTypeSchema] = [:]
         var roles: Set<String> = []
+        var members: [String: Set<Int64>] = [:]
         for name in recordTypes { types[name] = RecordTypeSchema(automatic: name) }
         var gone: [String] = []
         for row in fields {
             if row.recordType == container {
-                if !row.type.isEmpty { roles.insert(row.field) }
+                if row.type == role { roles.insert(row.field) }
+                let parts = row.field.split(separator: "@")
+                if row.type == member, parts.count == 2, let account = Int64(parts[1]) {
+                    members[String(parts[0]), default: []].insert(account)
+                }
             } else if row.field == typeItself {
                 if row.type == dropped {
                     gone.append(row.recordType)
@@ -41,7 +48,7 @@ enum SchemaRows {
             }
         }
         for name in gone { types[name] = nil }
-        return Schema(recordTypes: types, roles: roles)
+        return Schema(recordTypes: types, roles: roles, members: members)
     }
 
     private static func field(_ text: String) -> SchemaField? {
@@ -64,12 +71,20 @@ enum SchemaRows {
             recordType: recordType, field: name, type: field.options.isEmpty ? text + " " + unindexed : text)
     }
 
+    static func row(ofMember account: Int64, role: String, isMember: Bool) -> SchemaFieldRow {
+        SchemaFieldRow(recordType: container, field: "\(role)@\(account)", type: isMember ? member : "")
+    }
+
     /// Makes the stored schema `new`, given that it is `old`.
     static func write(_ new: Schema, replacing old: Schema, in transaction: any StorageTransaction) throws {
         for role in new.roles.symmetricDifference(old.roles) {
             try transaction.put(
                 SchemaFieldRow(
                     recordType: container, field: role, type: new.roles.contains(role) ? Self.role : ""))
+            // Nobody has a role that is gone, also when it comes back.
+            for account in old.members[role] ?? [] {
+                try transaction.put(row(ofMember: account, role: role, isMember: false))
+            }
         }
         for name in Set(old.recordTypes.keys).union(new.recordTypes.keys).sorted() {
             try write(new.recordTypes[name], replacing: old.recordTypes[name], named: name, in: transaction)

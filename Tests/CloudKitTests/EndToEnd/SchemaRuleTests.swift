@@ -100,6 +100,19 @@ import Testing
         }
     }
 
+    @Test func `who has a role of the schema may do what is granted to it`() async throws {
+        let cloud = try LocalCloud()
+        try await cloud.importSchema(
+            "DEFINE SCHEMA CREATE ROLE Curator; RECORD TYPE Pick (n INT64, GRANT CREATE TO Curator);")
+        let database = cloud.container(account: "mei").publicCloudDatabase
+        await expectFailure(.permissionFailure) { try await database.save(CKRecord(recordType: "Pick")) }
+        try await cloud.assignRole("Curator", toAccount: "mei")
+        try await database.save(CKRecord(recordType: "Pick"))
+        try await cloud.revokeRole("Curator", fromAccount: "mei")
+        await expectFailure(.permissionFailure) { try await database.save(CKRecord(recordType: "Pick")) }
+        await #expect(throws: LocalCloudError.self) { try await cloud.assignRole("Editor", toAccount: "mei") }
+    }
+
     @Test func `a cloud's schema is exported, imported, deployed and reset in code`() async throws {
         let cloud = try LocalCloud()
         let database = cloud.container().privateCloudDatabase

@@ -50,6 +50,65 @@ import Testing
         #expect(try await refusal(tom, .delete("a")) == nil, "nothing to delete needs no right")
     }
 
+    @Test func `a role that the schema makes lets in those to whom it was given`() async throws {
+        try await grant("READ TO \"_world\"", "CREATE TO \"_icloud\"", "WRITE TO Curator")
+        _ = try await mei.modify([.create("a")])
+        _ = try await tom.modify([.create("b")])
+        let tomAsCurator = RoleRequest(account: "tom", role: "Curator")
+        let change: RecordOperation = .force("a", ["t": .string("tom")])
+        #expect(try await refusal(tom, change)?.contains("grants WRITE to \"Curator\" only") == true)
+        let given = try await cloud.service.assignRole(tomAsCurator, cloud.context(nil, .public))
+        #expect(given.members == [tomAsCurator])
+        #expect(try await refusal(tom, change) == nil)
+        #expect(try await refusal(mei, change)?.hasPrefix("ACCESS_DENIED") == true)
+        // An import of a schema that has the role changes nothing for who has it.
+        try await grant("READ TO \"_world\"", "WRITE TO Curator", "CREATE TO Curator")
+        #expect(try await refusal(tom, .create("c")) == nil)
+        #expect(try await refusal(mei, .create("d"))?.hasPrefix("ACCESS_DENIED") == true)
+        #expect(try await cloud.service.listRoles(.init(), cloud.context(nil, .public)).members == [tomAsCurator])
+        let left = try await cloud.service.revokeRole(tomAsCurator, cloud.context(nil, .public))
+        #expect(left.members == [])
+        #expect(try await refusal(tom, change)?.hasPrefix("ACCESS_DENIED") == true)
+    }
+
+    @Test func `where only a role may read, who has it finds everything and others nothing`() async throws {
+        try await grant("READ TO Curator", "CREATE TO \"_icloud\"", "WRITE TO Curator")
+        _ = try await mei.modify([.create("a")])
+        _ = try await tom.modify([.create("b")])
+        _ = try await cloud.service.assignRole(.init(account: "tom", role: "Curator"), cloud.context(nil, .public))
+        #expect(try await query(tom) == ["a", "b"])
+        await #expect(throws: ServiceError.self) { try await query(mei) }
+    }
+
+    @Test func `a role that was dropped and made again is nobody's`() async throws {
+        try await grant("READ TO Curator", "WRITE TO Curator", "CREATE TO \"_icloud\"")
+        _ = try await tom.modify([.create("b")])
+        _ = try await cloud.service.assignRole(.init(account: "tom", role: "Curator"), cloud.context(nil, .public))
+        #expect(try await query(tom) == ["b"])
+        let without = "DEFINE SCHEMA RECORD TYPE Note (\"___recordID\" REFERENCE QUERYABLE, t STRING QUERYABLE);"
+        #expect(try await cloud.service.importSchema(without, cloud.context(nil, .public)).findings == [])
+        try await grant("READ TO Curator", "WRITE TO Curator", "CREATE TO \"_icloud\"")
+        await #expect(throws: ServiceError.self) { try await query(tom) }
+        #expect(try await cloud.service.listRoles(.init(), cloud.context(nil, .public)).members == [])
+    }
+
+    @Test func `a role or an account that is not there is refused`() async throws {
+        try await grant("READ TO Curator")
+        for request in [RoleRequest(account: "mei", role: "Curator"), RoleRequest(account: "nobody", role: "Curator")] {
+            let error = await #expect(throws: ServiceError.self) {
+                try await cloud.service.assignRole(request, cloud.context(nil, .public))
+            }
+            #expect(error?.reason == "there is no account '\(request.account)'")
+        }
+        _ = try await mei.modify([.create("a", type: "Other")])
+        for role in ["Editor", "_icloud", "", "Curator@1"] {
+            let error = await #expect(throws: ServiceError.self) {
+                try await cloud.service.assignRole(.init(account: "mei", role: role), cloud.context(nil, .public))
+            }
+            #expect(error?.reason.contains("has no role '\(role)'") == true)
+        }
+    }
+
     @Test func `a refusal is its item's, and the others of the batch are done`() async throws {
         _ = try await mei.modify([.create("a")])
         #expect(

@@ -1,0 +1,69 @@
+import NephosWire
+
+/// `nephos roles`: who has the roles that a schema makes.
+struct RolesCommand {
+    enum Action: String {
+        case list, assign, revoke
+    }
+
+    static let options =
+        [CommandOption("--account", "NAME", "The account. list without one shows every account's roles.")]
+        + CloudAddress.containerOptions + [CommandOption("--help", nil, "Show this help.")]
+
+    static let help = """
+        Give accounts the roles that the schema makes with CREATE ROLE.
+
+        Usage: nephos roles list    [OPTIONS]
+               nephos roles assign  [OPTIONS] --account NAME ROLE
+               nephos roles revoke  [OPTIONS] --account NAME ROLE
+
+        In the public database an account may do what the grants of a record type allow
+        to a role that it has. list prints the account and the role.
+
+        Options:
+        \(CommandOption.help(options))
+
+        """
+
+    private var action: Action
+    private var address: CloudAddress
+    private var account: String?
+    private var role = ""
+
+    /// Runs to the end; the process's status says whether it could.
+    static func main(_ arguments: [String]) throws(UsageError) {
+        if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
+        let command = try RolesCommand(arguments)
+        try Cloud.run(on: command.address, command.run)
+    }
+
+    init(_ arguments: [String]) throws(UsageError) {
+        let seeHelp = "See 'nephos roles --help'."
+        guard let name = arguments.first else { throw UsageError("no roles command given. \(seeHelp)") }
+        guard let action = Action(rawValue: name) else {
+            throw UsageError("unknown roles command '\(name)'. \(seeHelp)")
+        }
+        self.action = action
+        let arguments = try Arguments(
+            Array(arguments.dropFirst()), options: Self.options, command: "roles", wordLimit: action == .list ? 0 : 1)
+        address = try CloudAddress(arguments)
+        account = arguments["--account"]
+        if action == .list { return }
+        guard account != nil else { throw UsageError("whose role? Name the account with '--account NAME'.") }
+        guard let role = arguments.words.first else { throw UsageError("which role? \(seeHelp)") }
+        self.role = role
+    }
+
+    private func run(on cloud: Cloud) throws {
+        let members: [RoleRequest]
+        switch action {
+        case .list:
+            members = try cloud.administer("roles/list", ListRolesRequest(account: account), as: RolesResponse.self)
+                .members
+        case .assign, .revoke:
+            let request = RoleRequest(account: account ?? "", role: role)
+            members = try cloud.administer("roles/\(action.rawValue)", request, as: RolesResponse.self).members
+        }
+        Console.print(members.map { "\($0.account)  \($0.role)\n" }.joined())
+    }
+}
