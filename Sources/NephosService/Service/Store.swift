@@ -11,7 +11,7 @@ final class Store: Sendable {
     let indexBuilder: IndexBuilder
     let watched = WatchedDatabases()
     let notifier: Notifier
-    let courier = Courier()
+    let courier: Courier
     let dispatcher: OutboxDispatcher
     private let environment: ServiceEnvironment
     private let worksInBackground: Bool
@@ -25,6 +25,7 @@ final class Store: Sendable {
         notifier = Notifier(
             container: id.container, environment: environment, accounts: accounts, watched: watched,
             outlets: configuration.notifications)
+        courier = Courier(environment, pollDuration: configuration.pollDuration)
         dispatcher = OutboxDispatcher(
             id: id, engine: engine, environment: environment, accounts: accounts, configuration: configuration)
         background = BackgroundWork(

@@ -18,18 +18,28 @@ package final class Courier: Sendable {
         var waiters: [String: CourierWaiter] = [:]
         /// The notification that was given last by a token, and of which no receipt has come.
         var handedOut: [String: OutboxRow] = [:]
+        /// Ends the polls whose time is over. One for all of them: a timer for each would cost more than its poll.
+        var timer: Task<Void, Never>?
         var isClosed = false
     }
 
     private let state = Mutex(State())
+    private let environment: ServiceEnvironment
+    /// How long a poll waits.
+    private let duration: Duration
+
+    init(_ environment: ServiceEnvironment, pollDuration: Duration) {
+        self.environment = environment
+        duration = pollDuration
+    }
 
     /// Takes a poll in. One that waits by the same token is over: its client came again.
     func enter(_ token: String) -> CourierWaiter {
-        let waiter = CourierWaiter()
+        let waiter = CourierWaiter(enteredAt: environment.now())
         let (old, isClosed) = state.withLock { state in
-            let old = state.waiters.updateValue(waiter, forKey: token)
-            if state.isClosed { state.waiters[token] = nil }
-            return (old, state.isClosed)
+            if state.isClosed { return (state.waiters[token], true) }
+            if state.timer == nil { state.timer = Task { await self.endWhatIsDue() } }
+            return (state.waiters.updateValue(waiter, forKey: token), false)
         }
         old?.finish(nil)
         if isClosed { waiter.finish(nil) }
@@ -51,6 +61,44 @@ package final class Courier: Sendable {
         for (waiter, row) in woken { waiter.finish(row) }
     }
 
+    // MARK: Time
+
+    private func endWhatIsDue() async {
+        while let pause = endDue() {
+            try? await environment.sleep(pause)
+            if Task.isCancelled { return }
+        }
+    }
+
+    /// Ends the polls whose time is over; returns the time until it may be again for one, nil if none waits.
+    private func endDue() -> Duration? {
+        let now = environment.now()
+        let length = Int64(duration / .milliseconds(1))
+        let (due, pause) = state.withLock { state -> ([CourierWaiter], Duration?) in
+            var due: [CourierWaiter] = []
+            var first = Int64.max
+            for (token, waiter) in state.waiters {
+                // A clock that was set back must not make anybody wait longer.
+                if waiter.enteredAt + length <= now || waiter.enteredAt > now {
+                    due.append(waiter)
+                    state.waiters[token] = nil
+                } else {
+                    first = min(first, waiter.enteredAt + length)
+                }
+            }
+            if state.waiters.isEmpty {
+                state.timer = nil
+                return (due, nil)
+            }
+            return (due, .milliseconds(max(first - now, Self.shortestPause)))
+        }
+        for waiter in due { waiter.finish(nil) }
+        return pause
+    }
+
+    /// Milliseconds: those whose time is over soon after each other end together.
+    private static let shortestPause: Int64 = 250
+
     // MARK: Receipts
 
     func handOut(_ row: OutboxRow, _ token: String) {
@@ -71,11 +119,12 @@ package final class Courier: Sendable {
 
     /// Lets everybody go who waits; from now on nobody does.
     func close() {
-        let waiters = state.withLock { state in
+        let (waiters, timer) = state.withLock { state in
             state.isClosed = true
-            defer { state.waiters = [:] }
-            return Array(state.waiters.values)
+            defer { (state.waiters, state.timer) = ([:], nil) }
+            return (Array(state.waiters.values), state.timer)
         }
+        timer?.cancel()
         for waiter in waiters { waiter.finish(nil) }
     }
 
@@ -92,6 +141,12 @@ final class CourierWaiter: Sendable {
     }
 
     private let state = Mutex(State.idle)
+    /// In milliseconds since 1970.
+    let enteredAt: Int64
+
+    init(enteredAt: Int64) {
+        self.enteredAt = enteredAt
+    }
 
     /// Ends the wait; only the first time counts.
     func finish(_ row: OutboxRow?) {
@@ -110,13 +165,8 @@ final class CourierWaiter: Sendable {
     }
 
     /// - Returns: the notification; nil where the time is over, the task was cancelled, or another poll took its place.
-    func wait(for duration: Duration, _ environment: ServiceEnvironment) async -> OutboxRow? {
-        let timer = Task {
-            try? await environment.sleep(duration)
-            if !Task.isCancelled { self.finish(nil) }
-        }
-        defer { timer.cancel() }
-        return await withTaskCancellationHandler {
+    func wait() async -> OutboxRow? {
+        await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let finished: OutboxRow?? = state.withLock { state in
                     if case .finished(let row) = state { return .some(row) }

@@ -22,7 +22,7 @@ struct CourierPoll {
     private var destination: String { OutboxDestination.courier(token: token).text }
 
     /// - Returns: nil where no notification came in the time.
-    func next(within duration: Duration) async throws -> PolledNotification? {
+    func next() async throws -> PolledNotification? {
         let row = try await store.engine.read { [token] in try $0.pushToken(token) }
         guard let row else { throw ServiceError.unknownPushToken }
         try await acknowledge(row)
@@ -33,7 +33,7 @@ struct CourierPoll {
             try $0.outbox(account: row.account, destination: destination, limit: 1).first
         }
         if let waiting { return handOut(waiting) }
-        guard let new = await waiter.wait(for: duration, environment) else { return nil }
+        guard let new = await waiter.wait() else { return nil }
         return handOut(new)
     }
 

@@ -89,8 +89,7 @@ extension NephosService {
         context.account = nil
         if hasEndedPolls { return nil }
         return try await perform(context) { store, _ in
-            try await CourierPoll(token: token, receipt: receipt, store: store, environment: self.environment)
-                .next(within: self.configuration.pollDuration)
+            try await CourierPoll(token: token, receipt: receipt, store: store, environment: self.environment).next()
         }
     }
 

@@ -47,6 +47,25 @@ struct CourierTests {
         #expect(try await polled == nil)
     }
 
+    @Test("polls end each when its own time is over")
+    func timesOfSeveral() async throws {
+        let cloud = TestCloud(ServiceConfiguration())
+        _ = try await prepared(cloud)
+        let (first, second) = (
+            try await TestDevice(cloud, client: "first"), try await TestDevice(cloud, client: "second")
+        )
+        async let early = first.poll()
+        await cloud.waitForPolls(1)
+        cloud.advance(milliseconds: 30_000)
+        async let late = second.poll()
+        await cloud.waitForPolls(2)
+        cloud.advance(milliseconds: 15_000)
+        #expect(try await early == nil)
+        #expect(cloud.service.waitingPolls == 1)
+        cloud.advance(milliseconds: 30_000)
+        #expect(try await late == nil)
+    }
+
     @Test("a poll ends when another comes by the same token, when its task is cancelled, and when polls end")
     func ends() async throws {
         let cloud = TestCloud(ServiceConfiguration())
