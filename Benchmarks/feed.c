@@ -1,10 +1,13 @@
 // Reads a feed to its end over one keep-alive connection, page by page, and reports one JSON line.
 //
-//   feed --port P --path PATH [--body TEXT] --item TEXT --token KEY [--first TOKEN] [--more TEXT] [--times N] [--pid P]
+//   feed --port P --path PATH [--body TEXT] [--header TEXT] --item TEXT --token KEY [--first TOKEN] [--more TEXT]
+//        [--times N] [--pid P]
 //
-// <<token>> in PATH and TEXT is the last value of KEY ("KEY":"value") in the page before; with --first that token begins,
-// otherwise an empty one. --item is what a page has once for each record. The feed ends with the first page that lacks
-// the --more text, or, without --more, with the first page that has no record. --times reads it that often.
+// <<token>> in PATH and TEXT is the last value of KEY ("KEY":"value" or "KEY":number) in the page before; with --first
+// that token begins, otherwise an empty one. --item is what a page has once for each record. The feed ends with the first
+// page that lacks the --more text, or, without --more, with the first page that has no record. --times reads it that
+// often. What is measured is the server: the next page is asked for before the records of this one are counted. With
+// --pid the peak of that process' memory is reported, counted from the start of the reading.
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -37,10 +40,12 @@ static double now(void) {
 }
 
 static int port, times = 1, pid;
-static const char *path, *body, *item, *key, *first = "", *more;
+static const char *path, *body, *header = "", *item, *key, *first = "", *more;
 
-static char *page;
-static size_t page_length, page_capacity;
+// The page that is being read and the one before it, whose records are still to be counted.
+static char *pages[2], *page;
+static size_t page_length, capacities[2];
+static int current;
 static char token[4096];
 
 static int connect_to_server(void) {
@@ -67,8 +72,8 @@ static void send_request(int server) {
     size_t size = body ? expand(content, sizeof content, body) : 0;
     int length = snprintf(request, sizeof request,
                           "%s %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\n"
-                          "Content-Length: %zu\r\n\r\n%.*s",
-                          body ? "POST" : "GET", target, port, size, (int)size, content);
+                          "%s%sContent-Length: %zu\r\n\r\n%.*s",
+                          body ? "POST" : "GET", target, port, header, header[0] ? "\r\n" : "", size, (int)size, content);
     for (int sent = 0; sent < length;) {
         ssize_t count = send(server, request + sent, (size_t)(length - sent), MSG_NOSIGNAL);
         if (count <= 0) die("sending: %s", strerror(errno));
@@ -77,19 +82,21 @@ static void send_request(int server) {
 }
 
 static void receive_more(int server) {
-    if (page_length + 262144 + 1 > page_capacity) {
-        page_capacity = (page_length + 262144 + 1) * 2;
-        page = realloc(page, page_capacity);
-        if (!page) die("out of memory");
+    if (page_length + 262144 + 1 > capacities[current]) {
+        capacities[current] = (page_length + 262144 + 1) * 2;
+        pages[current] = realloc(pages[current], capacities[current]);
+        if (!pages[current]) die("out of memory");
     }
+    page = pages[current];
     ssize_t count = recv(server, page + page_length, 262144, 0);
     if (count <= 0) die("the server closed the connection: %s", count < 0 ? strerror(errno) : "end of stream");
     page_length += (size_t)count;
     page[page_length] = 0;
 }
 
-// Reads an answer and leaves its body in `page`, chunks joined. Returns the bytes that came.
+// Reads an answer and leaves its body at `page`, chunks joined. Returns the bytes that came.
 static size_t receive(int server) {
+    current = !current;
     page_length = 0;
     char *head_end = NULL;
     while (!head_end) {
@@ -106,7 +113,7 @@ static size_t receive(int server) {
     if (length) {
         all = from + strtoull(length + 17, NULL, 10);
         while (page_length < all) receive_more(server);
-        memmove(page, page + from, all - from);
+        page += from;
         page_length = all - from;
     } else if (is_chunked) {
         size_t at = from, to = 0;
@@ -130,25 +137,33 @@ static size_t receive(int server) {
     return all;
 }
 
-static uint64_t count_items(void) {
+static uint64_t count_items(const char *text) {
     uint64_t count = 0;
     size_t length = strlen(item);
-    for (const char *at = page; (at = strstr(at, item)); at += length) count++;
+    for (const char *at = text; (at = strstr(at, item)); at += length) count++;
     return count;
 }
 
-// The last value of the key, searched from the end.
+// Where `text` stands in the page for the last time.
+static const char *last(const char *text) {
+    size_t length = strlen(text);
+    if (length > page_length) return NULL;
+    for (const char *at = page + page_length - length; at >= page; at--)
+        if (memcmp(at, text, length) == 0) return at;
+    return NULL;
+}
+
 static void keep_token(void) {
     char mark[200];
-    size_t length = (size_t)snprintf(mark, sizeof mark, "\"%s\":\"", key);
-    for (const char *at = page + page_length - length; at >= page; at--) {
-        if (memcmp(at, mark, length) != 0) continue;
-        const char *end = strchr(at + length, '"');
-        if (!end || (size_t)(end - at) - length >= sizeof token) die("the token is too long");
-        snprintf(token, sizeof token, "%.*s", (int)(end - at - (long)length), at + length);
-        return;
-    }
-    die("no \"%s\" in a page: %.250s", key, page);
+    int length = snprintf(mark, sizeof mark, "\"%s\":", key);
+    const char *begin = last(mark);
+    if (!begin) die("no \"%s\" in a page: %.250s", key, page);
+    begin += length;
+    int is_string = *begin == '"';
+    begin += is_string;
+    size_t size = strcspn(begin, is_string ? "\"" : ",}");
+    if (size >= sizeof token) die("the token is too long");
+    snprintf(token, sizeof token, "%.*s", (int)size, begin);
 }
 
 static long memory(const char *name) {
@@ -162,15 +177,26 @@ static long memory(const char *name) {
     return kilobytes;
 }
 
+static void forget_peak(void) {
+    char file[64];
+    snprintf(file, sizeof file, "/proc/%d/clear_refs", pid);
+    FILE *switches = fopen(file, "w");
+    if (switches) {
+        fputs("5", switches);
+        fclose(switches);
+    }
+}
+
 int main(int count, char **values) {
     static const struct option known[] = {
-        {"port", 1, 0, 'p'}, {"path", 1, 0, 'u'}, {"body", 1, 0, 'b'}, {"item", 1, 0, 'i'}, {"token", 1, 0, 't'},
-        {"first", 1, 0, 'f'}, {"more", 1, 0, 'm'}, {"times", 1, 0, 'n'}, {"pid", 1, 0, 'o'}, {0, 0, 0, 0}};
+        {"port", 1, 0, 'p'}, {"path", 1, 0, 'u'}, {"body", 1, 0, 'b'}, {"header", 1, 0, 'h'}, {"item", 1, 0, 'i'},
+        {"token", 1, 0, 't'}, {"first", 1, 0, 'f'}, {"more", 1, 0, 'm'}, {"times", 1, 0, 'n'}, {"pid", 1, 0, 'o'}, {0, 0, 0, 0}};
     for (int option; (option = getopt_long(count, values, "", known, NULL)) != -1;) {
         switch (option) {
         case 'p': port = atoi(optarg); break;
         case 'u': path = optarg; break;
         case 'b': body = optarg; break;
+        case 'h': header = optarg; break;
         case 'i': item = optarg; break;
         case 't': key = optarg; break;
         case 'f': first = optarg; break;
@@ -182,25 +208,25 @@ int main(int count, char **values) {
     }
     if (!port || !path || !item || !key || times < 1) die("--port, --path, --item and --token are needed");
     int server = connect_to_server();
-    uint64_t records = 0, bytes = 0, pages = 0;
+    uint64_t records = 0, bytes = 0, asked = 0;
+    if (pid) forget_peak();
     double start = now();
     for (int i = 0; i < times; i++) {
         snprintf(token, sizeof token, "%s", first);
-        for (;;) {
-            send_request(server);
+        send_request(server);
+        for (int goes_on = 1; goes_on;) {
             bytes += receive(server);
-            uint64_t items = count_items();
-            records += items;
-            pages++;
-            if (more ? !strstr(page, more) : items == 0) break;
-            keep_token();
+            asked++;
+            goes_on = more ? last(more) != NULL : strstr(page, item) != NULL;
+            if (goes_on || more) keep_token();
+            if (goes_on) send_request(server);
+            records += count_items(page);
         }
     }
     double seconds = now() - start;
-    if (page_length && (more || records == 0)) keep_token();
     printf("{\"records_per_second\": %.1f, \"records\": %llu, \"bytes\": %llu, \"pages\": %llu, \"seconds\": %.6f, "
            "\"milliseconds_each\": %.4f, \"token\": \"%s\", \"server_peak_kilobytes\": %ld}\n",
            (double)records / seconds, (unsigned long long)records, (unsigned long long)bytes,
-           (unsigned long long)pages, seconds, seconds * 1000 / times, token, pid ? memory("VmHWM") : 0);
+           (unsigned long long)asked, seconds, seconds * 1000 / times, token, pid ? memory("VmHWM") : 0);
     return 0;
 }
