@@ -2,6 +2,11 @@
 #include <microhttpd.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 /// Called with each line that the library logs.
 typedef void (*nephos_mhd_log)(void *closure, const char *message);
@@ -40,4 +45,13 @@ static inline struct MHD_Daemon *nephos_mhd_start(
         MHD_OPTION_URI_LOG_CALLBACK, callbacks->target, callbacks->closure,
         MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed, callbacks->closure,
         MHD_OPTION_END);
+}
+
+// Has the C library keep up to `bytes` of free memory a thread, and give blocks up to that size from it. Where it has no
+// such switches nothing happens.
+static inline void nephos_keep_free_memory(int bytes) {
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, bytes);
+    mallopt(M_TRIM_THRESHOLD, bytes);
+#endif
 }

@@ -100,19 +100,19 @@ final class Statement: SQLStatement {
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     }
 
-    func bytes(_ column: Int) -> [UInt8] {
-        Array(buffer(column))
-    }
+    func bytes(_ column: Int) -> [UInt8] { Array(bytesInPlace(column)) }
 
     func append(_ column: Int, to bytes: inout [UInt8]) {
-        bytes.append(contentsOf: buffer(column))
+        bytes.append(contentsOf: bytesInPlace(column))
     }
 
-    /// Valid until the next step.
-    private func buffer(_ column: Int) -> UnsafeRawBufferPointer {
-        guard let start = sqlite3_column_blob(handle, Int32(column)) else {
-            return UnsafeRawBufferPointer(start: nil, count: 0)
-        }
+    func textInPlace(_ column: Int) -> UnsafeRawBufferPointer {
+        let start = sqlite3_column_text(handle, Int32(column))
+        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, Int32(column))))
+    }
+
+    func bytesInPlace(_ column: Int) -> UnsafeRawBufferPointer {
+        let start = sqlite3_column_blob(handle, Int32(column))
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, Int32(column))))
     }
 }

@@ -35,6 +35,9 @@ package protocol StorageReader {
     /// The zone's records and tombstones written after `sequence`, in the order of their sequences. Ends with the row
     /// with which their fields have `size` bytes, if that comes before `limit`.
     func records(zone: ZoneKey, after sequence: Int64, limit: Int, size: Int) throws -> [RecordRow]
+    /// The same, each where the database has it: `body` is called once for each in turn, and may read other things.
+    func visitRecords(
+        zone: ZoneKey, after sequence: Int64, limit: Int, size: Int, _ body: (VisitedRecord) throws -> Void) throws
 
     /// The sequence at which a record of the zone was last written; 0 if none ever was.
     func lastSequence(zone: ZoneKey) throws -> Int64

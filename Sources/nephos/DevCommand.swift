@@ -125,6 +125,7 @@ struct DevCommand {
     private func serve(until stops: AsyncStream<Void>) async throws {
         // The port first: a refusal of it leaves nothing behind.
         let sockets = try ListeningSocket.loopback(port: port)
+        ProcessMemory.keepForNextAnswer()
         SQLiteLibrary.dedicate()
         let stores = try stores()
         try await Self.check(stores)

@@ -43,9 +43,11 @@ extension RoutedRequest {
     /// Who asks, and of which database.
     func context() throws(Refusal) -> RequestContext {
         let path = try DatabasePath(target.components)
-        return RequestContext(
+        var context = RequestContext(
             container: path.container, environment: path.environment, scope: path.scope,
             account: try DevelopmentSignIn.account(target), clientID: target.parameter("clientId")?.readings.first,
             requestID: requestID)
+        context.takesEncodedRecords = true
+        return context
     }
 }

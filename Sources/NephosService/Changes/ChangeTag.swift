@@ -8,4 +8,26 @@ enum ChangeTag {
     static func matches(_ tag: String, sequence: Int64) -> Bool {
         tag == make(sequence: sequence)
     }
+
+    /// The same as `make` gives, in UTF-8, for the time of the call.
+    static func withBytes<Result>(
+        sequence: Int64, _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) rethrows -> Result {
+        // 13 digits are enough for 64 bits.
+        try withUnsafeTemporaryAllocation(byteCount: 14, alignment: 1) { memory in
+            var position = memory.count
+            var rest = sequence.magnitude
+            repeat {
+                let digit = UInt8(truncatingIfNeeded: rest % 36)
+                rest /= 36
+                position -= 1
+                memory[position] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+            } while rest > 0
+            if sequence < 0 {
+                position -= 1
+                memory[position] = UInt8(ascii: "-")
+            }
+            return try body(UnsafeRawBufferPointer(rebasing: memory[position...]))
+        }
+    }
 }

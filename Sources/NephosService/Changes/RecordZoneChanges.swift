@@ -6,6 +6,8 @@ import NephosWire
 struct FetchRecordZoneChanges {
     let request: RecordZoneChangesRequest
     let caller: Caller
+    /// Whether the records are to be given in JSON, which is how a server sends them, and not as values.
+    var encodesRecords = false
 
     func run(accounts: Accounts, _ reader: any StorageReader) throws -> RecordZoneChangesResponse {
         if request.zones.count > Limits.operationsPerRequest {
@@ -42,32 +44,47 @@ struct FetchRecordZoneChanges {
             last: try reader.lastSequence(zone: row.key), forgotten: row.purgedUntil)
         let limit = max(1, min(zone.resultsLimit ?? .max, Limits.changesPerPage))
         var page = FeedPage(position, types: zone.desiredRecordTypes.map(Set.init))
-        try page.read(row.key, limit: limit, room: &room, reader)
-        return RecordZoneChanges(
-            zoneID: zone.zoneID, records: try results(page.rows, zone, accounts, reader),
-            syncToken: position.token(at: page.end, owner: caller.feedOwner), moreComing: page.hasMore,
-            clientChangeToken: row.clientChangeToken,
-            fetchEnd: position.fetchEnd(after: page.end, owner: caller.feedOwner))
+        let users = UserNames(accounts, reader)
+        var answer = RecordAnswer(desiredKeys: zone.desiredKeys, numbersAsStrings: zone.numbersAsStrings)
+        var changes = RecordZoneChanges(
+            zoneID: zone.zoneID, records: [], syncToken: "", moreComing: false,
+            clientChangeToken: row.clientChangeToken)
+        if encodesRecords && !zone.reverse {
+            var writer = JSONWriter(reserving: Self.pageSize)
+            writer.beginArray()
+            try page.read(row.key, limit: limit, room: &room, reader) { record in
+                if record.isDeleted {
+                    Self.deleted(record).write(to: &writer)
+                } else {
+                    try answer.write(record, users, to: &writer)
+                }
+            }
+            writer.endArray()
+            changes.encodedRecords = writer.finishInPlace()
+        } else {
+            var results: [RecordResult] = []
+            try page.read(row.key, limit: limit, room: &room, reader) { record in
+                if record.isDeleted { return results.append(.deleted(Self.deleted(record))) }
+                for account in [record.createdBy, record.modifiedBy] where answer.userRecordNames[account] == nil {
+                    answer.userRecordNames[account] = try users.string(of: account)
+                }
+                results.append(.record(answer.dictionary(record.row)))
+            }
+            changes.records = zone.reverse ? results.reversed() : results
+        }
+        changes.syncToken = position.token(at: page.end, owner: caller.feedOwner)
+        changes.moreComing = page.hasMore
+        changes.fetchEnd = position.fetchEnd(after: page.end, owner: caller.feedOwner)
+        return changes
     }
 
-    private func results(
-        _ rows: [RecordRow], _ zone: RecordZoneChangesRequest.Zone, _ accounts: Accounts, _ reader: any StorageReader
-    ) throws -> [RecordResult] {
-        var names: [Int64: String] = [:]
-        for row in rows {
-            for id in [row.createdBy, row.modifiedBy] where names[id] == nil {
-                names[id] = try accounts.userRecordName(id: id, reader)
-            }
-        }
-        let answer = RecordAnswer(
-            desiredKeys: zone.desiredKeys, numbersAsStrings: zone.numbersAsStrings, zoneID: nil,
-            userRecordNames: names)
-        let results = rows.map { row -> RecordResult in
-            row.isDeleted
-                ? .deleted(DeletedRecord(recordName: row.name, recordType: row.type))
-                : .record(answer.dictionary(row))
-        }
-        return zone.reverse ? results.reversed() : results
+    /// Bytes that are reserved for a page: what most have.
+    private static let pageSize = 256 * 1024
+
+    private static func deleted(_ record: VisitedRecord) -> DeletedRecord {
+        DeletedRecord(
+            recordName: String(decoding: record.name, as: UTF8.self),
+            recordType: String(decoding: record.type, as: UTF8.self))
     }
 }
 
@@ -91,7 +108,8 @@ private struct FeedPage {
     let position: FeedPosition
     /// The record types that are wanted; nil is all.
     let types: Set<String>?
-    private(set) var rows: [RecordRow] = []
+    /// The rows that say something new.
+    private var count = 0
     /// The change sequence up to which the feed was read.
     private(set) var end: Int64
 
@@ -104,31 +122,39 @@ private struct FeedPage {
         end = position.start
     }
 
-    /// Reads until it has `limit` rows, until there is no more, or until the answer is full.
+    /// Reads until it had `limit` rows, until there is no more, or until the answer is full. `take` gets each row that
+    /// says something new.
     mutating func read(
-        _ zone: ZoneKey, limit: Int, room answer: inout AnswerRoom, _ reader: any StorageReader
+        _ zone: ZoneKey, limit: Int, room answer: inout AnswerRoom, _ reader: any StorageReader,
+        _ take: (VisitedRecord) throws -> Void
     ) throws {
         // Every page moves its token, or a client would ask the same again for ever.
         var room = answer.forOneMore()
-        while hasMore, rows.count < limit, room.rows > 0, room.size > 0 {
-            let wanted = min(limit - rows.count, room.rows)
-            let found = try reader.records(zone: zone, after: end, limit: wanted, size: room.size)
-            for row in found where row.sequence <= position.end {
-                end = row.sequence
-                take(row)
+        while hasMore, count < limit, room.rows > 0, room.size > 0 {
+            let wanted = min(limit - count, room.rows)
+            let size = room.size
+            var isAtEnd = true
+            try reader.visitRecords(zone: zone, after: end, limit: wanted, size: size) { record in
+                room.rows -= 1
+                room.size -= record.fields.count
+                let sequence = record.sequence
+                isAtEnd = sequence > position.end
+                if isAtEnd { return }
+                end = sequence
+                if isNews(record, sequence) {
+                    count += 1
+                    try take(record)
+                }
             }
-            room.rows -= found.count
-            room.size -= found.reduce(0) { $0 + $1.fields.count }
             // Nothing that belongs to the fetch is left.
-            if found.last.map({ $0.sequence > position.end }) ?? true { end = position.end }
+            if isAtEnd { end = position.end }
         }
         (answer.rows, answer.size) = (room.rows, room.size)
     }
 
-    /// Takes a row that says something new.
-    private mutating func take(_ row: RecordRow) {
-        if row.isDeleted && row.sequence <= position.deletionsKnown { return }
-        if let types, !types.contains(row.type) { return }
-        rows.append(row)
+    private func isNews(_ record: VisitedRecord, _ sequence: Int64) -> Bool {
+        if record.isDeleted && sequence <= position.deletionsKnown { return false }
+        guard let types else { return true }
+        return types.contains(String(decoding: record.type, as: UTF8.self))
     }
 }

@@ -248,8 +248,9 @@ struct ModifyRecords {
             dictionary.recordName = operation.record.recordName
             dictionary.zoneID = operation.record.zoneID
             if request.wantsServerRecord, let server {
-                var whole = answer
-                whole.desiredKeys = nil
+                let whole = RecordAnswer(
+                    desiredKeys: nil, numbersAsStrings: request.numbersAsStrings, zoneID: operation.record.zoneID,
+                    userRecordNames: userRecordNames)
                 dictionary.serverRecord = [whole.dictionary(server)]
             }
             return .failure(dictionary)

@@ -116,7 +116,8 @@ package final class NephosService: Sendable {
     ) async throws(ServiceError) -> RecordZoneChangesResponse {
         try await perform(context) { store, caller in
             try self.checkMayFollow(caller)
-            let fetch = FetchRecordZoneChanges(request: request, caller: caller)
+            let fetch = FetchRecordZoneChanges(
+                request: request, caller: caller, encodesRecords: context.takesEncodedRecords)
             return try await store.engine.read { try fetch.run(accounts: store.accounts, $0) }
         }
     }
@@ -127,7 +128,9 @@ package final class NephosService: Sendable {
     ) async throws(ServiceError) -> RecordChangesResponse {
         try await perform(context) { store, caller in
             try self.checkMayFollow(caller)
-            let fetch = FetchRecordZoneChanges(request: RecordZoneChangesRequest(zones: []), caller: caller)
+            let fetch = FetchRecordZoneChanges(
+                request: RecordZoneChangesRequest(zones: []), caller: caller,
+                encodesRecords: context.takesEncodedRecords)
             return try await store.engine.read { reader in
                 var room = AnswerRoom()
                 return RecordChangesResponse(

@@ -23,6 +23,8 @@ package struct RequestContext: Hashable, Sendable {
     package var clientID: String?
     /// Unique per request; it is the `uuid` of the errors the request gets.
     package var requestID: String
+    /// Whether answers may have their records in JSON: for a server, which only sends them on.
+    package var takesEncodedRecords = false
 
     package init(
         container: String, environment: ContainerEnvironment, scope: DatabaseScope, account: String?,

@@ -124,16 +124,22 @@ package class SQLReader: StorageReader {
     package final func records(
         zone: ZoneKey, after sequence: Int64, limit: Int, size: Int
     ) throws -> [RecordRow] {
+        var rows: [RecordRow] = []
+        try visitRecords(zone: zone, after: sequence, limit: limit, size: size) { rows.append($0.row) }
+        return rows
+    }
+
+    package final func visitRecords(
+        zone: ZoneKey, after sequence: Int64, limit: Int, size: Int, _ body: (VisitedRecord) throws -> Void
+    ) throws {
         try run(.recordsAfter) { statement in
             try statement.bind(zone).bind(sequence).bind(limit: limit)
-            var rows: [RecordRow] = []
             var left = size
             while left > 0, try statement.step() {
-                let row = RecordRow(zone: zone, statement)
-                left -= row.fields.count
-                rows.append(row)
+                let record = VisitedRecord(zone: zone, statement)
+                left -= record.fields.count
+                try body(record)
             }
-            return rows
         }
     }
 
@@ -238,14 +244,5 @@ extension ZoneRow {
             key: ZoneKey(owner: owner, id: row.integer(0)), name: row.text(1), sequence: row.integer(2),
             isDeleted: row.integer(6) != 0, clientChangeToken: row.optionalText(3), changed: row.integer(4),
             purgedUntil: row.integer(5), deletionReason: row.integer(7))
-    }
-}
-
-extension RecordRow {
-    init(zone: ZoneKey, _ row: any SQLStatement) {
-        self.init(
-            zone: zone, name: row.text(0), type: row.text(1), sequence: row.integer(2), isDeleted: row.integer(3) != 0,
-            createdAt: row.integer(4), createdBy: row.integer(5), modifiedAt: row.integer(6),
-            modifiedBy: row.integer(7), parent: row.optionalText(8), share: row.optionalText(9), fields: row.bytes(10))
     }
 }

@@ -123,6 +123,24 @@ extension StorageConformance {
                 try expect(rows.count, equals: expected, "size \(size):")
             }
         },
+        .engine("Records are visited where the database has them, and other things can be read meanwhile") { engine in
+            let zone = try await engine.makeZone()
+            for index in 0..<5 { try await engine.save(zone, "r\(index)", fields: "{\(index)}", isDeleted: index == 3) }
+            let (visited, copies) = try await engine.read { reader in
+                var visited: [String] = []
+                var copies: [RecordRow] = []
+                try reader.visitRecords(zone: zone, after: 0, limit: 4, size: .max) { record in
+                    let other = try reader.record(zone: zone, named: "r0")
+                    visited.append(
+                        String(decoding: record.name, as: UTF8.self) + String(decoding: record.fields, as: UTF8.self)
+                            + (record.isDeleted ? " deleted" : "") + (other == nil ? " alone" : ""))
+                    copies.append(record.row)
+                }
+                return (visited, copies)
+            }
+            try expect(visited, equals: ["r0{0}", "r1{1}", "r2{2}", "r3{3} deleted"])
+            try expect(copies, equals: try await engine.read { try $0.records(zone: zone, after: 0, limit: 4) })
+        },
         .engine("A zone's last sequence is its newest record's or tombstone's, and 0 without any") { engine in
             let zone = try await engine.makeZone()
             let other = try await engine.makeZone("Other")

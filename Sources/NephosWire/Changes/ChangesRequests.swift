@@ -51,6 +51,10 @@ package struct RecordZoneChanges: Hashable, Sendable {
     /// Nil in its last one.
     package var fetchEnd: String?
 
+    /// The array `records` in JSON, in the place of `records`, which is empty then: a server writes records as it reads
+    /// them.
+    package var encodedRecords: JSONBytes?
+
     package init(
         zoneID: ZoneIDDictionary, records: [RecordResult], syncToken: String, moreComing: Bool,
         clientChangeToken: String? = nil, fetchEnd: String? = nil

@@ -20,10 +20,7 @@ extension RecordZoneChanges {
         guard let token else { throw json.missing("syncToken", "a string") }
         self.zoneID = zoneID
         syncToken = try token.string()
-        self.records =
-            try records?.elements("an array of records") { (record) throws(WireError) in
-                try RecordResult(json: record)
-            } ?? []
+        self.records = try records.map(RecordResult.results(json:)) ?? []
     }
 
     func write(to writer: inout JSONWriter, withZoneID: Bool) {
@@ -33,9 +30,13 @@ extension RecordZoneChanges {
             zoneID.write(to: &writer, withType: true)
         }
         writer.key("records")
-        writer.beginArray()
-        for record in records { record.write(to: &writer) }
-        writer.endArray()
+        if let encodedRecords {
+            writer.verbatim(encodedRecords.buffer)
+        } else {
+            writer.beginArray()
+            for record in records { record.write(to: &writer) }
+            writer.endArray()
+        }
         writer.key("syncToken")
         writer.string(syncToken)
         writer.key("moreComing")
@@ -45,7 +46,7 @@ extension RecordZoneChanges {
         writer.endObject()
     }
 
-    var estimatedSize: Int { records.reduce(256) { $0 + $1.estimatedSize } }
+    var estimatedSize: Int { records.reduce(512 + (encodedRecords?.buffer.count ?? 0)) { $0 + $1.estimatedSize } }
 }
 
 extension RecordZoneChangesResponse: WireMessage {

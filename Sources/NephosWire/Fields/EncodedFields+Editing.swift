@@ -1,9 +1,4 @@
 extension EncodedFields {
-    /// Decodes the fields; throws for bytes that are not an object of field dictionaries.
-    package func decoded() throws(WireError) -> RecordFields {
-        try JSONDocument.parse(bytes) { (json) throws(WireError) in try RecordFields(json: json) }
-    }
-
     /// The fields with `changes` made: a field with a value replaces the one of its name, a nil value removes it, all
     /// others keep their bytes. Bytes that nothing can decode count as no fields.
     package func merging(_ changes: RecordFields) -> EncodedFields {

@@ -17,10 +17,12 @@ extension RecordFields {
 
     /// The fields as they are stored and as responses carry them: in the order of their names, each with its type,
     /// null fields left out.
-    package func encoded() -> EncodedFields {
+    package func encoded() -> EncodedFields { EncodedFields(bytes: encodedBytes()) }
+
+    func encodedBytes() -> [UInt8] {
         var writer = JSONWriter(reserving: 64 * count + 64)
         writeStored(to: &writer)
-        return EncodedFields(bytes: writer.finish())
+        return writer.finish()
     }
 
     func writeStored(to writer: inout JSONWriter, numbersAsStrings: Bool = false) {

@@ -9,7 +9,7 @@ import CSimdJSON
 /// Appends JSON to a growing buffer. Commas come by themselves; the caller keeps the structure right.
 package struct JSONWriter: ~Copyable {
     private var start: UnsafeMutablePointer<UInt8>
-    private var count = 0
+    private(set) package var count = 0
     private var capacity: Int
 
     package init(reserving capacity: Int = 512) {
@@ -28,6 +28,13 @@ package struct JSONWriter: ~Copyable {
     /// What was written.
     package consuming func finish() -> [UInt8] {
         Array(UnsafeBufferPointer(start: start, count: count))
+    }
+
+    /// What was written, where it is.
+    package consuming func finishInPlace() -> JSONBytes {
+        let bytes = JSONBytes(owning: start, count: count)
+        discard self
+        return bytes
     }
 
     // MARK: Structure
@@ -106,16 +113,26 @@ package struct JSONWriter: ~Copyable {
     package mutating func string(_ value: String) {
         separate()
         var value = value
-        value.withUTF8 { text in
-            let bytes = UnsafeRawBufferPointer(text)
-            let clean = JSONEscape.firstSpecial(in: bytes, from: 0)
-            // Room for the quotes, and for all of it unless some has to be escaped.
-            let output = reserve(bytes.count + 2)
-            output[0] = UInt8(ascii: "\"")
-            if let source = text.baseAddress { (output + 1).update(from: source, count: clean) }
-            count += clean + 1
-            if clean < bytes.count { escape(UnsafeRawBufferPointer(rebasing: bytes[clean...])) }
+        value.withUTF8 { quote(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// A string that is given as its UTF-8.
+    package mutating func string(_ bytes: UnsafeRawBufferPointer) {
+        separate()
+        quote(bytes)
+    }
+
+    @inline(__always)
+    private mutating func quote(_ bytes: UnsafeRawBufferPointer) {
+        let clean = JSONEscape.firstSpecial(in: bytes, from: 0)
+        // Room for the quotes, and for all of it unless some has to be escaped.
+        let output = reserve(bytes.count + 2)
+        output[0] = UInt8(ascii: "\"")
+        if let source = bytes.baseAddress {
+            UnsafeMutableRawPointer(output + 1).copyMemory(from: source, byteCount: clean)
         }
+        count += clean + 1
+        if clean < bytes.count { escape(UnsafeRawBufferPointer(rebasing: bytes[clean...])) }
         append(UInt8(ascii: "\""))
     }
 
@@ -139,6 +156,12 @@ package struct JSONWriter: ~Copyable {
     package mutating func verbatim(_ json: [UInt8]) { json.withUnsafeBytes { verbatim($0) } }
 
     // MARK: Bytes
+
+    /// Text of the document as it is to be, commas included.
+    @inline(__always)
+    mutating func append(_ text: StaticString) {
+        append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
 
     mutating func append(_ byte: UInt8) {
         reserve(1).pointee = byte

@@ -57,7 +57,7 @@ extension QueryRecordsResponse: WireMessage {
         for (key, value) in try json.members("an object") {
             guard let value = value.nonNull else { continue }
             switch key {
-            case "records": records = try value.elements("an array of records", RecordResult.init(json:))
+            case "records": records = try RecordResult.results(json: value)
             case "continuationMarker": continuationMarker = try value.string()
             case "count": count = Int(try value.int64())
             case "explain": explanation = try QueryExplanation(json: value)

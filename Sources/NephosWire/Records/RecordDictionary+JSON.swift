@@ -1,5 +1,5 @@
 extension TimestampDictionary {
-    init(json: JSONValue) throws(WireError) {
+    init(json: JSONValue, _ strings: inout RepeatedStrings) throws(WireError) {
         var time: JSONValue?
         var user: JSONValue?
         var device: JSONValue?
@@ -12,24 +12,19 @@ extension TimestampDictionary {
             }
         }
         guard let time else { throw json.missing("timestamp", "a date in whole milliseconds") }
+        let userRecordName = try user.map { (user) throws(WireError) in try strings.string(user) }
         self.init(
-            timestamp: try time.milliseconds(), userRecordName: try user?.string() ?? "",
-            deviceID: try device?.string())
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("timestamp")
-        writer.int64(timestamp)
-        writer.key("userRecordName")
-        writer.string(userRecordName)
-        writer.member("deviceID", deviceID)
-        writer.endObject()
+            timestamp: try time.milliseconds(), userRecordName: userRecordName ?? "", deviceID: try device?.string())
     }
 }
 
 extension RecordDictionary {
     init(json: JSONValue) throws(WireError) {
+        var strings = RepeatedStrings()
+        try self.init(json: json, &strings)
+    }
+
+    init(json: JSONValue, _ strings: inout RepeatedStrings) throws(WireError) {
         var name: JSONValue?
         var type: JSONValue?
         var tag: JSONValue?
@@ -43,8 +38,8 @@ extension RecordDictionary {
             case "recordChangeTag": tag = value
             case "fields": fields = value
             case "zoneID": zoneID = try value.map(ZoneIDDictionary.init(json:))
-            case "created": created = try value.map(TimestampDictionary.init(json:))
-            case "modified": modified = try value.map(TimestampDictionary.init(json:))
+            case "created": if let value { created = try TimestampDictionary(json: value, &strings) }
+            case "modified": if let value { modified = try TimestampDictionary(json: value, &strings) }
             case "parent": parent = try value.map(ReferenceValue.init(json:))
             case "share": share = try value.map(ReferenceValue.init(json:))
             default: break
@@ -54,48 +49,25 @@ extension RecordDictionary {
         guard let type else { throw json.missing("recordType", "a string") }
         guard let tag else { throw json.missing("recordChangeTag", "a string") }
         recordName = try name.string()
-        recordType = try type.string()
+        recordType = try strings.string(type)
         recordChangeTag = try tag.string()
-        if let fields { self.fields = try RecordFields(json: fields).encoded() }
+        if let fields { self.fields = EncodedFields(decoded: try RecordFields(json: fields)) }
     }
 
     /// Writes the record with its stored fields byte for byte.
     package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("recordName")
-        writer.string(recordName)
-        writer.key("recordType")
-        writer.string(recordType)
-        writer.key("recordChangeTag")
-        writer.string(recordChangeTag)
-        writer.key("fields")
-        writer.verbatim(fields.bytes)
-        writer.key("pluginFields")
-        writer.beginObject()
-        writer.endObject()
-        writer.key("deleted")
-        writer.bool(false)
-        if let created {
-            writer.key("created")
-            created.write(to: &writer)
+        fields.bytes.withUnsafeBytes { fields in
+            writer.record(
+                name: recordName, type: recordType, changeTag: recordChangeTag, fields: fields,
+                created: created.map(RecordStamp.init), modified: modified.map(RecordStamp.init), zoneID: zoneID,
+                parent: parent, share: share)
         }
-        if let modified {
-            writer.key("modified")
-            modified.write(to: &writer)
-        }
-        if let zoneID {
-            writer.key("zoneID")
-            zoneID.write(to: &writer, withType: true)
-        }
-        if let parent {
-            writer.key("parent")
-            parent.write(to: &writer, withAction: false)
-        }
-        if let share {
-            writer.key("share")
-            share.write(to: &writer, withAction: false)
-        }
-        writer.endObject()
+    }
+}
+
+extension RecordStamp<String> {
+    fileprivate init(_ time: TimestampDictionary) {
+        self.init(timestamp: time.timestamp, userRecordName: time.userRecordName, deviceID: time.deviceID)
     }
 }
 

@@ -1,11 +1,19 @@
 extension RecordResult {
-    init(json: JSONValue) throws(WireError) {
+    /// Decodes the array `records` of an answer.
+    static func results(json: JSONValue) throws(WireError) -> [RecordResult] {
+        var strings = RepeatedStrings()
+        return try json.elements("an array of records") { (record) throws(WireError) in
+            try RecordResult(json: record, &strings)
+        }
+    }
+
+    private init(json: JSONValue, _ strings: inout RepeatedStrings) throws(WireError) {
         if ErrorDictionary.describes(json) {
             self = .failure(try ErrorDictionary(json: json))
         } else if Self.isDeleted(json) {
             self = .deleted(try DeletedRecord(json: json))
         } else {
-            self = .record(try RecordDictionary(json: json))
+            self = .record(try RecordDictionary(json: json, &strings))
         }
     }
 
@@ -32,9 +40,7 @@ extension RecordResult {
 extension RecordsResponse: WireMessage {
     package init(json: JSONValue) throws(WireError) {
         self.init(
-            records: try json.required("records", "an array") { (records) throws(WireError) in
-                try records.elements("an array of records", RecordResult.init(json:))
-            })
+            records: try json.required("records", "an array", RecordResult.results(json:)))
     }
 
     package var estimatedSize: Int { records.reduce(64) { $0 + $1.estimatedSize } }

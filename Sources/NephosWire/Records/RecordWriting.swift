@@ -1,0 +1,106 @@
+/// A string of an answer: one of Swift's, or its bytes where they are stored.
+protocol JSONText {
+    func write(to writer: inout JSONWriter)
+}
+
+extension String: JSONText {
+    func write(to writer: inout JSONWriter) { writer.string(self) }
+}
+
+private struct StoredText: JSONText {
+    let bytes: UnsafeRawBufferPointer
+    func write(to writer: inout JSONWriter) { writer.string(bytes) }
+}
+
+/// Who did something to a record, and when.
+struct RecordStamp<Text: JSONText> {
+    var timestamp: Int64
+    var userRecordName: Text
+    var deviceID: String?
+}
+
+extension JSONWriter {
+    /// Writes a record dictionary (CloudKit Web Services, Record Dictionary), its fields byte for byte.
+    @inline(__always)
+    mutating func record<Text: JSONText>(
+        name: Text, type: Text, changeTag: Text, fields: UnsafeRawBufferPointer, created: RecordStamp<Text>?,
+        modified: RecordStamp<Text>?, zoneID: ZoneIDDictionary?, parent: ReferenceValue?, share: ReferenceValue?
+    ) {
+        beginObject()
+        append("\"recordName\":")
+        name.write(to: &self)
+        append(",\"recordType\":")
+        type.write(to: &self)
+        append(",\"recordChangeTag\":")
+        changeTag.write(to: &self)
+        append(",\"fields\":")
+        verbatim(fields)
+        append(",\"pluginFields\":{},\"deleted\":false")
+        if let created { stamp(",\"created\":{\"timestamp\":", created) }
+        if let modified { stamp(",\"modified\":{\"timestamp\":", modified) }
+        if let zoneID {
+            key("zoneID")
+            zoneID.write(to: &self, withType: true)
+        }
+        if let parent {
+            key("parent")
+            parent.write(to: &self, withAction: false)
+        }
+        if let share {
+            key("share")
+            share.write(to: &self, withAction: false)
+        }
+        endObject()
+    }
+
+    /// - Parameter beginning: everything up to the time.
+    @inline(__always)
+    private mutating func stamp<Text: JSONText>(_ beginning: StaticString, _ stamp: RecordStamp<Text>) {
+        append(beginning)
+        int64(stamp.timestamp)
+        append(",\"userRecordName\":")
+        stamp.userRecordName.write(to: &self)
+        member("deviceID", stamp.deviceID)
+        endObject()
+    }
+}
+
+/// A stored record where it is in memory, to be written into an answer: nothing of it becomes a value of Swift's.
+package struct StoredRecordBytes {
+    package typealias Stamp = (timestamp: Int64, userRecordName: UnsafeRawBufferPointer)
+
+    package var recordName: UnsafeRawBufferPointer
+    package var recordType: UnsafeRawBufferPointer
+    package var recordChangeTag: UnsafeRawBufferPointer
+    /// The fields' JSON.
+    package var fields: UnsafeRawBufferPointer
+    package var created: Stamp
+    package var modified: Stamp
+    package var parent: ReferenceValue?
+    package var share: ReferenceValue?
+
+    package init(
+        recordName: UnsafeRawBufferPointer, recordType: UnsafeRawBufferPointer,
+        recordChangeTag: UnsafeRawBufferPointer, fields: UnsafeRawBufferPointer, created: Stamp, modified: Stamp,
+        parent: ReferenceValue?, share: ReferenceValue?
+    ) {
+        self.recordName = recordName
+        self.recordType = recordType
+        self.recordChangeTag = recordChangeTag
+        self.fields = fields
+        self.created = created
+        self.modified = modified
+        self.parent = parent
+        self.share = share
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        func stamp(_ stamp: Stamp) -> RecordStamp<StoredText> {
+            RecordStamp(timestamp: stamp.timestamp, userRecordName: StoredText(bytes: stamp.userRecordName))
+        }
+        writer.record(
+            name: StoredText(bytes: recordName), type: StoredText(bytes: recordType),
+            changeTag: StoredText(bytes: recordChangeTag), fields: fields, created: stamp(created),
+            modified: stamp(modified), zoneID: nil, parent: parent, share: share)
+    }
+}
