@@ -22,9 +22,10 @@ struct RecordArchive {
 
         let plain = coder.object(of: RecordValueStore.self, forKey: ArchiveKey.valueStore)
         let encrypted = coder.object(of: RecordValueStore.self, forKey: ArchiveKey.encryptedValueStore)
-        func merged(_ plain: [String: RecordValue]?, _ encrypted: [String: RecordValue]?) -> [String: RecordField] {
-            (plain ?? [:]).mapValues { RecordField(value: $0, isEncrypted: false) }
-                .merging((encrypted ?? [:]).mapValues { RecordField(value: $0, isEncrypted: true) }) { $1 }
+        func merged(_ plain: [String: RecordValue]?, _ encrypted: [String: RecordValue]?) -> FieldTable {
+            FieldTable(
+                (plain ?? [:]).mapValues { RecordField(value: $0, isEncrypted: false) }
+                    .merging((encrypted ?? [:]).mapValues { RecordField(value: $0, isEncrypted: true) }) { $1 })
         }
         let parent = coder.object(of: CKRecord.Reference.self, forKey: ArchiveKey.parentReference)
         let isParentChanged = coder.decodeBool(forKey: ArchiveKey.hasUpdatedParentReference)
@@ -60,8 +61,10 @@ struct RecordArchive {
     }
 
     private func valueStore(encrypted: Bool) -> RecordValueStore {
-        func values(_ fields: [String: RecordField]) -> [String: RecordValue] {
-            fields.filter { $0.value.isEncrypted == encrypted }.mapValues(\.value)
+        func values(_ fields: FieldTable) -> [String: RecordValue] {
+            Dictionary(
+                uniqueKeysWithValues: fields.lazy.filter { $0.value.isEncrypted == encrypted }
+                    .map { ($0.key, $0.value.value) })
         }
         return (encrypted ? EncryptedRecordValueStore.self : RecordValueStore.self).init(
             values: values(state.fields), originalValues: values(state.originalFields),

@@ -167,44 +167,62 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         for start in stride(from: 0, to: positions.count, by: Self.zonesPerRequest) {
             let some = Array(positions[start..<min(start + Self.zonesPerRequest, positions.count)])
             // One request for the first batches of all of them: most zones have no more than that.
-            for (position, first) in zip(some, try await context.recordZoneChanges(some)) {
-                try await fetch(position, first, untilDone: request.fetchAllChanges, context)
+            for first in try await context.recordZoneAnswers(some) {
+                try await fetch(first, untilDone: request.fetchAllChanges, context)
             }
         }
     }
 
     /// Hands out a zone's batches, of which the first is there, fetching the others.
+    ///
+    /// While one batch is being handed out the next one is made into objects and the one after it is on its way; no more
+    /// than these are in memory, however slow the app is.
     private func fetch(
-        _ position: RecordZonePosition, _ first: Result<RecordZoneChangeBatch, CKError>, untilDone: Bool,
-        _ context: DatabaseRequestContext
+        _ first: RecordZoneAnswer, untilDone: Bool, _ context: DatabaseRequestContext
     ) async throws(CKError) {
-        var position = position
-        var next = first
+        var answer = first
         while true {
-            // At most one batch waits while another one is being handed out, however slow the app is.
+            let goesOn = untilDone && answer.next != nil
+            let position = goesOn && !answer.standsStill ? answer.next : nil
+            async let fetched = Self.answer(position, context)
+            let items = items(answer, goesOn: goesOn, context)
             await waitForCallbacks()
             guard !isCancelled else { return }
-            let zoneID = position.zoneID
-            let batch: RecordZoneChangeBatch
-            switch next {
-            case .failure(let error): return deliver([Item.failed(zoneID, error)]) { self.hand(out: $0) }
-            case .success(let fetched): batch = fetched
-            }
-            let (token, data) = (batch.serverChangeToken, batch.clientChangeTokenData)
-            fetchEnds.withLock { $0[zoneID] = batch.fetchEnd }
-            let goesOn = batch.moreComing && untilDone
-            let last: Item =
-                goesOn ? .tokens(zoneID, token, data) : .zone(zoneID, token, data, moreComing: batch.moreComing)
-            deliver(batch.changes.map { Item.change($0) } + [last]) { self.hand(out: $0) }
+            deliver(items) { self.hand(out: $0) }
             guard goesOn else { return }
-            guard position.values.previousServerChangeToken != token else {
+            guard let next = await fetched else {
                 throw CKError(
                     .internalError, "The service has more changes but its token does not move.", context.errors)
             }
-            position.values.previousServerChangeToken = token
-            position.fetchEnd = batch.fetchEnd
-            next = try await context.recordZoneChanges([position])[0]
+            answer = try next.get()
         }
+    }
+
+    /// The answer about a zone; nil where there is nothing to ask.
+    private static func answer(
+        _ position: RecordZonePosition?, _ context: DatabaseRequestContext
+    ) async -> Result<RecordZoneAnswer, CKError>? {
+        guard let position else { return nil }
+        return await context.recordZoneAnswer(position)
+    }
+
+    /// What an answer gives to hand out.
+    private func items(_ answer: RecordZoneAnswer, goesOn: Bool, _ context: DatabaseRequestContext) -> [Item] {
+        let zoneID = answer.zoneID
+        let batch: RecordZoneChangeBatch
+        do throws(CKError) {
+            batch = try context.batch(answer)
+        } catch {
+            return [.failed(zoneID, error)]
+        }
+        let (token, data) = (batch.serverChangeToken, batch.clientChangeTokenData)
+        fetchEnds.withLock { $0[zoneID] = batch.fetchEnd }
+        var items: [Item] = []
+        items.reserveCapacity(batch.changes.count + 1)
+        for change in batch.changes { items.append(.change(change)) }
+        items.append(
+            goesOn ? .tokens(zoneID, token, data) : .zone(zoneID, token, data, moreComing: batch.moreComing))
+        return items
     }
 
     private func waitForCallbacks() async {

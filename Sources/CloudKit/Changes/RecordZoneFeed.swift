@@ -24,6 +24,29 @@ struct RecordZonePosition: Sendable {
     var fetchEnd: String?
 }
 
+/// What the service answered about a zone, not yet made into CloudKit's objects.
+struct RecordZoneAnswer: Sendable {
+    fileprivate let position: RecordZonePosition
+    fileprivate let zone: RecordZoneChangesResponse.Zone
+    fileprivate let userRecordName: String?
+
+    var zoneID: CKRecordZone.ID { position.zoneID }
+
+    /// Where the zone's next batch begins; nil if there is none.
+    var next: RecordZonePosition? {
+        guard case .changes(let changes) = zone, changes.moreComing else { return nil }
+        var next = position
+        next.values.previousServerChangeToken = CKServerChangeToken(syncToken: changes.syncToken)
+        next.fetchEnd = changes.fetchEnd
+        return next
+    }
+
+    /// Whether the next batch would be this one again.
+    var standsStill: Bool {
+        next.map { $0.values.previousServerChangeToken == position.values.previousServerChangeToken } ?? false
+    }
+}
+
 extension DatabaseRequestContext {
     /// Refuses what only private and shared databases can do, before anything is sent.
     func requireChangeFeed() throws(CKError) {
@@ -33,10 +56,8 @@ extension DatabaseRequestContext {
         try requireAccount()
     }
 
-    /// changes/zone: one result for each zone. What is wrong with a zone is that zone's result.
-    func recordZoneChanges(
-        _ positions: [RecordZonePosition]
-    ) async throws(CKError) -> [Result<RecordZoneChangeBatch, CKError>] {
+    /// changes/zone: one answer for each zone. What is wrong with a zone is that zone's answer.
+    func recordZoneAnswers(_ positions: [RecordZonePosition]) async throws(CKError) -> [RecordZoneAnswer] {
         let request = RecordZoneChangesRequest(
             zones: positions.map { position in
                 RecordZoneChangesRequest.Zone(
@@ -55,31 +76,39 @@ extension DatabaseRequestContext {
         }
         guard zones.count == positions.count else { throw mismatch(zones.count, positions.count) }
         let user = await userRecordName
-        return zip(positions, zones).map { position, zone -> Result<RecordZoneChangeBatch, CKError> in
-            switch zone {
-            case .failure(let error): .failure(CKError(error, errors))
-            case .changes(let changes): .success(batch(changes, in: position.zoneID, user))
-            }
+        return zip(positions, zones).map { RecordZoneAnswer(position: $0, zone: $1, userRecordName: user) }
+    }
+
+    /// The same for one zone, with its error as a value.
+    func recordZoneAnswer(_ position: RecordZonePosition) async -> Result<RecordZoneAnswer, CKError> {
+        do throws(CKError) {
+            return .success(try await recordZoneAnswers([position])[0])
+        } catch {
+            return .failure(error)
         }
     }
 
-    private func batch(
-        _ changes: RecordZoneChanges, in zoneID: CKRecordZone.ID, _ userRecordName: String?
-    ) -> RecordZoneChangeBatch {
-        RecordZoneChangeBatch(
-            changes: changes.records.compactMap { change($0, in: zoneID, userRecordName) },
-            serverChangeToken: CKServerChangeToken(syncToken: changes.syncToken),
-            clientChangeTokenData: changes.clientChangeToken.flatMap { Data(base64Encoded: $0) },
-            moreComing: changes.moreComing, fetchEnd: changes.fetchEnd)
+    /// Makes CloudKit's objects of an answer.
+    func batch(_ answer: RecordZoneAnswer) throws(CKError) -> RecordZoneChangeBatch {
+        switch answer.zone {
+        case .failure(let error): throw CKError(error, errors)
+        case .changes(let changes):
+            let users = WireUsers(currentUserRecordName: answer.userRecordName)
+            return RecordZoneChangeBatch(
+                changes: changes.records.compactMap { change($0, in: answer.zoneID, users) },
+                serverChangeToken: CKServerChangeToken(syncToken: changes.syncToken),
+                clientChangeTokenData: changes.clientChangeToken.flatMap { Data(base64Encoded: $0) },
+                moreComing: changes.moreComing, fetchEnd: changes.fetchEnd)
+        }
     }
 
     private func change(
-        _ result: RecordResult, in zoneID: CKRecordZone.ID, _ userRecordName: String?
+        _ result: RecordResult, in zoneID: CKRecordZone.ID, _ users: WireUsers
     ) -> RecordZoneChangeBatch.Change? {
         switch result {
         case .record(let wire):
             let recordID = CKRecord.ID(unchecked: wire.recordName, zoneID: zoneID)
-            return .changed(recordID, Result { () throws(CKError) in try record(wire, recordID, userRecordName) })
+            return .changed(recordID, Result { () throws(CKError) in try record(wire, recordID, users) })
         case .deleted(let deleted):
             // Other servers leave the type out.
             return .deleted(CKRecord.ID(unchecked: deleted.recordName, zoneID: zoneID), deleted.recordType ?? "")

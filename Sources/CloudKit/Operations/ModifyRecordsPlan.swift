@@ -158,7 +158,7 @@ struct ModifyRecordsPlan: Sendable {
             ]
             if let server = error.serverRecord.first {
                 info[CKRecordChangedErrorServerRecordKey] = try? context.record(
-                    server, sent.recordID, context.session.knownUserRecordName)
+                    server, sent.recordID, WireUsers(currentUserRecordName: context.session.knownUserRecordName))
             }
             return CKError(error, errors, adding: info)
         }

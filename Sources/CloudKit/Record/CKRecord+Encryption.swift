@@ -39,7 +39,7 @@ private final class EncryptedValues: NSObject, CKRecordKeyValueSetting, NSCopyin
     }
 
     func allKeys() -> [CKRecord.FieldKey] {
-        record.state.withLock { state in state.fields.keys.filter { state.isEncrypted($0) }.sorted() }
+        record.state.withLock { state in state.fields.keys.filter { state.isEncrypted($0) } }
     }
 
     func changedKeys() -> [CKRecord.FieldKey] {

@@ -75,7 +75,7 @@ extension CKRecord {
         saved: RecordDictionary, of snapshot: RecordSnapshot? = nil, currentUserRecordName: String? = nil
     ) {
         let metadata = RecordMetadata(
-            wire: saved, context: WireContext(zoneID: recordID.zoneID, currentUserRecordName: currentUserRecordName))
+            wire: saved, zoneID: recordID.zoneID, WireUsers(currentUserRecordName: currentUserRecordName))
         state.withLock { state in
             state.metadata = metadata
             state.markSaved(as: snapshot?.state ?? state)
@@ -95,13 +95,21 @@ extension CKRecord {
     ) -> CKRecord {
         let zoneID =
             wire.zoneID.map { CKRecordZone.ID(wire: $0, currentUserRecordName: currentUserRecordName) } ?? zoneID
-        let recordID = CKRecord.ID(unchecked: wire.recordName, zoneID: zoneID)
-        let context = WireContext(zoneID: zoneID, currentUserRecordName: currentUserRecordName)
+        return record(
+            wire: wire, recordID: CKRecord.ID(unchecked: wire.recordName, zoneID: zoneID), fields: fields,
+            WireUsers(currentUserRecordName: currentUserRecordName))
+    }
+
+    /// The same, of a record whose ID is known; other records of the answer share the IDs of `users`.
+    static func record(
+        wire: RecordDictionary, recordID: CKRecord.ID, fields: RecordFields, _ users: WireUsers
+    ) -> CKRecord {
+        let zoneID = recordID.zoneID
+        let user = users.currentUserRecordName
         let state = RecordState(
-            metadata: RecordMetadata(wire: wire, context: context), fields: fields.recordFields(in: context),
-            parent: wire.parent.map {
-                CKRecord.Reference(wire: $0, inZone: zoneID, currentUserRecordName: currentUserRecordName)
-            })
+            metadata: RecordMetadata(wire: wire, zoneID: zoneID, users),
+            fields: fields.table(in: WireContext(zoneID: zoneID, currentUserRecordName: user)),
+            parent: wire.parent.map { CKRecord.Reference(wire: $0, inZone: zoneID, currentUserRecordName: user) })
         return wire.recordType == SystemType.share
             ? CKShare(recordID: recordID, state: state)
             : CKRecord(recordType: wire.recordType, recordID: recordID, state: state)
@@ -109,33 +117,32 @@ extension CKRecord {
 }
 
 extension RecordMetadata {
-    fileprivate init(wire: RecordDictionary, context: WireContext) {
-        let currentUser = context.currentUserRecordName
-        func userID(_ name: String?) -> CKRecord.ID? {
-            name.map { CKRecord.ID(userRecordName: $0, currentUserRecordName: currentUser) }
-        }
+    fileprivate init(wire: RecordDictionary, zoneID: CKRecordZone.ID, _ users: WireUsers) {
         changeTag = wire.recordChangeTag
         creationDate = wire.created.map { Date(wireMilliseconds: $0.timestamp) }
-        creatorUserRecordID = userID(wire.created?.userRecordName)
+        creatorUserRecordID = wire.created.map { users.id($0.userRecordName) }
         modificationDate = wire.modified.map { Date(wireMilliseconds: $0.timestamp) }
-        lastModifiedUserRecordID = userID(wire.modified?.userRecordName)
+        lastModifiedUserRecordID = wire.modified.map { users.id($0.userRecordName) }
         modifiedByDevice = wire.modified?.deviceID
         share = wire.share.map {
-            CKRecord.Reference(wire: $0, inZone: context.zoneID, currentUserRecordName: currentUser)
+            CKRecord.Reference(wire: $0, inZone: zoneID, currentUserRecordName: users.currentUserRecordName)
         }
         isKnownToServer = true
     }
 }
 
 extension RecordFields {
-    fileprivate func recordFields(in context: WireContext) -> [CKRecord.FieldKey: RecordField] {
-        var result: [CKRecord.FieldKey: RecordField] = [:]
-        result.reserveCapacity(count)
+    fileprivate func table(in context: WireContext) -> FieldTable {
+        var fields: [FieldTable.Element] = []
+        fields.reserveCapacity(count)
         for entry in entries {
             guard let value = entry.field.value else { continue }
-            result[entry.name] = RecordField(
-                value: RecordValue(wire: value, in: context), isEncrypted: entry.field.isEncrypted)
+            fields.append(
+                (
+                    entry.name,
+                    RecordField(value: RecordValue(wire: value, in: context), isEncrypted: entry.field.isEncrypted)
+                ))
         }
-        return result
+        return FieldTable(fields)
     }
 }

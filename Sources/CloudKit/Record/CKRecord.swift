@@ -72,7 +72,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     /// The keys of the fields that have a value, sorted; those of `encryptedValues` are among them.
     open func allKeys() -> [CKRecord.FieldKey] {
-        state.withLock { $0.fields.keys.sorted() }
+        state.withLock { $0.fields.keys }
     }
 
     /// The keys, sorted, of the fields that were set or removed since the record was last saved or fetched.

@@ -24,10 +24,10 @@ struct RecordField: Hashable, Sendable {
 /// The part of a record that changes, as a value: a copy is the record at one moment.
 struct RecordState: Sendable {
     var metadata = RecordMetadata()
-    private(set) var fields: [CKRecord.FieldKey: RecordField] = [:]
+    private(set) var fields = FieldTable([])
     private(set) var parent: CKRecord.Reference?
     /// The fields and the parent as they were last fetched or saved.
-    private(set) var originalFields: [CKRecord.FieldKey: RecordField] = [:]
+    private(set) var originalFields = FieldTable([])
     private(set) var originalParent: CKRecord.Reference?
     /// When each key changed since then, counted in changes of this record.
     private(set) var changes: [CKRecord.FieldKey: UInt64] = [:]
@@ -38,9 +38,7 @@ struct RecordState: Sendable {
     init() {}
 
     /// A record as the service has it: nothing changed.
-    init(
-        metadata: RecordMetadata, fields: [CKRecord.FieldKey: RecordField] = [:], parent: CKRecord.Reference? = nil
-    ) {
+    init(metadata: RecordMetadata, fields: FieldTable, parent: CKRecord.Reference? = nil) {
         self.metadata = metadata
         self.fields = fields
         self.parent = parent
@@ -50,8 +48,7 @@ struct RecordState: Sendable {
 
     /// A record as an archive has it.
     init(
-        metadata: RecordMetadata, fields: [CKRecord.FieldKey: RecordField],
-        originalFields: [CKRecord.FieldKey: RecordField], changedKeys: Set<CKRecord.FieldKey>,
+        metadata: RecordMetadata, fields: FieldTable, originalFields: FieldTable, changedKeys: Set<CKRecord.FieldKey>,
         parent: CKRecord.Reference?, originalParent: CKRecord.Reference?, isParentChanged: Bool
     ) {
         self.metadata = metadata
@@ -105,7 +102,7 @@ struct RecordState: Sendable {
 
     /// The fields in the order of their keys.
     func sortedFields(where isIncluded: (RecordField) -> Bool = { _ in true }) -> [(key: String, value: RecordValue)] {
-        fields.filter { isIncluded($0.value) }.sorted { $0.key < $1.key }.map { ($0.key, $0.value.value) }
+        fields.filter { isIncluded($0.value) }.map { ($0.key, $0.value.value) }
     }
 
     /// Whether the key's field is encrypted, or was before it was removed.

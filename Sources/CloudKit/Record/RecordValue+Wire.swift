@@ -9,6 +9,25 @@ struct WireContext {
     var currentUserRecordName: String?
 }
 
+/// The IDs of the users that the records of an answer name over and over: each is made once.
+final class WireUsers {
+    let currentUserRecordName: String?
+    private var known: [(recordName: String, id: CKRecord.ID)] = []
+    /// Beyond it, looking for an ID would cost as much as making it.
+    private static let limit = 8
+
+    init(currentUserRecordName: String?) {
+        self.currentUserRecordName = currentUserRecordName
+    }
+
+    func id(_ recordName: String) -> CKRecord.ID {
+        for user in known where user.recordName == recordName { return user.id }
+        let id = CKRecord.ID(userRecordName: recordName, currentUserRecordName: currentUserRecordName)
+        if known.count < Self.limit { known.append((recordName, id)) }
+        return id
+    }
+}
+
 extension CKRecordZone.ID {
     /// The zone as the service names it: the current user's own zones go without an owner.
     package var wireValue: ZoneIDDictionary {
@@ -42,10 +61,13 @@ extension CKRecord.Reference {
     package convenience init(
         wire: ReferenceValue, inZone zoneID: CKRecordZone.ID, currentUserRecordName: String? = nil
     ) {
-        let target =
-            wire.zoneID.map { CKRecordZone.ID(wire: $0, currentUserRecordName: currentUserRecordName) } ?? zoneID
+        var target = zoneID
+        if let named = wire.zoneID {
+            let other = CKRecordZone.ID(wire: named, currentUserRecordName: currentUserRecordName)
+            if other != zoneID { target = other }
+        }
         self.init(
-            recordID: CKRecord.ID(unchecked: wire.recordName, zoneID: target == zoneID ? zoneID : target),
+            recordID: CKRecord.ID(unchecked: wire.recordName, zoneID: target),
             action: wire.action == .deleteSelf ? .deleteSelf : .none)
     }
 }

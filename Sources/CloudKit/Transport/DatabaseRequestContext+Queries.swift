@@ -40,19 +40,20 @@ extension DatabaseRequestContext {
         let answer = try await answer(page)
         let user = await userRecordName
         let zoneID = page.zoneID.map { CKRecordZone.ID(wire: $0, currentUserRecordName: user) } ?? .default
-        let matches = answer.records.compactMap { match($0, in: zoneID, user) }
+        let users = WireUsers(currentUserRecordName: user)
+        let matches = answer.records.compactMap { match($0, in: zoneID, users) }
         return (matches, answer.continuationMarker)
     }
 
-    private func match(_ result: RecordResult, in zoneID: CKRecordZone.ID, _ user: String?) -> Match? {
+    private func match(_ result: RecordResult, in zoneID: CKRecordZone.ID, _ users: WireUsers) -> Match? {
         func recordID(_ name: String, _ zone: ZoneIDDictionary?) -> CKRecord.ID {
-            CKRecord.ID(unchecked: name, zoneID: zone.map { found(in: $0, user) } ?? zoneID)
+            CKRecord.ID(unchecked: name, zoneID: zone.map { found(in: $0, users.currentUserRecordName) } ?? zoneID)
         }
         switch result {
         case .record(let wire):
             let recordID = recordID(wire.recordName, wire.zoneID)
             return Match(
-                recordID: recordID, result: Result { () throws(CKError) in try record(wire, recordID, user) })
+                recordID: recordID, result: Result { () throws(CKError) in try record(wire, recordID, users) })
         case .failure(let error):
             return Match(
                 recordID: recordID(error.recordName ?? "unknown", error.zoneID),

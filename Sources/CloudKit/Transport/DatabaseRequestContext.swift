@@ -67,26 +67,24 @@ struct DatabaseRequestContext: Sendable {
         }
         guard results.count == recordIDs.count else { throw mismatch(results.count, recordIDs.count) }
         let user = await userRecordName
+        let users = WireUsers(currentUserRecordName: user)
         return zip(recordIDs, results).map { recordID, result in
             switch result {
-            case .record(let wire): Result { () throws(CKError) in try record(wire, recordID, user) }
+            case .record(let wire): Result { () throws(CKError) in try record(wire, recordID, users) }
             case .deleted: .failure(CKError(.unknownItem, "Record not found", errors))
             case .failure(let error): .failure(CKError(error, errors))
             }
         }
     }
 
-    /// A record of the service's that was asked for by `recordID`.
+    /// A record of the service's that was asked for by `recordID`: it is in the zone it was asked for in, however the
+    /// service spells the zone's owner.
     func record(
-        _ wire: RecordDictionary, _ recordID: CKRecord.ID, _ userRecordName: String?
+        _ wire: RecordDictionary, _ recordID: CKRecord.ID, _ users: WireUsers
     ) throws(CKError) -> CKRecord {
         do throws(WireError) {
-            var wire = wire
-            // The record is in the zone it was asked for in, however the service spells the zone's owner.
-            wire.zoneID = nil
-            return CKRecord.record(
-                wire: wire, zoneID: recordID.zoneID, fields: try wire.fields.decoded(),
-                currentUserRecordName: userRecordName)
+            let fields = try wire.fields.decoded()
+            return CKRecord.record(wire: wire, recordID: recordID, fields: fields, users)
         } catch {
             throw CKError(.internalError, "The service sent a record that cannot be read: \(error)", errors)
         }

@@ -115,7 +115,7 @@ final class HTTPService: CloudService {
         let text = "\(root)\(path ?? token.webcourierURL)\(mark)nephosReceived=\(Self.escaped(received ?? "none"))"
         let data = try await bytes(address: text, nil, call, over: HTTPExchange.polls)
         // The time is over.
-        if data.isEmpty || data == Array("{}".utf8) { return nil }
+        if data.isEmpty || data == Data("{}".utf8) { return nil }
         return try decode(data, text)
     }
 
@@ -137,7 +137,7 @@ final class HTTPService: CloudService {
 
     private func bytes(
         address: String, _ body: [UInt8]?, _ call: ServiceCall, over session: URLSession = HTTPExchange.requests
-    ) async throws(ServiceFailure) -> [UInt8] {
+    ) async throws(ServiceFailure) -> Data {
         guard let url = URL(string: address) else {
             throw .transport(.badContainer, "\(root)\(container) is not an address a request can be sent to.")
         }
@@ -154,7 +154,7 @@ final class HTTPService: CloudService {
         return data
     }
 
-    private func decode<Answer: WireMessage>(_ data: [UInt8], _ address: String) throws(ServiceFailure) -> Answer {
+    private func decode<Answer: WireMessage>(_ data: Data, _ address: String) throws(ServiceFailure) -> Answer {
         do throws(WireError) {
             return try Answer(decoding: data)
         } catch {
@@ -166,7 +166,7 @@ final class HTTPService: CloudService {
     /// Sends a request and gives its status, its `Retry-After` and its body.
     private func exchange(
         _ request: URLRequest, limit: TimeInterval?, _ session: URLSession
-    ) async throws(ServiceFailure) -> (status: Int, retryAfter: Double?, body: [UInt8]) {
+    ) async throws(ServiceFailure) -> (status: Int, retryAfter: Double?, body: Data) {
         let exchange = HTTPExchange(session)
         let result: Result<(Data, URLResponse), any Error> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -181,7 +181,7 @@ final class HTTPService: CloudService {
                 throw .transport(.networkFailure, "\(host) did not answer in HTTP.")
             }
             let retryAfter = response.value(forHTTPHeaderField: "Retry-After").flatMap(Double.init)
-            return (response.statusCode, retryAfter, [UInt8](data))
+            return (response.statusCode, retryAfter, data)
         case .failure(let error):
             throw failure(error, timedOut: exchange.isOverLimit)
         }
@@ -190,7 +190,7 @@ final class HTTPService: CloudService {
     // MARK: Failures
 
     /// What an answer that is no success says: an error dictionary, or else what its status stands for.
-    private func failure(_ status: Int, _ retryAfter: Double?, _ body: [UInt8]) -> ServiceFailure {
+    private func failure(_ status: Int, _ retryAfter: Double?, _ body: Data) -> ServiceFailure {
         if let error = try? ErrorDictionary(decoding: body) { return .refused(error) }
         let code: CKError.Code =
             switch status {
@@ -309,5 +309,19 @@ extension CKDatabase.Scope {
         case .private: "private"
         case .shared: "shared"
         }
+    }
+}
+
+extension WireMessage {
+    /// Decodes a body where the transport left it.
+    fileprivate init(decoding body: Data) throws(WireError) {
+        let result: Result<Self, WireError> = body.withUnsafeBytes { bytes in
+            do throws(WireError) {
+                return .success(try Self(decoding: bytes))
+            } catch {
+                return .failure(error)
+            }
+        }
+        self = try result.get()
     }
 }
