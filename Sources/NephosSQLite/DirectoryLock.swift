@@ -39,7 +39,11 @@ final class DirectoryLock: Sendable {
 
     func release() {
         descriptor.withLock { descriptor in
-            if let open = descriptor { close(open) }
+            if let open = descriptor {
+                // A child that is being started has a copy of the descriptor for a moment, which would keep the lock.
+                flock(open, LOCK_UN)
+                close(open)
+            }
             descriptor = nil
         }
     }
