@@ -35,7 +35,10 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     }
 
     /// Sends what is pending. Returns when the delegate has handled the outcome.
-    /// - Throws: `CKError` for what concerns all changes. What concerns single ones comes as an event.
+    ///
+    /// It stops at the first request of which something fails. The delegate has then got the event that says what, and what it
+    /// added to the pending changes to mend it goes with the next call (Apple's sample of CKSyncEngine, whose tests expect it).
+    /// - Throws: `CKError`: `partialFailure` with `partialErrorsByItemID` where single changes failed.
     public func sendChanges(_ options: CKSyncEngine.SendChangesOptions = .init()) async throws {
         try await core.sendChanges(options)
     }

@@ -166,6 +166,10 @@ final class SyncEngineCore: Sendable {
             if case .failure(let error) = result {
                 failure = error
                 left.insert(.send)
+                // The failure of some is the app's to mend; the others need not wait for that.
+                if [.partialFailure, .limitExceeded].contains(error.code), hasSomethingToSend {
+                    scheduler.schedule(.send)
+                }
             }
         } else if work.contains(.send), failure != nil {
             left.insert(.send)

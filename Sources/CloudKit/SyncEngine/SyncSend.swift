@@ -19,7 +19,8 @@ struct SyncSend: Sendable {
         if let failure { throw failure }
     }
 
-    /// Sends until nothing is left, or until something has to wait: then says why.
+    /// Sends until nothing is left or something fails: then says why. What the app adds to mend it goes with the next
+    /// run, so that whoever asked for this one hears of the failure.
     private func sendAll() async -> CKError? {
         while true {
             if Task.isCancelled { return .cancelled(nil) }
@@ -63,6 +64,7 @@ struct SyncSend: Sendable {
         }
         var saves: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
         var deletes: [CKRecordZone.ID: Result<Void, any Error>] = [:]
+        var failure: CKError?
         do {
             let database = core.database
             let (toSave, toDelete) = (zones, zoneIDs)
@@ -70,11 +72,12 @@ struct SyncSend: Sendable {
                 try await $0.modifyRecordZones(saving: toSave, deleting: toDelete)
             }
         } catch {
+            failure = CKError(any: error)
             for zone in zones { saves[zone.zoneID] = .failure(error) }
             for zoneID in zoneIDs { deletes[zoneID] = .failure(error) }
         }
         var report = SentItems<CKRecordZone, CKRecordZone.ID>()
-        for zone in zones { report.note(saved: zone, saves[zone.zoneID]) }
+        for zone in zones { report.note(saved: zone, zone.zoneID, saves[zone.zoneID]) }
         for zoneID in zoneIDs { report.note(deleted: zoneID, deletes[zoneID]) }
         let event = CKSyncEngine.Event.SentDatabaseChanges(
             savedZones: report.saved, failedZoneSaves: report.failedSaves.map { .init(zone: $0, error: $1) },
@@ -88,7 +91,7 @@ struct SyncSend: Sendable {
                 content.sentZoneIDs.subtract(report.deleted)
             })
         await core.handOutState()
-        return report.retried
+        return failure ?? report.failure(of: core.database)
     }
 
     // MARK: Records
@@ -96,6 +99,7 @@ struct SyncSend: Sendable {
     private func send(_ batch: CKSyncEngine.RecordZoneChangeBatch, asOf time: UInt64) async -> CKError? {
         var saves: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
         var deletes: [CKRecord.ID: Result<Void, any Error>] = [:]
+        var failure: CKError?
         do {
             let database = core.database
             (saves, deletes) = try await database.configuredWith(group: context.options.operationGroup) {
@@ -104,11 +108,12 @@ struct SyncSend: Sendable {
                     savePolicy: .ifServerRecordUnchanged, atomically: batch.atomicByZone)
             }
         } catch {
+            failure = CKError(any: error)
             for record in batch.recordsToSave { saves[record.recordID] = .failure(error) }
             for recordID in batch.recordIDsToDelete { deletes[recordID] = .failure(error) }
         }
         var report = SentItems<CKRecord, CKRecord.ID>()
-        for record in batch.recordsToSave { report.note(saved: record, saves[record.recordID]) }
+        for record in batch.recordsToSave { report.note(saved: record, record.recordID, saves[record.recordID]) }
         for recordID in batch.recordIDsToDelete { report.note(deleted: recordID, deletes[recordID]) }
         let event = CKSyncEngine.Event.SentRecordZoneChanges(
             savedRecords: report.saved, failedRecordSaves: report.failedSaves.map { .init(record: $0, error: $1) },
@@ -127,7 +132,7 @@ struct SyncSend: Sendable {
                 content.noteSent(to: report.failedSaves.compactMap { $1.serverRecord?.recordID.zoneID })
             })
         await core.handOutState()
-        return report.retried
+        return failure ?? report.failure(of: core.database)
     }
 }
 
@@ -151,9 +156,18 @@ private struct SentItems<Item: Sendable, ID: Hashable & Sendable>: Sendable {
     var settledSaves: [Item] = []
     var settledDeletes: [ID] = []
     /// Why something has to wait, with the longest wait that the service asked for.
-    var retried: CKError?
+    private var retried: CKError?
+    private var errors: [ID: CKError] = [:]
 
-    mutating func note(saved item: Item, _ result: Result<Item, any Error>?) {
+    /// What ends the run, if anything failed.
+    func failure(of database: CKDatabase) -> CKError? {
+        if let retried { return retried }
+        guard !errors.isEmpty else { return nil }
+        let byItem = Dictionary(uniqueKeysWithValues: errors.map { (AnyHashable($0), $1 as any Error) })
+        return .partialFailure(byItem, ErrorContext(containerID: database.session.identifier))
+    }
+
+    mutating func note(saved item: Item, _ id: ID, _ result: Result<Item, any Error>?) {
         switch result {
         case .success(let saved):
             self.saved.append(saved)
@@ -161,10 +175,11 @@ private struct SentItems<Item: Sendable, ID: Hashable & Sendable>: Sendable {
         case .failure(let error):
             let error = CKError(any: error)
             failedSaves.append((item, error))
-            if !keeps(error) { settledSaves.append(item) }
+            if !keeps(id, error) { settledSaves.append(item) }
         case nil:
-            failedSaves.append((item, CKError(.internalError, "The service left an item out.")))
-            settledSaves.append(item)
+            let error = CKError(.internalError, "The service left an item out.")
+            failedSaves.append((item, error))
+            if !keeps(id, error) { settledSaves.append(item) }
         }
     }
 
@@ -176,15 +191,17 @@ private struct SentItems<Item: Sendable, ID: Hashable & Sendable>: Sendable {
         case .failure(let error):
             let error = CKError(any: error)
             failedDeletes[id] = error
-            if !keeps(error) { settledDeletes.append(id) }
+            if !keeps(id, error) { settledDeletes.append(id) }
         case nil:
-            failedDeletes[id] = CKError(.internalError, "The service left an item out.")
-            settledDeletes.append(id)
+            let error = CKError(.internalError, "The service left an item out.")
+            failedDeletes[id] = error
+            if !keeps(id, error) { settledDeletes.append(id) }
         }
     }
 
     /// Whether an item that failed stays pending. One whose zone's batch failed for another's sake goes with the next.
-    private mutating func keeps(_ error: CKError) -> Bool {
+    private mutating func keeps(_ id: ID, _ error: CKError) -> Bool {
+        errors[id] = error
         if error.code == .batchRequestFailed { return true }
         guard error.isRetriedByEngine else { return false }
         if retried == nil || (error.retryAfterSeconds ?? 0) > (retried?.retryAfterSeconds ?? 0) { retried = error }

@@ -107,7 +107,7 @@ import Testing
         configuration.automaticallySync = false
         let engine = CKSyncEngine(configuration)
         engine.state.add(pendingRecordZoneChanges: [.saveRecord(CKRecord.ID("n0", "Z"))])
-        try await engine.sendChanges()
+        await expectFailure(.limitExceeded) { try await engine.sendChanges() }
         #expect(delegate.codes.value == [.limitExceeded] && engine.state.pendingRecordZoneChanges.isEmpty)
     }
 }
