@@ -4,11 +4,12 @@ each with an index on (list, rank); in Nephos also a page of 200 of a search for
 A task has a list (500 tasks are in each), a rank, a title with one of twenty words in it, a place, and 250 characters.
 """
 
+import json
 import re
 import sqlite3
 import urllib.parse
 
-from systems import Nephos, PocketBase, SQLite, TEXT, template
+from systems import Failure, Nephos, PocketBase, SQLite, TEXT, template
 
 TASKS_IN_LIST = 500
 PAGE = 50
@@ -40,6 +41,13 @@ class NephosTasks(Nephos):
             "zoneID": self.ZONE, "resultsLimit": limit,
             "query": {"recordType": "Task", "filterBy": filters, "sortBy": list(sort)}}, **options)
         return {**request, "body": bare(request["body"])}
+
+    def make_index(self, request, count):
+        """Asks a query for the first time, which makes its index; over a million records that takes a minute."""
+        body = re.sub(r"<<random:[^>]*>>", "0", request["body"])
+        answer = self.request(request["path"], json.loads(body))
+        if len(answer.get("records", [])) < count:
+            raise Failure(f"{self.name}: {str(answer)[:500]}")
 
     def of_list(self):
         return self.query(
@@ -146,9 +154,9 @@ class Queries:
                 self.nephos.start()
                 self.nephos.prepare()
                 self.nephos.load(self.rows)
-                for request, count in ((self.nephos.of_list(), PAGE), (self.nephos.of_word(), SEARCH_PAGE), (self.nephos.near(), 1)):
-                    # The first query of its shape makes its index.
-                    self.nephos.generate(request, "--requests", 20, "--expect-count", count)
+                for request, count in ((self.nephos.of_list(), PAGE), (self.nephos.of_word(), SEARCH_PAGE), (self.nephos.near(), 0)):
+                    self.nephos.make_index(request, count)
+                    self.nephos.generate(request, "--requests", 20, "--expect-count", max(count, 1))
             for _ in range(self.run.rounds):
                 self.round()
         finally:
