@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -31,20 +32,34 @@ static inline void nephos_mhd_format(void *callbacks, const char *format, va_lis
 
 // MHD_start_daemon is variadic, which Swift cannot call. `callbacks` must live until the daemon is stopped.
 static inline struct MHD_Daemon *nephos_mhd_start(
-    unsigned int flags, int listening_socket, unsigned int threads, unsigned int connection_limit,
-    unsigned int idle_timeout, size_t connection_memory, const struct nephos_mhd_callbacks *callbacks
+    unsigned int flags, unsigned int connection_limit, unsigned int idle_timeout, size_t connection_memory,
+    const struct nephos_mhd_callbacks *callbacks
 ) {
     return MHD_start_daemon(
         flags, 0, NULL, NULL, callbacks->access, callbacks->closure,
         MHD_OPTION_EXTERNAL_LOGGER, nephos_mhd_format, (void *)callbacks,
-        MHD_OPTION_LISTEN_SOCKET, listening_socket,
-        MHD_OPTION_THREAD_POOL_SIZE, threads,
         MHD_OPTION_CONNECTION_LIMIT, connection_limit,
         MHD_OPTION_CONNECTION_TIMEOUT, idle_timeout,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_memory,
         MHD_OPTION_URI_LOG_CALLBACK, callbacks->target, callbacks->closure,
         MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed, callbacks->closure,
         MHD_OPTION_END);
+}
+
+// A descriptor that is readable from the first write on. Swift's Glibc leaves out this call and the next.
+static inline int nephos_eventfd(void) { return eventfd(0, EFD_CLOEXEC); }
+
+extern int accept4(int, struct sockaddr *, socklen_t *, int);
+
+// Accepts a connection that does not block and that no child process inherits.
+static inline int nephos_accept(int socket, struct sockaddr *address, socklen_t *size) {
+    return accept4(socket, address, size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+// How many connections a daemon has; those that it was given a moment ago may be missing.
+static inline unsigned int nephos_mhd_connections(struct MHD_Daemon *daemon) {
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+    return info ? info->num_connections : 0;
 }
 
 // Has the C library keep up to `bytes` of free memory a thread, and give blocks up to that size from it. Where it has no

@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 import Testing
 
@@ -298,6 +299,22 @@ import Testing
         _ = try await TestConnection(port: server.port).request("GET", "/")
         await server.stop()
         #expect(logged.withLock(\.self) == [])
+    }
+
+    @Test func spreadsConnectionsThatAreOpenedAtOnceOverItsThreads() async throws {
+        var options = HTTPServer.Options()
+        options.threads = 4
+        let threads = Mutex<[UInt: Int]>([:])
+        let handler: HTTPServer.Handler = { request in
+            // It starts on its connection's thread.
+            threads.withLock { $0[UInt(pthread_self()), default: 0] += 1 }
+            return await Self.echo(request)
+        }
+        try await withServer(options, handler: handler) { server in
+            let connections = try (0..<12).map { _ in try TestConnection(port: server.port) }
+            for connection in connections { _ = try await connection.request("GET", "/") }
+        }
+        #expect(threads.withLock { $0.values.sorted() } == [3, 3, 3, 3])
     }
 
     // MARK: - Stopping

@@ -6,22 +6,26 @@ import Glibc
 /// tasks from running that the blocked ones wait for.
 func onOwnThread(_ body: @escaping @Sendable () -> Void) async {
     await withCheckedContinuation { continuation in
-        let work = Unmanaged.passRetained(
-            ThreadWork {
-                body()
-                continuation.resume()
-            })
-        var thread = pthread_t()
-        let failure = pthread_create(&thread, nil, runThreadWork, work.toOpaque())
-        precondition(failure == 0, "no thread to be had: \(String(cString: strerror(failure)))")
-        pthread_detach(thread)
+        onNewThread {
+            body()
+            continuation.resume()
+        }
     }
+}
+
+/// Starts a thread that ends when `body` returns.
+func onNewThread(_ body: @escaping @Sendable () -> Void) {
+    let work = Unmanaged.passRetained(ThreadWork(body))
+    var thread = pthread_t()
+    let failure = pthread_create(&thread, nil, runThreadWork, work.toOpaque())
+    precondition(failure == 0, "no thread to be had: \(String(cString: strerror(failure)))")
+    pthread_detach(thread)
 }
 
 private final class ThreadWork {
     let body: () -> Void
 
-    init(_ body: @escaping () -> Void) {
+    init(_ body: @escaping @Sendable () -> Void) {
         self.body = body
     }
 }

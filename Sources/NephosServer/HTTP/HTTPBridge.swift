@@ -24,6 +24,9 @@ final class HTTPBridge: @unchecked Sendable {
         self.handler = handler
         callbacks = .allocate(capacity: 1)
         callbacks.initialize(to: nephos_mhd_callbacks())
+        callbacks.pointee = nephos_mhd_callbacks(
+            closure: Unmanaged.passUnretained(self).toOpaque(), target: targetCallback, access: accessCallback,
+            completed: completedCallback, log: logCallback)
     }
 
     deinit {
@@ -31,16 +34,13 @@ final class HTTPBridge: @unchecked Sendable {
     }
 
     /// The server keeps the bridge, and stops the daemon before it lets go of it: the closure is not retained.
-    func startDaemon(on socket: Int32) -> OpaquePointer? {
-        callbacks.pointee = nephos_mhd_callbacks(
-            closure: Unmanaged.passUnretained(self).toOpaque(), target: targetCallback, access: accessCallback,
-            completed: completedCallback, log: logCallback)
+    /// It gets its connections from an `Acceptor`.
+    func startDaemon() -> OpaquePointer? {
         let flags =
             MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_USE_ITC.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
-            | MHD_USE_ERROR_LOG.rawValue
+            | MHD_USE_ERROR_LOG.rawValue | MHD_USE_NO_LISTEN_SOCKET.rawValue
         return nephos_mhd_start(
-            flags, socket, options.threads, options.connectionLimit, options.idleTimeout, options.connectionMemory,
-            callbacks)
+            flags, options.connectionLimit, options.idleTimeout, options.connectionMemory, callbacks)
     }
 
     static func from(_ closure: UnsafeMutableRawPointer?) -> HTTPBridge? {

@@ -35,13 +35,14 @@ package final class HTTPServer: Sendable {
 
     package let port: UInt16
     private let bridge: HTTPBridge
-    private let listeners: Mutex<[Listener]>
+    private let running: Mutex<Running?>
 
-    /// A daemon and the socket it accepts from.
-    private struct Listener: @unchecked Sendable {
-        // `@unchecked`: whoever takes a listener out of the server's lock has it alone.
-        var daemon: OpaquePointer
-        var socket: ListeningSocket
+    /// What is stopped with the server.
+    private struct Running: @unchecked Sendable {
+        // `@unchecked`: whoever takes it out of the server's lock has it alone.
+        var acceptor: Acceptor
+        var daemons: [OpaquePointer]
+        var sockets: [ListeningSocket]
     }
 
     /// Starts to serve `sockets` and owns them from here; `port` is the first one's.
@@ -52,17 +53,22 @@ package final class HTTPServer: Sendable {
         let bridge = HTTPBridge(options: options, log: log, handler: handler)
         self.port = sockets.first?.port ?? 0
         self.bridge = bridge
-        var listeners: [Listener] = []
-        for socket in sockets {
-            guard let daemon = bridge.startDaemon(on: socket.descriptor) else {
-                let message = String(cString: strerror(errno))
-                for listener in listeners { MHD_stop_daemon(listener.daemon) }
-                for socket in sockets { socket.close() }
-                throw .system(call: "MHD_start_daemon", message: message)
+        var daemons: [OpaquePointer] = []
+        do throws(ListeningError) {
+            for _ in 0..<max(2, options.threads) {
+                guard let daemon = bridge.startDaemon() else {
+                    throw .system(call: "MHD_start_daemon", message: String(cString: strerror(errno)))
+                }
+                daemons.append(daemon)
             }
-            listeners.append(Listener(daemon: daemon, socket: socket))
+            let acceptor = try Acceptor(sockets, daemons: daemons, connectionLimit: options.connectionLimit)
+            acceptor.start()
+            running = Mutex(Running(acceptor: acceptor, daemons: daemons, sockets: sockets))
+        } catch {
+            for daemon in daemons { MHD_stop_daemon(daemon) }
+            for socket in sockets { socket.close() }
+            throw error
         }
-        self.listeners = Mutex(listeners)
     }
 
     /// Stops accepting, finishes the requests that were accepted, then closes every connection. Calling it again does
@@ -72,19 +78,17 @@ package final class HTTPServer: Sendable {
     }
 
     private func stopBlocking() {
-        let taken = listeners.withLock { listeners in
-            defer { listeners = [] }
-            return listeners
+        let taken = running.withLock { running in
+            defer { running = nil }
+            return running
         }
-        if taken.isEmpty { return }
+        guard let taken else { return }
         bridge.isStopping.store(true, ordering: .releasing)
-        for listener in taken { MHD_quiesce_daemon(listener.daemon) }
+        taken.acceptor.stop()
         _ = bridge.openRequests.wait(timeout: .now() + bridge.options.stopTimeout)
         // A daemon may not be stopped while one of its connections is suspended.
         bridge.runningHandlers.wait()
-        for listener in taken {
-            MHD_stop_daemon(listener.daemon)
-            listener.socket.close()
-        }
+        for daemon in taken.daemons { MHD_stop_daemon(daemon) }
+        for socket in taken.sockets { socket.close() }
     }
 }

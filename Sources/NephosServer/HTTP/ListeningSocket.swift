@@ -1,3 +1,5 @@
+// For SOCK_STREAM, which the C libraries share.
+import CMicroHTTPD
 import Glibc
 
 /// Why a server cannot listen.

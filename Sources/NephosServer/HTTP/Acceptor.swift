@@ -1,0 +1,109 @@
+import CMicroHTTPD
+import Dispatch
+import Glibc
+
+/// The thread that accepts connections and gives each to the daemon that has the fewest.
+///
+/// Left to themselves, the daemon that wakes first takes all connections that wait: those of a client that opens several
+/// at once, or of a proxy, would all be served by one thread, while the others have nothing to do.
+///
+/// `@unchecked`: the daemons are only given connections, which any thread may do (MHD_add_connection), and the rest is
+/// written before the thread starts.
+final class Acceptor: @unchecked Sendable {
+    private enum Pause {
+        /// Milliseconds until it is asked again whether there is room for a connection.
+        static let milliseconds: Int32 = 20
+    }
+
+    private let sockets: [ListeningSocket]
+    private let daemons: [OpaquePointer]
+    private let connectionLimit: Int
+    /// Readable once the thread is to end.
+    private let end: Int32
+    private let hasEnded = DispatchSemaphore(value: 0)
+
+    /// - Throws: `ListeningError` `.system`.
+    init(
+        _ sockets: [ListeningSocket], daemons: [OpaquePointer], connectionLimit: UInt32
+    ) throws(ListeningError) {
+        self.sockets = sockets
+        self.daemons = daemons
+        self.connectionLimit = Int(connectionLimit)
+        end = nephos_eventfd()
+        guard end >= 0 else { throw .system(call: "eventfd", message: String(cString: strerror(errno))) }
+    }
+
+    deinit { close(end) }
+
+    func start() {
+        onNewThread { [self] in
+            run()
+            hasEnded.signal()
+        }
+    }
+
+    /// Returns when no connection is accepted any more.
+    func stop() {
+        var one: UInt64 = 1
+        _ = write(end, &one, MemoryLayout<UInt64>.size)
+        hasEnded.wait()
+    }
+
+    // MARK: The thread
+
+    private func run() {
+        var polled = ([end] + sockets.map(\.descriptor)).map {
+            pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+        }
+        var turn = 0
+        while true {
+            guard poll(&polled, nfds_t(polled.count), -1) >= 0 else { continue }
+            if polled[0].revents != 0 { return }
+            for socket in polled.dropFirst() where socket.revents != 0 { acceptAll(socket.fd, &turn) }
+        }
+    }
+
+    /// Accepts what waits, while there is room.
+    private func acceptAll(_ socket: Int32, _ turn: inout Int) {
+        while true {
+            let counts = daemons.map(Self.connections)
+            guard counts.reduce(0, +) < connectionLimit else { return pause() }
+            var address = sockaddr_storage()
+            var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+            let isAccepted = withUnsafeMutablePointer(to: &address) { storage in
+                storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                    let connection = nephos_accept(socket, address, &size)
+                    guard connection >= 0 else { return false }
+                    // It closes the connection if it cannot take it.
+                    MHD_add_connection(daemons[Self.next(counts, &turn)], connection, address, size)
+                    return true
+                }
+            }
+            if isAccepted { continue }
+            switch errno {
+            // Whoever wanted to connect is gone, or something interrupted.
+            case ECONNABORTED, EINTR: continue
+            case EAGAIN: return
+            // No descriptor or no memory is left.
+            default: return pause()
+            }
+        }
+    }
+
+    /// The daemon with the fewest connections, of several in turn: what was just given is not counted yet.
+    private static func next(_ counts: [Int], _ turn: inout Int) -> Int {
+        turn = (turn + 1) % counts.count
+        var best = turn
+        for place in counts.indices where counts[place] < counts[best] - 8 { best = place }
+        return best
+    }
+
+    private static func connections(of daemon: OpaquePointer) -> Int {
+        Int(nephos_mhd_connections(daemon))
+    }
+
+    private func pause() {
+        var only = pollfd(fd: end, events: Int16(POLLIN), revents: 0)
+        _ = poll(&only, 1, Pause.milliseconds)
+    }
+}
