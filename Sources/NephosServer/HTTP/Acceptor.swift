@@ -2,7 +2,7 @@ import CMicroHTTPD
 import Dispatch
 import Glibc
 
-/// The thread that accepts connections and gives each to the daemon that has the fewest.
+/// The thread that accepts connections and gives them to the daemons in turn, or to one that has far fewer than the others.
 ///
 /// Left to themselves, the daemon that wakes first takes all connections that wait: those of a client that opens several
 /// at once, or of a proxy, would all be served by one thread, while the others have nothing to do.
@@ -10,9 +10,12 @@ import Glibc
 /// `@unchecked`: the daemons are only given connections, which any thread may do (MHD_add_connection), and the rest is
 /// written before the thread starts.
 final class Acceptor: @unchecked Sendable {
-    private enum Pause {
+    private enum Limit {
         /// Milliseconds until it is asked again whether there is room for a connection.
-        static let milliseconds: Int32 = 20
+        static let pause: Int32 = 20
+        /// By how many connections daemons may differ before one is out of turn. What was given a moment ago is not
+        /// counted yet, so it is more than one.
+        static let difference = 8
     }
 
     private let sockets: [ListeningSocket]
@@ -90,11 +93,11 @@ final class Acceptor: @unchecked Sendable {
         }
     }
 
-    /// The daemon with the fewest connections, of several in turn: what was just given is not counted yet.
+    /// The next daemon in turn, unless another has far fewer connections.
     private static func next(_ counts: [Int], _ turn: inout Int) -> Int {
         turn = (turn + 1) % counts.count
         var best = turn
-        for place in counts.indices where counts[place] < counts[best] - 8 { best = place }
+        for place in counts.indices where counts[place] < counts[best] - Limit.difference { best = place }
         return best
     }
 
@@ -104,6 +107,6 @@ final class Acceptor: @unchecked Sendable {
 
     private func pause() {
         var only = pollfd(fd: end, events: Int16(POLLIN), revents: 0)
-        _ = poll(&only, 1, Pause.milliseconds)
+        _ = poll(&only, 1, Limit.pause)
     }
 }

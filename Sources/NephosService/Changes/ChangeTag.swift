@@ -2,7 +2,7 @@
 /// gives a record a tag that it never had (`recordChangeTag`, Apple's documentation).
 enum ChangeTag {
     static func make(sequence: Int64) -> String {
-        String(sequence, radix: 36)
+        withBytes(sequence: sequence) { String(decoding: $0, as: UTF8.self) }
     }
 
     static func matches(_ tag: String, sequence: Int64) -> Bool {
