@@ -164,6 +164,24 @@ import Testing
         #expect(try await open(SQLiteOptions(migrations: Migration.all + [later])) == nil)
     }
 
+    @Test("Indexes of a store from before exact dates are built again, over all that was written until then")
+    func indexesBeforeExactDates() throws {
+        let connection = try Connection(path: ":memory:", access: .writing)
+        try connection.migrate(Array(Migration.all.prefix(5)))
+        try connection.execute(
+            """
+            UPDATE change_sequence SET last = 70;
+            INSERT INTO index_definition (record_type, components, ready, defined_at, built_zone, built_sequence)
+                VALUES ('Note', 'at', 1, 3, 9, 9);
+            INSERT INTO index_entry (owner, zone, definition, value, name) VALUES (1, 1, 1, x'04', 'note');
+            """)
+        try connection.migrate(Array(Migration.all.prefix(6)))
+        #expect(try connection.number("SELECT count(*) FROM index_entry") == 0)
+        #expect(
+            try connection.number(
+                "SELECT defined_at FROM index_definition WHERE ready + built_zone + built_sequence = 0") == 70)
+    }
+
     @Test("Migrations are numbered from 1 without gaps")
     func numbering() {
         #expect(Migration.all.map(\.number) == Array(1...Migration.all.count))

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import NephosWire
 import Testing
 
@@ -49,6 +50,24 @@ struct EncodedFieldsTests {
             return
         }
         #expect(back.bitPattern == value.bitPattern)
+    }
+
+    @Test("A date has its milliseconds, and beside them what is finer where anything is")
+    func dates() throws {
+        let fine = Timestamp(Date(timeIntervalSinceReferenceDate: 785_000_000.123_456_7))
+        let fields = RecordFields([
+            .init(name: "a", field: Field(.timestamp(fine))),
+            .init(name: "b", field: Field(.list(of: .timestamp, [.timestamp(5), .timestamp(fine)]))),
+            .init(name: "c", field: Field(.list(of: .timestamp, [.timestamp(5), .timestamp(6)]))),
+            .init(name: "d", field: Field(.location(LocationValue(latitude: 1, longitude: 2, timestamp: fine)))),
+        ])
+        #expect(
+            fields.encoded().text
+                == #"{"a":{"value":1763307200123,"type":"TIMESTAMP","nephosSeconds":785000000.1234567},"#
+                + #""b":{"value":[5,1763307200123],"type":"TIMESTAMP_LIST","nephosSeconds":[null,785000000.1234567]},"#
+                + #""c":{"value":[5,6],"type":"TIMESTAMP_LIST"},"d":{"value":{"latitude":1.0,"longitude":2.0,"#
+                + #""timestamp":1763307200123,"nephosSeconds":785000000.1234567},"type":"LOCATION"}}"#)
+        #expect(try fields.encoded().decoded() == fields)
     }
 
     @Test("Strings are escaped where JSON demands it and nowhere else")

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import NephosWire
 import Testing
 
@@ -33,6 +34,19 @@ struct FieldDecodingTests {
             (#"{"value":"","type":"BYTES"}"#, .bytes([])),
             (#"{"value":1760001000000,"type":"TIMESTAMP"}"#, .timestamp(1_760_001_000_000)),
             (#"{"value":-1,"type":"DATETIME"}"#, .timestamp(-1)),
+            (#"{"value":978307200500,"type":"TIMESTAMP","nephosSeconds":0.5001}"#, .timestamp(seconds(0.5001))),
+            (#"{"nephosSeconds":"0.5001","value":978307200500,"type":"TIMESTAMP"}"#, .timestamp(seconds(0.5001))),
+            // Who changed the date and knew nothing of the rest meant the date.
+            (#"{"value":978307200501,"type":"TIMESTAMP","nephosSeconds":0.5001}"#, .timestamp(978_307_200_501)),
+            (
+                #"{"value":[5,978307200500,6],"type":"TIMESTAMP_LIST","nephosSeconds":[null,0.5001]}"#,
+                .list(of: .timestamp, [.timestamp(5), .timestamp(seconds(0.5001)), .timestamp(6)])
+            ),
+            (
+                #"{"value":{"latitude":1,"longitude":2,"timestamp":978307200500,"nephosSeconds":0.5001},"type":"LOCATION"}"#,
+                .location(LocationValue(latitude: 1, longitude: 2, timestamp: seconds(0.5001)))
+            ),
+            (#"{"value":1,"type":"INT64","nephosSeconds":0.5001}"#, .int64(1)),
             (#"{"value":1760001000000.0,"type":"TIMESTAMP"}"#, .timestamp(1_760_001_000_000)),
             (#"{"value":"1760001000000","type":"TIMESTAMP"}"#, .timestamp(1_760_001_000_000)),
             (
@@ -299,3 +313,6 @@ struct FieldDecodingTests {
         #expect(fields["e\u{301}"]?.value == .int64(2))
     }
 }
+
+/// A moment, in seconds since 2001.
+private func seconds(_ seconds: Double) -> Timestamp { Timestamp(Date(timeIntervalSinceReferenceDate: seconds)) }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import NephosWire
 
 /// SplitMix64: the same numbers from the same seed, everywhere.
@@ -100,7 +101,7 @@ extension SeededGenerator {
         LocationValue(
             latitude: double(), longitude: double(), horizontalAccuracy: optional { $0.double() },
             verticalAccuracy: optional { $0.double() }, altitude: optional { $0.double() },
-            speed: optional { $0.double() }, course: optional { $0.double() }, timestamp: optional { $0.int64() })
+            speed: optional { $0.double() }, course: optional { $0.double() }, timestamp: optional { $0.moment() })
     }
 
     mutating func asset() -> AssetValue {
@@ -110,13 +111,17 @@ extension SeededGenerator {
             downloadURL: optional { $0.string(upTo: 4) })
     }
 
+    mutating func moment() -> Timestamp {
+        below(2) == 0 ? Timestamp(milliseconds: int64()) : Timestamp(Date(timeIntervalSinceReferenceDate: double()))
+    }
+
     mutating func value(_ scalar: FieldType.Scalar) -> FieldValue {
         switch scalar {
         case .string, .unknown: .string(string())
         case .int64: .int64(int64())
         case .double: .double(double())
         case .bytes: .bytes((0..<below(20)).map { _ in UInt8(truncatingIfNeeded: next()) })
-        case .timestamp: .timestamp(int64())
+        case .timestamp: .timestamp(moment())
         case .location: .location(location())
         case .reference: .reference(reference())
         case .asset: .asset(asset())

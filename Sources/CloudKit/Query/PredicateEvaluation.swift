@@ -231,7 +231,6 @@ private struct ValueRules {
             let right = folded(right, ignoringCase: ignoresCaseInText)
             return left == right ? 0 : left.utf8.lexicographicallyPrecedes(right.utf8) ? -1 : 1
         case (.date(let left), .date(let right)):
-            let (left, right) = (left.wireMilliseconds, right.wireMilliseconds)
             return left < right ? -1 : left == right ? 0 : 1
         default:
             if let left = left.whole, let right = right.whole { return left < right ? -1 : left == right ? 0 : 1 }

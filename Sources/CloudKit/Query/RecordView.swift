@@ -30,8 +30,8 @@ struct RecordView: QueryableRecord {
         }
         return switch field {
         case .recordName: .reference(ReferenceValue(recordName: recordName, zoneID: zoneID))
-        case .createdTimestamp: state.metadata.creationDate.map { .timestamp($0.wireMilliseconds) }
-        case .modifiedTimestamp: state.metadata.modificationDate.map { .timestamp($0.wireMilliseconds) }
+        case .createdTimestamp: state.metadata.creationDate.map { .timestamp(Timestamp($0)) }
+        case .modifiedTimestamp: state.metadata.modificationDate.map { .timestamp(Timestamp($0)) }
         case .createdUserRecordName: user(state.metadata.creatorUserRecordID)
         case .modifiedUserRecordName: user(state.metadata.lastModifiedUserRecordID)
         case .share: reference(state.metadata.share)

@@ -119,9 +119,9 @@ extension CKRecord {
 extension RecordMetadata {
     fileprivate init(wire: RecordDictionary, zoneID: CKRecordZone.ID, _ users: WireUsers) {
         changeTag = wire.recordChangeTag
-        creationDate = wire.created.map { Date(wireMilliseconds: $0.timestamp) }
+        creationDate = wire.created.map { Timestamp(milliseconds: $0.timestamp).date }
         creatorUserRecordID = wire.created.map { users.id($0.userRecordName) }
-        modificationDate = wire.modified.map { Date(wireMilliseconds: $0.timestamp) }
+        modificationDate = wire.modified.map { Timestamp(milliseconds: $0.timestamp).date }
         lastModifiedUserRecordID = wire.modified.map { users.id($0.userRecordName) }
         modifiedByDevice = wire.modified?.deviceID
         share = wire.share.map {

@@ -77,7 +77,7 @@ extension CLLocation {
         LocationValue(
             latitude: coordinate.latitude, longitude: coordinate.longitude, horizontalAccuracy: horizontalAccuracy,
             verticalAccuracy: verticalAccuracy, altitude: altitude, speed: speed, course: course,
-            timestamp: timestamp.wireMilliseconds)
+            timestamp: Timestamp(timestamp))
     }
 
     package convenience init(wire: LocationValue) {
@@ -85,7 +85,7 @@ extension CLLocation {
             coordinate: CLLocationCoordinate2D(latitude: wire.latitude, longitude: wire.longitude),
             altitude: wire.altitude ?? 0, horizontalAccuracy: wire.horizontalAccuracy ?? 0,
             verticalAccuracy: wire.verticalAccuracy ?? -1, course: wire.course ?? -1, speed: wire.speed ?? -1,
-            timestamp: Date(wireMilliseconds: wire.timestamp ?? 0))
+            timestamp: (wire.timestamp ?? 0).date)
     }
 }
 
@@ -98,7 +98,7 @@ extension RecordValue {
         case .int64(let value): .int64(value)
         case .uint64(let value): .int64(Int64(bitPattern: value))
         case .double(let value): .double(value)
-        case .date(let value): .timestamp(value.wireMilliseconds)
+        case .date(let value): .timestamp(Timestamp(value))
         case .data(let value): .bytes([UInt8](value))
         case .location(let value): .location(value.wireValue)
         case .reference(let value): .reference(value.wireValue(inZone: context.zoneID))
@@ -133,7 +133,7 @@ extension RecordValue {
         case .int64(let value): self = .int64(value)
         case .double(let value): self = .double(value)
         case .bytes(let value): self = .data(Data(value))
-        case .timestamp(let value): self = .date(Date(wireMilliseconds: value))
+        case .timestamp(let value): self = .date(value.date)
         case .location(let value): self = .location(CLLocation(wire: value))
         case .reference(let value):
             self = .reference(

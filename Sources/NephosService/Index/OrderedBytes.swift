@@ -8,7 +8,7 @@ import NephosWire
 /// | none | `01` |
 /// | string | `02`, its UTF-8 with `00` as `00 FF`, cut after `stringLimit` bytes, then `00 01` |
 /// | INT64, DOUBLE | `03`, the nearest double, then what the double lacks: both kinds compare as numbers, exactly |
-/// | TIMESTAMP | `04`, eight bytes |
+/// | TIMESTAMP | `04`, its seconds as eight bytes |
 /// | REFERENCE | `05`, the record name as a string's |
 /// | LOCATION | `06`, latitude and longitude |
 enum OrderedBytes {
@@ -39,7 +39,7 @@ enum OrderedBytes {
         case .reference(let reference): string(reference.recordName, tag: Tag.string, limit: limit)
         case .int64(let number): integer(number)
         case .double(let number): double(number)
-        case .timestamp(let time): [Tag.timestamp] + bigEndian(UInt64(bitPattern: time) ^ (1 << 63))
+        case .timestamp(let time): [Tag.timestamp] + bigEndian(bits(time.seconds))
         default: [Tag.missing]
         }
     }

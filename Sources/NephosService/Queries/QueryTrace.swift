@@ -73,7 +73,7 @@ extension FieldValue {
         case .string(let text): "\"\(text.prefix(40))\""
         case .int64(let number): String(number)
         case .double(let number): String(number)
-        case .timestamp(let time): String(time)
+        case .timestamp(let time): String(time.milliseconds)
         case .location(let location): "(\(location.latitude), \(location.longitude))"
         case .reference(let reference): reference.recordName
         case .bytes, .asset: type.wireName

@@ -180,9 +180,9 @@ private struct TypeCheck {
         case (.number, .int64), (.number, .double), (.int64, .int64), (.int64, .double), (.double, .int64),
             (.double, .double), (.string, .string), (.timestamp, .timestamp), (.location, .location):
             return value
-        case (.timestamp, .int64(let time)) where !isDeclared: return .timestamp(time)
+        case (.timestamp, .int64(let time)) where !isDeclared: return .timestamp(Timestamp(milliseconds: time))
         case (.timestamp, .double(let time)) where !isDeclared && Int64(exactly: time) != nil:
-            return .timestamp(Int64(time))
+            return .timestamp(Timestamp(milliseconds: Int64(time)))
         case (.reference, .reference(let reference)): return .reference(fit(reference, filter.key))
         case (.reference, .string(let name)):
             // `recordName = "…"`: the system's fields may be named by the name alone.

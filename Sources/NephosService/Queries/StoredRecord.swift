@@ -42,8 +42,8 @@ struct StoredRecord: QueryableRecord {
     func value(of field: QuerySystemField) -> FieldValue? {
         switch field {
         case .recordName: reference(row.name)
-        case .createdTimestamp: .timestamp(row.createdAt)
-        case .modifiedTimestamp: .timestamp(row.modifiedAt)
+        case .createdTimestamp: .timestamp(Timestamp(milliseconds: row.createdAt))
+        case .modifiedTimestamp: .timestamp(Timestamp(milliseconds: row.modifiedAt))
         case .createdUserRecordName: reference(creator)
         case .modifiedUserRecordName: reference(modifier)
         case .share: reference(row.share)

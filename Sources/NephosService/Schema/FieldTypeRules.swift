@@ -57,9 +57,9 @@ enum FieldTypeRules {
     private static func rereadScalar(_ value: FieldValue, as scalar: SchemaType.Scalar) -> FieldValue? {
         switch (value, scalar) {
         case (.int64(let number), .double): .double(Double(number))
-        case (.int64(let number), .timestamp): .timestamp(number)
+        case (.int64(let number), .timestamp): .timestamp(Timestamp(milliseconds: number))
         case (.double(let number), .int64): Int64(exactly: number).map { .int64($0) }
-        case (.double(let number), .timestamp): Int64(exactly: number).map { .timestamp($0) }
+        case (.double(let number), .timestamp): Int64(exactly: number).map { .timestamp(Timestamp(milliseconds: $0)) }
         case (.string(let text), .bytes): Data(base64Encoded: text).map { .bytes([UInt8]($0)) }
         default: nil
         }

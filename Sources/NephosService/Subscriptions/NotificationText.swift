@@ -86,8 +86,8 @@ struct NotificationText {
         case .string(let text): text
         case .int64(let number): String(number)
         case .double(let number): Int64(exactly: number).map { String($0) } ?? String(number)
-        case .timestamp(let milliseconds):
-            Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
+        case .timestamp(let time):
+            time.date.formatted(.iso8601)
         case .bytes, .location, .reference, .asset, .list: ""
         }
     }

@@ -9,16 +9,19 @@ extension Field {
         var value: JSONValue?
         var type: JSONValue?
         var encrypted: JSONValue?
+        var seconds: JSONValue?
         for (key, member) in try json.members("a dictionary with the key \"value\"") {
             switch key {
             case "value": value = member.nonNull
             case "type": type = member.nonNull
             case "isEncrypted": encrypted = member.nonNull
+            case "nephosSeconds": seconds = member.nonNull
             default: break
             }
         }
         let isEncrypted = try encrypted?.bool() ?? false
         guard let type else {
+            // Without a type nothing is known to be a date: `nephosSeconds` is one's.
             let inferred = try value.map(FieldValue.init(inferring:))
             self.init(inferred, hasDeclaredType: inferred == nil, isEncrypted: isEncrypted)
             return
@@ -26,7 +29,10 @@ extension Field {
         let declared = try DeclaredType(json: type)
         do throws(WireError) {
             self.init(
-                try value.map { (value) throws(WireError) in try FieldValue(json: value, declared: declared) },
+                try value.map { (value) throws(WireError) in
+                    let decoded = try FieldValue(json: value, declared: declared)
+                    return try seconds.map { (json) throws(WireError) in try decoded.refined(by: json) } ?? decoded
+                },
                 hasDeclaredType: try declared.tellsEverything(about: value),
                 isEncrypted: isEncrypted || declared.isEncrypted)
         } catch {
@@ -68,6 +74,24 @@ extension FieldValue {
             })
     }
 
+    /// Dates with what their milliseconds lack: a number for a date, and a list of them, null where there is nothing to
+    /// add, for a list of dates. Other values take no notice.
+    fileprivate func refined(by json: JSONValue) throws(WireError) -> FieldValue {
+        switch self {
+        case .timestamp(let time):
+            return .timestamp(Timestamp(milliseconds: time.milliseconds, seconds: try json.double()))
+        case .list(.timestamp, var elements):
+            var index = 0
+            for seconds in try json.elements("an array", { (json) throws(WireError) in try json.nonNull?.double() }) {
+                guard index < elements.count, case .timestamp(let time) = elements[index] else { break }
+                elements[index] = .timestamp(Timestamp(milliseconds: time.milliseconds, seconds: seconds))
+                index += 1
+            }
+            return .list(of: .timestamp, elements)
+        default: return self
+        }
+    }
+
     /// Infers the type from the value's shape: CloudKit Web Services lets a sender leave it out.
     init(inferring json: JSONValue) throws(WireError) {
         self = json.isArray ? try Self.inferredList(json) : try Self.inferredScalar(json)
@@ -87,7 +111,7 @@ extension FieldValue {
             guard json.tag == JSONValue.Tag.string else { throw json.mismatch("a base64 string") }
             guard let bytes = Base64.decode(json.text.bytes) else { throw json.mismatch("a base64 string") }
             return .bytes(bytes)
-        case .timestamp: return .timestamp(try json.milliseconds())
+        case .timestamp: return .timestamp(Timestamp(milliseconds: try json.milliseconds()))
         case .location: return .location(try LocationValue(json: json))
         case .reference: return .reference(try ReferenceValue(json: json))
         case .asset: return .asset(try AssetValue(json: json))

@@ -3,8 +3,8 @@ extension FieldValue {
     func write(to writer: inout JSONWriter, numbersAsStrings: Bool = false) {
         switch self {
         case .string(let value): writer.string(value)
-        case .int64(let value), .timestamp(let value):
-            numbersAsStrings ? writer.string(String(value)) : writer.int64(value)
+        case .int64(let value): writer.int64(value, quoted: numbersAsStrings)
+        case .timestamp(let value): writer.int64(value.milliseconds, quoted: numbersAsStrings)
         case .double(let value):
             numbersAsStrings ? writer.quoted(value) : writer.double(value)
         case .bytes(let value): writer.base64(value)
@@ -19,9 +19,35 @@ extension FieldValue {
     }
 }
 
+extension FieldValue {
+    /// Writes `nephosSeconds`, where a date is finer than a millisecond.
+    func writeSecondsBeyondMilliseconds(to writer: inout JSONWriter) {
+        switch self {
+        case .timestamp(let time):
+            guard let seconds = time.secondsBeyondMilliseconds else { return }
+            writer.key("nephosSeconds")
+            writer.double(seconds)
+        case .list(.timestamp, let elements):
+            let seconds = elements.map(\.secondsBeyondMilliseconds)
+            guard seconds.contains(where: { $0 != nil }) else { return }
+            writer.key("nephosSeconds")
+            writer.beginArray()
+            for element in seconds { if let element { writer.double(element) } else { writer.null() } }
+            writer.endArray()
+        default: break
+        }
+    }
+
+    private var secondsBeyondMilliseconds: Double? {
+        if case .timestamp(let time) = self { time.secondsBeyondMilliseconds } else { nil }
+    }
+}
+
 extension LocationValue {
     init(json: JSONValue) throws(WireError) {
         self.init(latitude: .nan, longitude: .nan)
+        var milliseconds: Int64?
+        var seconds: Double?
         var hasLatitude = false
         var hasLongitude = false
         for (key, value) in try json.members("a location") {
@@ -37,12 +63,14 @@ extension LocationValue {
             case "altitude": altitude = try value.nonNull?.double()
             case "speed": speed = try value.nonNull?.double()
             case "course": course = try value.nonNull?.double()
-            case "timestamp": timestamp = try value.nonNull?.milliseconds()
+            case "timestamp": milliseconds = try value.nonNull?.milliseconds()
+            case "nephosSeconds": seconds = try value.nonNull?.double()
             default: break
             }
         }
         guard hasLatitude else { throw json.missing("latitude", "a number") }
         guard hasLongitude else { throw json.missing("longitude", "a number") }
+        timestamp = milliseconds.map { Timestamp(milliseconds: $0, seconds: seconds) }
     }
 
     func write(to writer: inout JSONWriter) {
@@ -61,7 +89,8 @@ extension LocationValue {
         member("course", course)
         if let timestamp {
             writer.key("timestamp")
-            writer.int64(timestamp)
+            writer.int64(timestamp.milliseconds)
+            member("nephosSeconds", timestamp.secondsBeyondMilliseconds)
         }
         writer.endObject()
     }

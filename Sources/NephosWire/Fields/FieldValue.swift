@@ -5,8 +5,7 @@ package enum FieldValue: Hashable, Sendable {
     case int64(Int64)
     case double(Double)
     case bytes([UInt8])
-    /// Whole milliseconds since 1970-01-01T00:00:00Z.
-    case timestamp(Int64)
+    case timestamp(Timestamp)
     // The wide ones are boxed, so that every other value, and every list, takes a fifth of the room.
     indirect case location(LocationValue)
     indirect case reference(ReferenceValue)
@@ -29,7 +28,7 @@ package enum FieldValue: Hashable, Sendable {
     }
 }
 
-/// A geographic position: degrees, metres, metres per second; the time in milliseconds since 1970.
+/// A geographic position: degrees, metres, metres per second.
 package struct LocationValue: Hashable, Sendable {
     package var latitude: Double
     package var longitude: Double
@@ -38,11 +37,11 @@ package struct LocationValue: Hashable, Sendable {
     package var altitude: Double?
     package var speed: Double?
     package var course: Double?
-    package var timestamp: Int64?
+    package var timestamp: Timestamp?
 
     package init(
         latitude: Double, longitude: Double, horizontalAccuracy: Double? = nil, verticalAccuracy: Double? = nil,
-        altitude: Double? = nil, speed: Double? = nil, course: Double? = nil, timestamp: Int64? = nil
+        altitude: Double? = nil, speed: Double? = nil, course: Double? = nil, timestamp: Timestamp? = nil
     ) {
         self.latitude = latitude
         self.longitude = longitude

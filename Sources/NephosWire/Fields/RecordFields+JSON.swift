@@ -52,7 +52,8 @@ extension RecordFields.Entry {
 }
 
 extension Field {
-    fileprivate func write(to writer: inout JSONWriter, withType: Bool, numbersAsStrings: Bool = false) {
+    /// Writes the field dictionary.
+    func write(to writer: inout JSONWriter, withType: Bool, numbersAsStrings: Bool = false) {
         writer.beginObject()
         writer.key("value")
         if let value {
@@ -60,6 +61,7 @@ extension Field {
             if withType {
                 writer.key("type")
                 writer.plain(value.type.staticWireName)
+                value.writeSecondsBeyondMilliseconds(to: &writer)
             }
         } else {
             writer.null()

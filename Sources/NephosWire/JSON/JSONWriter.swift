@@ -91,6 +91,11 @@ package struct JSONWriter: ~Copyable {
         digits(of: value)
     }
 
+    /// - Parameter quoted: whether it is written as a string.
+    mutating func int64(_ value: Int64, quoted: Bool) {
+        quoted ? string(String(value)) : int64(value)
+    }
+
     /// The shortest text that reads back as `value`. JSON has no text for a number that is not finite:
     /// `RecordFields.validate()` refuses those, and here they become `null`.
     package mutating func double(_ value: Double) {

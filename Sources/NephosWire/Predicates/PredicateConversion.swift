@@ -369,7 +369,7 @@ struct ComparisonConversion {
             case .integer(let value): .int64(value)
             case .unsigned(let value): .int64(Int64(bitPattern: value))
             case .double(let value): .double(value)
-            case .date(let date): .timestamp(date.wireMilliseconds)
+            case .date(let date): .timestamp(Timestamp(date))
             case .location(let location): .location(location)
             case .reference(let reference): .reference(Self.named(reference))
             case .recordID(let id): .reference(Self.named(id))

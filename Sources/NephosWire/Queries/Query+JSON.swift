@@ -23,19 +23,6 @@ extension QueryKey {
     }
 }
 
-extension Field {
-    /// Writes the field dictionary; a type that the sender did not declare is left out.
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("value")
-        value?.write(to: &writer) ?? writer.null()
-        if let value, hasDeclaredType {
-            writer.member("type", value.type.wireName)
-        }
-        writer.endObject()
-    }
-}
-
 extension Filter {
     init(json: JSONValue) throws(WireError) {
         var comparator: JSONValue?
@@ -99,7 +86,7 @@ extension Filter {
         writer.member("comparator", comparator.rawValue)
         key.write(to: &writer)
         writer.key("fieldValue")
-        fieldValue.write(to: &writer)
+        fieldValue.write(to: &writer, withType: fieldValue.hasDeclaredType)
         if let distance {
             writer.key("distance")
             writer.double(distance)
@@ -143,7 +130,7 @@ extension QuerySortDescriptor {
         writer.bool(ascending)
         if let relativeLocation {
             writer.key("relativeLocation")
-            Field(.location(relativeLocation)).write(to: &writer)
+            Field(.location(relativeLocation)).write(to: &writer, withType: true)
         }
         writer.endObject()
     }

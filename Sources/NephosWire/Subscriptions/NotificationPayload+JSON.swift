@@ -242,7 +242,7 @@ extension NotificationPayload {
 
     private static func field(_ json: JSONValue, type: String?) throws(WireError) -> FieldValue {
         switch type {
-        case "TIMESTAMP": .timestamp(try json.int64())
+        case "TIMESTAMP": .timestamp(Timestamp(milliseconds: try json.int64()))
         case "REFERENCE": .reference(ReferenceValue(recordName: try json.string()))
         case "LOCATION": .location(try LocationValue(json: json))
         case "DOUBLE": .double(try json.double())

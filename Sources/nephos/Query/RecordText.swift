@@ -16,7 +16,7 @@ enum RecordText {
         case .int64(let number): String(number)
         case .double(let number): String(number)
         case .bytes(let bytes): "\(bytes.count) bytes"
-        case .timestamp(let time): Date(timeIntervalSince1970: Double(time) / 1000).formatted(.iso8601)
+        case .timestamp(let time): time.date.formatted(.iso8601)
         case .location(let location): "\(location.latitude), \(location.longitude)"
         case .reference(let reference):
             "-> " + (reference.zoneID.map { $0.zoneName + "/" } ?? "") + reference.recordName

@@ -48,10 +48,12 @@ import Testing
         #expect(flag == true)
     }
 
-    @Test func `dates are whole milliseconds, rounded`() {
-        #expect(sent(Date(timeIntervalSince1970: 1.0006)) == .timestamp(1001))
-        #expect(sent(Date(timeIntervalSince1970: 1.0004)) == .timestamp(1000))
+    @Test func `dates keep what is less than a millisecond`() {
+        #expect(sent(Date(timeIntervalSince1970: 1)) == .timestamp(1000))
         #expect(sent(Date(timeIntervalSince1970: -1.5)) == .timestamp(-1500))
+        let exact = Date(timeIntervalSinceReferenceDate: 785_000_000.123_456_7)
+        #expect(sent(exact) == .timestamp(Timestamp(exact)))
+        #expect(sent(exact) != .timestamp(Timestamp(milliseconds: Timestamp(exact).milliseconds)))
     }
 
     @Test func `strings and data`() {

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import NephosWire
 import Testing
 
@@ -10,6 +11,10 @@ struct OrderedBytesTests {
         left == right ? 0 : left.lexicographicallyPrecedes(right) ? -1 : 1
     }
 
+    private static func date(_ seconds: Double) -> Timestamp {
+        Timestamp(Date(timeIntervalSinceReferenceDate: seconds))
+    }
+
     private static let edges: [FieldValue] = {
         let integers: [Int64] = [
             .min, .min + 1, -1 << 53 - 1, -1, 0, 1, 1 << 53, (1 << 53) + 1, (1 << 53) + 2, .max - 1, .max,
@@ -18,8 +23,9 @@ struct OrderedBytesTests {
             -Double.greatestFiniteMagnitude, -0x1p63, -1.5, -0.0, 0.0, .leastNonzeroMagnitude, 0.5, 0x1p53, 0x1p53 + 2,
             0x1p63, 1e300, -.infinity, .infinity,
         ]
+        let dates = [Int64.min, -1, 0, 1, .max].map(Timestamp.init(milliseconds:)) + [-0.0, 0, 1e-5, 1e15].map(date)
         return integers.map(FieldValue.int64) + doubles.map(FieldValue.double)
-            + [Int64.min, -1, 0, 1, .max].map(FieldValue.timestamp)
+            + dates.map(FieldValue.timestamp)
             + ["", "\0", "\0\0", "\0a", "a", "a\0", "a\0b", "aa", "b", "é", "e\u{301}", "漢", "\u{10FFFF}"].map(
                 FieldValue.string)
     }()
@@ -45,7 +51,11 @@ struct OrderedBytesTests {
                             let value = Double(bitPattern: random.next())
                             return value.isNaN ? 0 : value
                         }())
-            case 2: .timestamp(Int64(bitPattern: random.next()))
+            case 2:
+                .timestamp(
+                    random.chance(50)
+                        ? Timestamp(milliseconds: Int64(bitPattern: random.next()))
+                        : Self.date(Double.random(in: -1...1, using: &random)))
             case 3: .double(Double(Int64(bitPattern: random.next()) >> Int64.random(in: 0..<64, using: &random)))
             default:
                 .string(

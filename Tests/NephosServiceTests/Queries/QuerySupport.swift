@@ -135,11 +135,11 @@ struct KnownRecord: QueryableRecord {
         fields = (try? record.fields.decoded()) ?? RecordFields()
         system = [:]
         if let created = record.created {
-            system[.createdTimestamp] = .timestamp(created.timestamp)
+            system[.createdTimestamp] = .timestamp(Timestamp(milliseconds: created.timestamp))
             system[.createdUserRecordName] = .reference(ReferenceValue(recordName: created.userRecordName))
         }
         if let modified = record.modified {
-            system[.modifiedTimestamp] = .timestamp(modified.timestamp)
+            system[.modifiedTimestamp] = .timestamp(Timestamp(milliseconds: modified.timestamp))
             system[.modifiedUserRecordName] = .reference(ReferenceValue(recordName: modified.userRecordName))
         }
         system[.parent] = record.parent.map(FieldValue.reference)

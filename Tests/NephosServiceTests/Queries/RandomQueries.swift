@@ -1,3 +1,4 @@
+import FoundationEssentials
 import NephosWire
 
 @testable import NephosService
@@ -36,7 +37,9 @@ struct RandomQueries {
         case "s": return .string(random.pick(Self.words))
         case "i": return .int64(Int64.random(in: -3...3, using: &random))
         case "d": return number()
-        case "t": return .timestamp(Int64.random(in: -2...5, using: &random) * 1000)
+        case "t":  // Some of them within one millisecond.
+            let second = Int64.random(in: -2...5, using: &random)
+            return .timestamp(Timestamp(Date(timeIntervalSince1970: Double(second) + (random.chance(50) ? 1e-4 : 0))))
         case "r": return .reference(ReferenceValue(recordName: random.pick(names)))
         case "loc": return .location(location())
         case "text":
@@ -112,7 +115,8 @@ struct RandomQueries {
             let time = 1_700_000_000_000 + Int64.random(in: 0...100, using: &random)
             let comparator: FilterComparator = random.pick([.lessThan, .greaterThan, .greaterThanOrEquals, .equals])
             return Filter(
-                .system(field == "created" ? .createdTimestamp : .modifiedTimestamp), comparator, .timestamp(time))
+                .system(field == "created" ? .createdTimestamp : .modifiedTimestamp), comparator,
+                .timestamp(Timestamp(milliseconds: time)))
         case "self":
             return Filter(
                 .allSearchableFields, random.chance(50) ? .containsAllTokens : .containsAnyTokens,
