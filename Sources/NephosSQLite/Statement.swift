@@ -102,10 +102,6 @@ final class Statement: SQLStatement {
 
     func bytes(_ column: Int) -> [UInt8] { Array(bytesInPlace(column)) }
 
-    func append(_ column: Int, to bytes: inout [UInt8]) {
-        bytes.append(contentsOf: bytesInPlace(column))
-    }
-
     func textInPlace(_ column: Int) -> UnsafeRawBufferPointer {
         let start = sqlite3_column_text(handle, Int32(column))
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, Int32(column))))

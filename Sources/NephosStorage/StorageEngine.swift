@@ -32,6 +32,8 @@ package protocol StorageReader {
 
     /// The record or tombstone of that name.
     func record(zone: ZoneKey, named name: String) throws -> RecordRow?
+    /// The same, where the database has it: `body` is called at most once, and may read what is no record.
+    func visitRecord(zone: ZoneKey, named name: String, _ body: (VisitedRecord) throws -> Void) throws
     /// The zone's records and tombstones written after `sequence`, in the order of their sequences. Ends with the row
     /// with which their fields have `size` bytes, if that comes before `limit`.
     func records(zone: ZoneKey, after sequence: Int64, limit: Int, size: Int) throws -> [RecordRow]
@@ -77,8 +79,12 @@ package protocol StorageReader {
     func indexDefinitions() throws -> [IndexDefinitionRow]
     /// The first entries of a range, behind `position` if given, ordered by value and name (both byte-wise).
     func indexEntries(_ range: IndexRange, after position: IndexPosition?, limit: Int) throws -> [IndexPosition]
-    /// The same entries, each with the record it is of; those of records that are not there are left out.
-    func indexedRecords(_ range: IndexRange, after position: IndexPosition?, limit: Int) throws -> IndexedRecords
+    /// The same entries, each with the record it is of, where the database has it; those of records that are not there
+    /// are left out. `body` is given the record and the value that it is under; it may read what is no index, and
+    /// returns whether it wants more.
+    func visitIndexedRecords(
+        _ range: IndexRange, after position: IndexPosition?, limit: Int,
+        _ body: (VisitedRecord, UnsafeRawBufferPointer) throws -> Bool) throws
     func hasIndexEntry(_ entry: IndexEntryRow) throws -> Bool
     /// How many entries a range has; `limit` where it has as many or more. Costs no more than the result.
     func countIndexEntries(_ range: IndexRange, limit: Int) throws -> Int

@@ -72,7 +72,6 @@ final class FakeStatement: SQLStatement {
     func text(_ column: Int) -> String { "" }
     func optionalText(_ column: Int) -> String? { nil }
     func bytes(_ column: Int) -> [UInt8] { [] }
-    func append(_ column: Int, to bytes: inout [UInt8]) {}
     func textInPlace(_ column: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
     func bytesInPlace(_ column: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
 }

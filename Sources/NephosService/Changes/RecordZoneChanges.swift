@@ -44,34 +44,21 @@ struct FetchRecordZoneChanges {
             last: try reader.lastSequence(zone: row.key), forgotten: row.purgedUntil)
         let limit = max(1, min(zone.resultsLimit ?? .max, Limits.changesPerPage))
         var page = FeedPage(position, types: zone.desiredRecordTypes.map(Set.init))
-        let users = UserNames(accounts, reader)
-        var answer = RecordAnswer(desiredKeys: zone.desiredKeys, numbersAsStrings: zone.numbersAsStrings)
-        var changes = RecordZoneChanges(
-            zoneID: zone.zoneID, records: [], syncToken: "", moreComing: false,
-            clientChangeToken: row.clientChangeToken)
-        if encodesRecords && !zone.reverse {
-            var writer = JSONWriter(reserving: Self.pageSize)
-            writer.beginArray()
-            try page.read(row.key, limit: limit, room: &room, reader) { record in
-                if record.isDeleted {
-                    Self.deleted(record).write(to: &writer)
-                } else {
-                    try answer.write(record, users, to: &writer)
-                }
+        let answer = RecordAnswer(desiredKeys: zone.desiredKeys, numbersAsStrings: zone.numbersAsStrings)
+        let records = AnswerRecords(
+            encoded: encodesRecords && !zone.reverse, reserving: Self.pageSize, accounts, reader)
+        try page.read(row.key, limit: limit, room: &room, reader) { record in
+            if record.isDeleted {
+                records.add(.deleted(Self.deleted(record)))
+            } else {
+                try records.add(record, answer)
             }
-            writer.endArray()
-            changes.encodedRecords = writer.finishInPlace()
-        } else {
-            var results: [RecordResult] = []
-            try page.read(row.key, limit: limit, room: &room, reader) { record in
-                if record.isDeleted { return results.append(.deleted(Self.deleted(record))) }
-                for account in [record.createdBy, record.modifiedBy] where answer.userRecordNames[account] == nil {
-                    answer.userRecordNames[account] = try users.string(of: account)
-                }
-                results.append(.record(answer.dictionary(record.row)))
-            }
-            changes.records = zone.reverse ? results.reversed() : results
         }
+        let (values, encoded) = records.finish()
+        var changes = RecordZoneChanges(
+            zoneID: zone.zoneID, records: zone.reverse ? values.reversed() : values, syncToken: "", moreComing: false,
+            clientChangeToken: row.clientChangeToken)
+        changes.encodedRecords = encoded
         changes.syncToken = position.token(at: page.end, owner: caller.feedOwner)
         changes.moreComing = page.hasMore
         changes.fetchEnd = position.fetchEnd(after: page.end, owner: caller.feedOwner)

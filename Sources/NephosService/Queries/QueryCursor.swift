@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NephosStorage
 import NephosWire
 
 /// Where a page ended, opaque to clients as a continuation marker.
@@ -107,17 +108,17 @@ struct GivenRecords: Equatable {
 
     var count: Int { bytes.count / Self.size }
 
-    mutating func insert(_ name: String, zone: Int64) {
-        let hash = Self.hash(name, zone)
+    mutating func insert(_ record: FoundRecord) {
+        let hash = Self.hash(record)
         hashes?.insert(hash)
-        for index in 0..<Self.size { bytes.append(UInt8(truncatingIfNeeded: hash >> UInt64(8 * index))) }
+        withUnsafeBytes(of: hash.littleEndian) { bytes.append(contentsOf: $0.prefix(Self.size)) }
     }
 
-    mutating func contains(_ name: String, zone: Int64) -> Bool {
+    mutating func contains(_ record: FoundRecord) -> Bool {
         if bytes.isEmpty { return false }
         let known = hashes ?? decoded()
         hashes = known
-        return known.contains(Self.hash(name, zone))
+        return known.contains(Self.hash(record))
     }
 
     mutating func becameFull(at sequence: Int64) {
@@ -135,19 +136,35 @@ struct GivenRecords: Equatable {
         return hashes
     }
 
-    private static func hash(_ name: String, _ zone: Int64) -> UInt64 {
-        FNV.hash(OrderedBytes.bigEndian(UInt64(bitPattern: zone)), name) & 0xFFFF_FFFF_FFFF
+    private static func hash(_ record: FoundRecord) -> UInt64 {
+        var hash = FNV()
+        withUnsafeBytes(of: record.zone.id.bigEndian) { hash.add($0) }
+        record.withName { hash.add($0) }
+        return hash.value & 0xFFFF_FFFF_FFFF
     }
 }
 
 /// FNV-1a: it finds mistakes, it keeps no secret. The last step mixes the high bits into the low ones.
-enum FNV {
-    static func hash(_ bytes: [UInt8], _ text: String = "") -> UInt64 {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+struct FNV {
+    private var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        var hash = hash
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        hash = (hash ^ hash >> 33) &* 0xFF51_AFD7_ED55_8CCD
-        return hash ^ hash >> 33
+        self.hash = hash
+    }
+
+    var value: UInt64 {
+        let mixed = (hash ^ hash >> 33) &* 0xFF51_AFD7_ED55_8CCD
+        return mixed ^ mixed >> 33
+    }
+
+    static func hash(_ bytes: [UInt8], _ text: String = "") -> UInt64 {
+        var hash = FNV()
+        bytes.withUnsafeBytes { hash.add($0) }
+        var text = text
+        text.withUTF8 { hash.add(UnsafeRawBufferPointer($0)) }
+        return hash.value
     }
 }
 

@@ -7,6 +7,11 @@ extension QueryPage {
         let page: QueryPage
         let plan: QueryPlan
         let order: QueryOrder
+        let take: (FoundRecord, Int) throws -> Void
+        /// The record type's name in UTF-8.
+        private let type: [UInt8]
+        /// Whether a record of the page may be among those of earlier pages.
+        private let mayBeGiven: Bool
         /// Empty where the candidates passed them already.
         let probes: [IndexProbe]
         let checksRecords: Bool
@@ -17,12 +22,15 @@ extension QueryPage {
         let orderText: String?
         var start: Int64
         var given: GivenRecords
-        /// How many of the page's records are among `given`.
-        var remembered = 0
         var looks = 0
         var result = Result()
 
-        init(page: QueryPage, plan: QueryPlan, order: QueryOrder) {
+        init(
+            page: QueryPage, plan: QueryPlan, order: QueryOrder, take: @escaping (FoundRecord, Int) throws -> Void
+        ) {
+            self.take = take
+            type = Array(page.query.recordType.utf8)
+            mayBeGiven = page.cursor != nil && !order.isStable
             self.page = page
             self.plan = plan
             self.order = order
@@ -50,44 +58,41 @@ extension QueryPage {
 
         /// Reads the records together with the entries.
         private mutating func read(_ range: SingleRange, after position: QueryPosition?) throws {
-            var start = position
-            var chunk = min(page.limit, 255) + 1
-            while true {
-                let found = try page.reader.indexedRecords(range.range, after: start.map(range.entry), limit: chunk)
-                page.trace.read(found.count, at: range.place)
-                func position(before index: Int) -> QueryPosition? {
-                    index == 0 ? start : range.position(found.value(index - 1), found.records[index - 1])
-                }
-                for index in 0..<found.count {
-                    if result.rows.count == page.limit || looks >= page.bounds.candidatesPerPage,
-                        let last = position(before: index)
-                    {
-                        return try stop(at: .ordered(last))
-                    }
-                    if range.cuts(found.value(index).dropFirst(range.keyOffset), order) {
-                        return try readStream(after: position(before: index))
-                    }
+            enum Next { case nothing, page, run }
+            var next = Next.nothing
+            var last = position
+            try page.reader.visitIndexedRecords(
+                range.range, after: position.map(range.entry), limit: page.bounds.candidatesPerPage - looks + 1
+            ) { record, value in
+                page.trace.read(1, at: range.place)
+                if isFull, last != nil {
+                    next = .page
+                } else if range.cuts(value, order) {
+                    next = .run
+                } else {
                     looks += 1
-                    try look(at: found.records[index], range.zone)
+                    page.trace.readRecord()
+                    try look(at: .visited(record), range.zone)
+                    // The place behind this one, where the next may be the first that is not of this page.
+                    if isFull || order.hasStrings { last = range.position(value, record) }
+                    return true
                 }
-                if found.count < chunk { return try endOrder() }
-                start = position(before: found.count)
-                chunk = min(2 * chunk, 512)
+                return false
+            }
+            switch next {
+            case .nothing: try endOrder()
+            case .page: if let last { try stop(at: .ordered(last)) }
+            // What the index does not tell apart.
+            case .run: try readStream(after: last)
             }
         }
 
-        private mutating func look(at row: RecordRow, _ zone: Int) throws {
-            page.trace.readRecord()
-            guard page.isCandidate(row), !isGiven(row), try !checksRecords || matches(row, page.zones[zone]) else {
-                return
-            }
-            result.rows.append((row, zone))
-        }
+        private var isFull: Bool { result.count >= page.limit || looks >= page.bounds.candidatesPerPage }
 
         private mutating func readStream(after position: QueryPosition?) throws {
             var stream = try page.candidates(plan, order, after: position)
             var last = position
-            while result.rows.count < page.limit {
+            while result.count < page.limit {
                 if looks >= page.bounds.candidatesPerPage, let last {
                     try stop(at: .ordered(last))
                     return
@@ -108,13 +113,30 @@ extension QueryPage {
         }
 
         private mutating func look(at candidate: Candidate) throws {
-            guard let index = page.zones.firstIndex(where: { $0.key.id == candidate.position.zone }) else { return }
+            let position = candidate.position
+            guard let index = page.zones.firstIndex(where: { $0.key.id == position.zone }) else { return }
             let zone = page.zones[index]
-            guard try probes.allSatisfy({ try $0.finds(candidate.position.name, zone, page.reader) }),
-                let row = try candidate.row ?? page.read(candidate.position.name, zone), !isGiven(row),
-                try !checksRecords || matches(row, zone)
+            guard try probes.allSatisfy({ try $0.finds(position.name, zone, page.reader) }) else { return }
+            if let row = candidate.row { return try look(at: .row(row), index) }
+            page.trace.readRecord()
+            try page.reader.visitRecord(zone: zone.key, named: position.name) { try look(at: .visited($0), index) }
+        }
+
+        /// Gives a record where it matches and was not given before.
+        private mutating func look(at record: FoundRecord, _ zone: Int) throws {
+            guard record.isLive(ofType: type), !mayBeGiven || !isGiven(record),
+                try !checksRecords || matches(record.row, page.zones[zone])
             else { return }
-            result.rows.append((row, index))
+            try give(record, zone)
+        }
+
+        private mutating func give(_ record: FoundRecord, _ zone: Int) throws {
+            // On the first page all are older than where it ends.
+            if !order.isStable, given.fullSince == nil || record.sequence > start {
+                given.insert(record)
+            }
+            try take(record, zone)
+            result.count += 1
         }
 
         /// Goes on with what was written since the first page, where that may be missing.
@@ -128,23 +150,21 @@ extension QueryPage {
         // MARK: What was written since
 
         mutating func readChanges(zone: Int64, sequence: Int64) throws {
-            // What the order gave on this page does not come again.
-            remember()
             for (index, next) in page.zones.enumerated() where next.key.id >= zone {
                 var sequence = next.key.id == zone ? sequence : start
                 while true {
                     let rows = try page.reader.records(zone: next.key, after: sequence, limit: 100)
                     for row in rows {
-                        if result.rows.count == page.limit || looks >= page.bounds.candidatesPerPage {
+                        if isFull {
                             try stop(at: .changes(zone: next.key.id, sequence: sequence))
                             return
                         }
                         looks += 1
                         sequence = row.sequence
                         page.trace.readRecord()
-                        if try page.isCandidate(row) && !isGiven(row) && matches(row, next) {
-                            result.rows.append((row, index))
-                            remember()
+                        let record = FoundRecord.row(row)
+                        if try record.isLive(ofType: type) && !isGiven(record) && matches(row, next) {
+                            try give(record, index)
                         }
                     }
                     if rows.count < 100 { break }
@@ -154,10 +174,10 @@ extension QueryPage {
 
         // MARK: Records
 
-        private mutating func isGiven(_ row: RecordRow) -> Bool {
-            guard page.cursor != nil, !order.isStable, row.sequence > start else { return false }
-            if let since = given.fullSince, row.sequence > since { return true }
-            return given.contains(row.name, zone: row.zone.id)
+        private mutating func isGiven(_ record: FoundRecord) -> Bool {
+            guard mayBeGiven, record.sequence > start else { return false }
+            if let since = given.fullSince, record.sequence > since { return true }
+            return given.contains(record)
         }
 
         private func matches(_ row: RecordRow, _ zone: QueryZone) throws -> Bool {
@@ -169,18 +189,9 @@ extension QueryPage {
                     creator: creator, modifier: modifier))
         }
 
-        private mutating func remember() {
-            if order.isStable { return }
-            for (row, _) in result.rows[remembered...] where given.fullSince == nil || row.sequence > start {
-                given.insert(row.name, zone: row.zone.id)
-            }
-            remembered = result.rows.count
-        }
-
         private mutating func stop(at phase: QueryCursor.Phase) throws {
             if !order.isStable {
                 if page.cursor == nil { start = try now() }
-                remember()
                 if given.count >= page.bounds.rememberedResults { given.becameFull(at: try now()) }
             }
             result.cursor = QueryCursor(phase: phase, start: start, given: given, order: orderText)

@@ -17,15 +17,22 @@ struct QueryPage {
     let cursor: QueryCursor?
 
     struct Result {
-        /// The records, and the places of their zones among the page's.
-        var rows: [(row: RecordRow, zone: Int)] = []
+        /// How many records it has.
+        var count = 0
         /// Where the next page begins; nil where there is nothing more.
         var cursor: QueryCursor?
     }
 
-    func run(_ plan: QueryPlan) throws -> Result {
+    /// - Parameter take: is given each record of the page, and the place of its zone among the page's.
+    func run(_ plan: QueryPlan, _ take: (FoundRecord, Int) throws -> Void) throws -> Result {
         guard let order = plan.order else { return Result() }
-        var run = Run(page: self, plan: plan, order: order)
+        return try withoutActuallyEscaping(take) { take in try run(plan, order, take) }
+    }
+
+    private func run(
+        _ plan: QueryPlan, _ order: QueryOrder, _ take: @escaping (FoundRecord, Int) throws -> Void
+    ) throws -> Result {
+        var run = Run(page: self, plan: plan, order: order, take: take)
         switch cursor?.phase {
         case .changes(let zone, let sequence)?:
             try run.readChanges(zone: zone, sequence: sequence)
@@ -138,19 +145,14 @@ struct QueryPage {
     }
 
     private func candidate(_ name: String, _ zone: QueryZone, _ order: QueryOrder) throws -> Candidate? {
-        guard let row = try read(name, zone) else { return nil }
+        trace.readRecord()
+        guard let row = try reader.record(zone: zone.key, named: name), isCandidate(row) else { return nil }
         let key =
             order.keys.isEmpty ? [] : order.key(of: try record(row, fields: order.fields, users: order.needsUsers))
         return Candidate(position: QueryPosition(key: key, name: name, zone: zone.key.id), row: row)
     }
 
     // MARK: - Records
-
-    func read(_ name: String, _ zone: QueryZone) throws -> RecordRow? {
-        trace.readRecord()
-        guard let row = try reader.record(zone: zone.key, named: name), isCandidate(row) else { return nil }
-        return row
-    }
 
     func isCandidate(_ row: RecordRow) -> Bool { !row.isDeleted && row.type == query.recordType }
 

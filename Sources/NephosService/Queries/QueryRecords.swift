@@ -7,6 +7,8 @@ struct QueryRecords: Sendable {
     let caller: Caller
     let container: String
     let bounds: QueryBounds
+    /// Whether the records are to be given in JSON, which is how a server sends them, and not as values.
+    var encodesRecords = false
 
     func run(on store: Store) async throws -> QueryRecordsResponse {
         if request.wantsCount { return try await count(on: store) }
@@ -74,15 +76,22 @@ struct QueryRecords: Sendable {
         if request.wantsCount, cursor == nil, let count = try page.count(plan) {
             return QueryRecordsResponse(records: [], count: count, explanation: explanation(trace, plan, conjuncts, 0))
         }
-        let result = try page.run(plan)
-        var response = QueryRecordsResponse(
-            records: [], continuationMarker: result.cursor?.text(query: queryHash),
-            explanation: explanation(trace, plan, conjuncts, result.rows.count))
-        if request.wantsCount {
-            response.count = result.rows.count
-        } else {
-            response.records = try records(result.rows, zones, store.accounts, reader)
+        let records = request.wantsCount ? nil : answerRecords(store.accounts, reader)
+        let answers = answers(zones)
+        let result = try page.run(plan) { record, zone in
+            guard let records else { return }
+            let answer = answers[min(zone, answers.count - 1)]
+            switch record {
+            case .visited(let record): try records.add(record, answer)
+            case .row(let row): try records.add(row, answer)
+            }
         }
+        let (values, encoded) = records?.finish() ?? ([], nil)
+        var response = QueryRecordsResponse(
+            records: values, continuationMarker: result.cursor?.text(query: queryHash),
+            count: request.wantsCount ? result.count : nil,
+            explanation: explanation(trace, plan, conjuncts, result.count))
+        response.encodedRecords = encoded
         return response
     }
 
@@ -142,21 +151,21 @@ struct QueryRecords: Sendable {
 
     // MARK: - Answer
 
-    private func records(
-        _ rows: [(row: RecordRow, zone: Int)], _ zones: [QueryZone], _ accounts: Accounts, _ reader: any StorageReader
-    ) throws -> [RecordResult] {
-        var names: [Int64: String] = [:]
-        for (row, _) in rows {
-            for id in [row.createdBy, row.modifiedBy] where names[id] == nil {
-                names[id] = try accounts.userRecordName(id: id, reader)
-            }
-        }
-        var answer = RecordAnswer(
-            desiredKeys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings, zoneID: nil,
-            userRecordNames: names)
-        return rows.map { row, zone in
-            if request.zoneWide { answer.zoneID = zones[zone].zoneID }
-            return .record(answer.dictionary(row))
+    private func answerRecords(_ accounts: Accounts, _ reader: any StorageReader) -> AnswerRecords {
+        AnswerRecords(encoded: encodesRecords, reserving: Self.recordSize * limit, accounts, reader)
+    }
+
+    /// Bytes that are reserved for a record: what most have.
+    private static let recordSize = 1024
+
+    /// How a record is put into the answer, by its zone: records name theirs where the query is of all.
+    private func answers(_ zones: [QueryZone]) -> [RecordAnswer] {
+        let answer = RecordAnswer(desiredKeys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings)
+        guard request.zoneWide else { return [answer] }
+        return zones.map { zone in
+            var answer = answer
+            answer.zoneID = zone.zoneID
+            return answer
         }
     }
 

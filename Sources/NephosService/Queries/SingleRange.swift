@@ -15,20 +15,27 @@ struct SingleRange {
     /// Whether the entries behind a position are what follows it. They are not where the index cuts strings that the
     /// position has whole, or where the position is in another zone.
     func canBegin(after position: QueryPosition, _ order: QueryOrder) -> Bool {
-        position.zone == range.zone.id && !cuts(position.key[...], order)
+        position.zone == range.zone.id && !cuts(position.key, order)
     }
 
     /// Whether the index holds only the beginning of a key, and others may share it.
-    func cuts(_ key: ArraySlice<UInt8>, _ order: QueryOrder) -> Bool {
-        key.count > OrderedBytes.stringLimit && order.hasStrings && order.run(of: Array(key)) != nil
+    private func cuts(_ key: [UInt8], _ order: QueryOrder) -> Bool {
+        key.count > OrderedBytes.stringLimit && order.hasStrings && order.run(of: key) != nil
+    }
+
+    /// The same of an entry's value.
+    func cuts(_ value: UnsafeRawBufferPointer, _ order: QueryOrder) -> Bool {
+        value.count - keyOffset > OrderedBytes.stringLimit && cuts(Array(value.dropFirst(keyOffset)), order)
     }
 
     func entry(_ position: QueryPosition) -> IndexPosition {
         IndexPosition(value: range.from.prefix(keyOffset) + position.key, name: position.name)
     }
 
-    func position(_ value: ArraySlice<UInt8>, _ row: RecordRow) -> QueryPosition {
-        QueryPosition(key: Array(value.dropFirst(keyOffset)), name: row.name, zone: row.zone.id)
+    func position(_ value: UnsafeRawBufferPointer, _ record: VisitedRecord) -> QueryPosition {
+        QueryPosition(
+            key: Array(value.dropFirst(keyOffset)), name: String(decoding: record.name, as: UTF8.self),
+            zone: record.zone.id)
     }
 }
 

@@ -5,9 +5,12 @@ import NephosWire
 struct LookupRecords {
     let request: LookupRecordsRequest
     let caller: Caller
+    /// Whether the records are to be given in JSON, which is how a server sends them, and not as values.
+    let encodesRecords: Bool
 
     init(
-        _ request: LookupRecordsRequest, caller: Caller, configuration: ServiceConfiguration
+        _ request: LookupRecordsRequest, caller: Caller, configuration: ServiceConfiguration,
+        encodesRecords: Bool = false
     ) throws(ServiceError) {
         let limit = configuration.isStrict ? Limits.strictOperationsPerRequest : Limits.operationsPerRequest
         if request.records.count > limit {
@@ -16,36 +19,38 @@ struct LookupRecords {
         }
         self.request = request
         self.caller = caller
-    }
-
-    private enum Found {
-        case record(RecordRow)
-        case missing(ServiceError)
+        self.encodesRecords = encodesRecords
     }
 
     func run(
         accounts: Accounts, permissions: RecordPermissions, _ reader: any StorageReader
     ) throws -> RecordsResponse {
         var zones: [ZoneAddress: ZoneRow?] = [:]
-        var results: [RecordResult] = []
-        results.reserveCapacity(request.records.count)
-        var names: [Int64: String] = [:]
+        let records = AnswerRecords(
+            encoded: encodesRecords, reserving: Self.recordSize * request.records.count, accounts, reader)
         for item in request.records {
-            let found = try find(item, permissions, &zones, reader)
-            if case .record(let row) = found {
-                for id in [row.createdBy, row.modifiedBy] where names[id] == nil {
-                    names[id] = try accounts.userRecordName(id: id, reader)
-                }
+            if let error = try find(item, permissions, &zones, records, reader) {
+                var dictionary = error.dictionary(requestID: caller.requestID)
+                dictionary.recordName = item.recordName
+                dictionary.zoneID = item.zoneID
+                records.add(.failure(dictionary))
             }
-            results.append(result(item, found, names))
         }
-        return RecordsResponse(records: results)
+        let (values, encoded) = records.finish()
+        var response = RecordsResponse(records: values)
+        response.encodedRecords = encoded
+        return response
     }
 
+    /// Bytes that are reserved for a record: what most have.
+    private static let recordSize = 1024
+
+    /// Adds an item's record to the answer.
+    /// - Returns: why it could not.
     private func find(
         _ item: LookupRecordsRequest.Item, _ permissions: RecordPermissions, _ zones: inout [ZoneAddress: ZoneRow?],
-        _ reader: any StorageReader
-    ) throws -> Found {
+        _ records: AnswerRecords, _ reader: any StorageReader
+    ) throws -> ServiceError? {
         let address = caller.address(item.zoneID ?? request.zoneID)
         let known = zones[address]
         let zone = try known ?? ZoneRegistry.find(address, owner: caller.owner, reader)
@@ -54,33 +59,20 @@ struct LookupRecords {
             let error = try ZoneRegistry.notFound(address, owner: caller.owner, reader)
             // A zone that the request itself names is the request's error.
             if item.zoneID == nil { throw error }
-            return .missing(error)
+            return error
         }
-        guard let row = try reader.record(zone: zone.key, named: item.recordName), !row.isDeleted else {
-            return .missing(.recordNotFound)
+        var error: ServiceError? = .recordNotFound
+        try reader.visitRecord(zone: zone.key, named: item.recordName) { record in
+            if record.isDeleted { return }
+            error = permissions.refusalToRead(record)
+            if error == nil { try records.add(record, answer(item)) }
         }
-        do throws(ServiceError) {
-            try permissions.checkRead(row)
-        } catch {
-            return .missing(error)
-        }
-        return .record(row)
+        return error
     }
 
-    private func result(
-        _ item: LookupRecordsRequest.Item, _ found: Found, _ names: [Int64: String]
-    ) -> RecordResult {
-        switch found {
-        case .record(let row):
-            let answer = RecordAnswer(
-                desiredKeys: item.desiredKeys ?? request.desiredKeys, numbersAsStrings: request.numbersAsStrings,
-                zoneID: item.zoneID, userRecordNames: names)
-            return .record(answer.dictionary(row))
-        case .missing(let error):
-            var dictionary = error.dictionary(requestID: caller.requestID)
-            dictionary.recordName = item.recordName
-            dictionary.zoneID = item.zoneID
-            return .failure(dictionary)
-        }
+    private func answer(_ item: LookupRecordsRequest.Item) -> RecordAnswer {
+        RecordAnswer(
+            desiredKeys: item.desiredKeys ?? request.desiredKeys, numbersAsStrings: request.numbersAsStrings,
+            zoneID: item.zoneID)
     }
 }

@@ -28,14 +28,14 @@ struct RecordAnswer {
             share: row.share.map(Self.reference))
     }
 
-    /// Writes the same dictionary, without a zone, from where the database has the record.
+    /// Writes the same dictionary from where the database has the record.
     func write(_ record: VisitedRecord, _ users: UserNames, to writer: inout JSONWriter) throws {
         let created = (record.createdAt, try users.bytes(of: record.createdBy))
         let modified = (record.modifiedAt, try users.bytes(of: record.modifiedBy))
         ChangeTag.withBytes(sequence: record.sequence) { tag in
             var bytes = StoredRecordBytes(
                 recordName: record.name, recordType: record.type, recordChangeTag: tag, fields: record.fields,
-                created: created, modified: modified, parent: record.parent.map(Self.reference),
+                created: created, modified: modified, zoneID: zoneID, parent: record.parent.map(Self.reference),
                 share: record.share.map(Self.reference))
             if desiredKeys == nil && !numbersAsStrings { return bytes.write(to: &writer) }
             fields(Array(record.fields)).bytes.withUnsafeBytes { fields in

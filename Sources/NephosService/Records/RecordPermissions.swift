@@ -32,8 +32,11 @@ struct RecordPermissions {
         may([.read, .write], row.type, createdBy: row.createdBy)
     }
 
-    func checkRead(_ row: RecordRow) throws(ServiceError) {
-        if !mayRead(row) { throw refusal(.read, row.type) }
+    /// Why the caller may not read a record; nil where it may.
+    func refusalToRead(_ record: VisitedRecord) -> ServiceError? {
+        if schema == nil { return nil }
+        let type = String(decoding: record.type, as: UTF8.self)
+        return may([.read, .write], type, createdBy: record.createdBy) ? nil : refusal(.read, type)
     }
 
     /// A query gives what the caller may read: where only the creator may, the caller's own records.

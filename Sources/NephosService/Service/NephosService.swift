@@ -53,7 +53,9 @@ package final class NephosService: Sendable {
     ) async throws(ServiceError) -> RecordsResponse {
         try await perform(context) { store, caller in
             try self.checkMayRead(caller)
-            let lookup = try LookupRecords(request, caller: caller, configuration: self.configuration)
+            let lookup = try LookupRecords(
+                request, caller: caller, configuration: self.configuration,
+                encodesRecords: context.takesEncodedRecords)
             let moment = store.schemas.now
             return try await store.engine.read { reader in
                 let permissions = try RecordPermissions(caller, store.schemas, asOf: moment, reader)
@@ -69,7 +71,8 @@ package final class NephosService: Sendable {
         try await perform(context) { store, caller in
             try self.checkMayRead(caller)
             let query = QueryRecords(
-                request: request, caller: caller, container: context.container, bounds: self.configuration.queries)
+                request: request, caller: caller, container: context.container, bounds: self.configuration.queries,
+                encodesRecords: context.takesEncodedRecords)
             return try await query.run(on: store)
         }
     }

@@ -68,32 +68,3 @@ package struct IndexPosition: Hashable, Sendable {
         self.name = name
     }
 }
-
-/// Records in the order of an index, each with the value that it is under.
-package struct IndexedRecords: Hashable, Sendable {
-    package private(set) var records: [RecordRow]
-    /// The values, one behind the other.
-    private var values: [UInt8] = []
-    private var ends: [Int]
-
-    /// - Parameter count: how many are about to come, to have room for them.
-    package init(expecting count: Int = 0) {
-        records = []
-        ends = []
-        let room = min(max(0, count), 256)
-        records.reserveCapacity(room)
-        ends.reserveCapacity(room)
-    }
-
-    /// - Parameter appendValue: appends the value that it is under.
-    package mutating func append(_ record: RecordRow, appendValue: (inout [UInt8]) -> Void) {
-        records.append(record)
-        appendValue(&values)
-        ends.append(values.count)
-    }
-
-    package var count: Int { records.count }
-
-    /// The value that the record at `index` is under.
-    package func value(_ index: Int) -> ArraySlice<UInt8> { values[(index == 0 ? 0 : ends[index - 1])..<ends[index]] }
-}

@@ -20,6 +20,9 @@ package struct VisitedRecord {
     package var share: String? { statement.optionalText(9) }
     package var fields: UnsafeRawBufferPointer { statement.bytesInPlace(10) }
 
+    /// The value that an index has it under, where it was read by one.
+    var indexValue: UnsafeRawBufferPointer { statement.bytesInPlace(11) }
+
     /// A copy, to keep.
     package var row: RecordRow { RecordRow(zone: zone, statement) }
 }

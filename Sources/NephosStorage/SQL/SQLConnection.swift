@@ -44,8 +44,6 @@ package protocol SQLStatement: AnyObject {
     func text(_ column: Int) -> String
     func optionalText(_ column: Int) -> String?
     func bytes(_ column: Int) -> [UInt8]
-    /// Appends what `bytes` gives.
-    func append(_ column: Int, to bytes: inout [UInt8])
     /// The same where the database has them, until the next `step` or `reset`; empty for null.
     func textInPlace(_ column: Int) -> UnsafeRawBufferPointer
     func bytesInPlace(_ column: Int) -> UnsafeRawBufferPointer

@@ -30,30 +30,27 @@ extension SQLReader {
         }
     }
 
-    package final func indexedRecords(
-        _ range: IndexRange, after position: IndexPosition?, limit: Int
-    ) throws -> IndexedRecords {
+    package final func visitIndexedRecords(
+        _ range: IndexRange, after position: IndexPosition?, limit: Int,
+        _ body: (VisitedRecord, UnsafeRawBufferPointer) throws -> Bool
+    ) throws {
         guard let position, !position.value.lexicographicallyPrecedes(range.from) else {
-            return try indexedRecords(.indexedRecords, range.zone, limit) {
-                try $0.bind(range).bind(limit: limit)
-            }
+            return try visit(.indexedRecords, range.zone, body) { try $0.bind(range).bind(limit: limit) }
         }
-        return try indexedRecords(.indexedRecordsAfter, range.zone, limit) { statement in
+        try visit(.indexedRecordsAfter, range.zone, body) { statement in
             try statement.bind(range.zone).bind(range.definition).bind(position.value).bind(position.name)
                 .bind(range.to).bind(limit: limit)
         }
     }
 
-    private final func indexedRecords(
-        _ sql: SQL, _ zone: ZoneKey, _ limit: Int, bind: (any SQLStatement) throws -> Void
-    ) throws -> IndexedRecords {
+    private final func visit(
+        _ sql: SQL, _ zone: ZoneKey, _ body: (VisitedRecord, UnsafeRawBufferPointer) throws -> Bool,
+        bind: (any SQLStatement) throws -> Void
+    ) throws {
         try run(sql) { statement in
             try bind(statement)
-            var found = IndexedRecords(expecting: limit)
-            while try statement.step() {
-                found.append(RecordRow(zone: zone, statement)) { statement.append(11, to: &$0) }
-            }
-            return found
+            let record = VisitedRecord(zone: zone, statement)
+            while try statement.step(), try body(record, record.indexValue) {}
         }
     }
 

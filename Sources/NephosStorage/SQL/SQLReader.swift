@@ -121,6 +121,15 @@ package class SQLReader: StorageReader {
         try row(.recordByName, bind: { try $0.bind(zone).bind(name) }, read: { RecordRow(zone: zone, $0) })
     }
 
+    package final func visitRecord(
+        zone: ZoneKey, named name: String, _ body: (VisitedRecord) throws -> Void
+    ) throws {
+        try run(.recordByName) { statement in
+            try statement.bind(zone).bind(name)
+            if try statement.step() { try body(VisitedRecord(zone: zone, statement)) }
+        }
+    }
+
     package final func records(
         zone: ZoneKey, after sequence: Int64, limit: Int, size: Int
     ) throws -> [RecordRow] {

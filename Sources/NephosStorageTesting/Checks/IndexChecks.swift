@@ -90,8 +90,17 @@ extension StorageConformance {
                 var found: [(value: [UInt8], record: RecordRow)] = []
                 while true {
                     let last = found.last.map { IndexPosition(value: $0.value, name: $0.record.name) }
-                    let page = try await engine.read { try $0.indexedRecords(range, after: last, limit: limit) }
-                    found += page.records.indices.map { (Array(page.value($0)), page.records[$0]) }
+                    let page = try await engine.read { reader in
+                        var page: [(value: [UInt8], record: RecordRow)] = []
+                        // One more than is wanted, as `body` says when it has enough.
+                        try reader.visitIndexedRecords(range, after: last, limit: limit + 1) { record, value in
+                            _ = try reader.record(zone: zone, named: "10")
+                            page.append((Array(value), record.row))
+                            return page.count < limit
+                        }
+                        return page
+                    }
+                    found += page
                     if page.count < limit { break }
                 }
                 try expect(found.map(\.record), equals: expected.map(\.record), "records, \(limit) at a time")

@@ -29,14 +29,7 @@ extension RecordZoneChanges {
             writer.key("zoneID")
             zoneID.write(to: &writer, withType: true)
         }
-        writer.key("records")
-        if let encodedRecords {
-            writer.verbatim(encodedRecords.buffer)
-        } else {
-            writer.beginArray()
-            for record in records { record.write(to: &writer) }
-            writer.endArray()
-        }
+        writer.records(records, encodedRecords)
         writer.key("syncToken")
         writer.string(syncToken)
         writer.key("moreComing")
@@ -46,7 +39,7 @@ extension RecordZoneChanges {
         writer.endObject()
     }
 
-    var estimatedSize: Int { records.reduce(512 + (encodedRecords?.buffer.count ?? 0)) { $0 + $1.estimatedSize } }
+    var estimatedSize: Int { 512 + records.estimatedSize(encodedRecords) }
 }
 
 extension RecordZoneChangesResponse: WireMessage {

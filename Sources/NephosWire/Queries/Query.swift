@@ -110,6 +110,9 @@ package struct QueryRecordsResponse: Hashable, Sendable {
     /// How many records match, where the request asked for it.
     package var count: Int?
     package var explanation: QueryExplanation?
+    /// The array `records` in JSON, in the place of `records`, which is empty then: a server writes records as it reads
+    /// them.
+    package var encodedRecords: JSONBytes?
 
     package init(
         records: [RecordResult], continuationMarker: String? = nil, count: Int? = nil,

@@ -67,18 +67,12 @@ extension QueryRecordsResponse: WireMessage {
     }
 
     package var estimatedSize: Int {
-        records.reduce(256) { size, result in
-            guard case .record(let record) = result else { return size + 512 }
-            return size + 512 + record.fields.bytes.count
-        }
+        512 + (continuationMarker?.utf8.count ?? 0) + records.estimatedSize(encodedRecords)
     }
 
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.key("records")
-        writer.beginArray()
-        for record in records { record.write(to: &writer) }
-        writer.endArray()
+        writer.records(records, encodedRecords)
         writer.member("continuationMarker", continuationMarker)
         if let count {
             writer.key("count")

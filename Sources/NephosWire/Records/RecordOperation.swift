@@ -107,5 +107,9 @@ package struct LookupRecordsRequest: Hashable, Sendable {
 /// The answer of `records/modify` and `records/lookup`: one result per item of the request, in its order.
 package struct RecordsResponse: Hashable, Sendable {
     package var records: [RecordResult]
+    /// The array `records` in JSON, in the place of `records`, which is empty then: a server writes records as it reads
+    /// them.
+    package var encodedRecords: JSONBytes?
+
     package init(records: [RecordResult]) { self.records = records }
 }

@@ -76,13 +76,14 @@ package struct StoredRecordBytes {
     package var fields: UnsafeRawBufferPointer
     package var created: Stamp
     package var modified: Stamp
+    package var zoneID: ZoneIDDictionary?
     package var parent: ReferenceValue?
     package var share: ReferenceValue?
 
     package init(
         recordName: UnsafeRawBufferPointer, recordType: UnsafeRawBufferPointer,
         recordChangeTag: UnsafeRawBufferPointer, fields: UnsafeRawBufferPointer, created: Stamp, modified: Stamp,
-        parent: ReferenceValue?, share: ReferenceValue?
+        zoneID: ZoneIDDictionary?, parent: ReferenceValue?, share: ReferenceValue?
     ) {
         self.recordName = recordName
         self.recordType = recordType
@@ -90,6 +91,7 @@ package struct StoredRecordBytes {
         self.fields = fields
         self.created = created
         self.modified = modified
+        self.zoneID = zoneID
         self.parent = parent
         self.share = share
     }
@@ -101,6 +103,6 @@ package struct StoredRecordBytes {
         writer.record(
             name: StoredText(bytes: recordName), type: StoredText(bytes: recordType),
             changeTag: StoredText(bytes: recordChangeTag), fields: fields, created: stamp(created),
-            modified: stamp(modified), zoneID: nil, parent: parent, share: share)
+            modified: stamp(modified), zoneID: zoneID, parent: parent, share: share)
     }
 }

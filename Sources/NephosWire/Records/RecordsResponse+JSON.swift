@@ -22,7 +22,7 @@ extension RecordResult {
         return JSONMembers(of: json).contains { key, value in "deleted" ~= key && value.tag == JSONValue.Tag.true }
     }
 
-    func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         switch self {
         case .record(let record): record.write(to: &writer)
         case .deleted(let record): record.write(to: &writer)
@@ -43,14 +43,30 @@ extension RecordsResponse: WireMessage {
             records: try json.required("records", "an array", RecordResult.results(json:)))
     }
 
-    package var estimatedSize: Int { records.reduce(64) { $0 + $1.estimatedSize } }
+    package var estimatedSize: Int { 64 + records.estimatedSize(encodedRecords) }
 
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.key("records")
-        writer.beginArray()
-        for record in records { record.write(to: &writer) }
-        writer.endArray()
+        writer.records(records, encodedRecords)
         writer.endObject()
+    }
+}
+
+extension [RecordResult] {
+    /// - Parameter encoded: the array in JSON, in the place of these.
+    func estimatedSize(_ encoded: JSONBytes?) -> Int {
+        encoded?.buffer.count ?? reduce(16) { $0 + $1.estimatedSize }
+    }
+}
+
+extension JSONWriter {
+    /// Writes the member `records`.
+    /// - Parameter encoded: the array in JSON, in the place of `records`.
+    mutating func records(_ records: [RecordResult], _ encoded: JSONBytes?) {
+        key("records")
+        if let encoded { return verbatim(encoded.buffer) }
+        beginArray()
+        for record in records { record.write(to: &self) }
+        endArray()
     }
 }

@@ -38,6 +38,46 @@ struct QueryWalkTests {
         #expect(explanation.checkedOnRecords == [])
     }
 
+    @Test("An answer that is only to be sent has the same bytes, whichever way its records are read")
+    func sent() async throws {
+        let cloud = QueryCloud()
+        try await cloud.makeZones("Zone")
+        try await notes(cloud)
+        try await cloud.modify([
+            .create(#"qu"o\te"#, ["list": .string("red"), "rank": .int64(7), "text": .string("\"\\\n")]),
+            .create("child", ["list": .string("red"), "rank": .int64(8)], parent: #"qu"o\te"#),
+        ])
+        try await cloud.modify([.create("other", ["list": .string("red"), "rank": .int64(9)])], zone: "Zone")
+        var sending = cloud.context
+        sending.takesEncodedRecords = true
+
+        let byName = Query(
+            recordType: "Note",
+            filterBy: [
+                Filter(.system(.recordName), .in, .list(of: .string, [.string("child"), .string("n3"), .string("n4")]))
+            ])
+        var checked = Query(recordType: "Note", filterBy: [Filter(.field("list"), .notEquals, .string("blue"))])
+        checked.sortBy = redByRank.sortBy
+        for query in [redByRank, byName, checked] {
+            for keys in [nil, ["rank"], []] as [[String]?] {
+                for (numbersAsStrings, zoneWide) in [(false, false), (true, false), (false, true)] {
+                    var request = QueryRecordsRequest(
+                        query: query, zoneWide: zoneWide, resultsLimit: 3, desiredKeys: keys,
+                        numbersAsStrings: numbersAsStrings)
+                    repeat {
+                        let told = try await cloud.service.queryRecords(request, cloud.context)
+                        let sent = try await cloud.service.queryRecords(request, sending)
+                        #expect(
+                            String(decoding: sent.encoded(), as: UTF8.self)
+                                == String(decoding: told.encoded(), as: UTF8.self))
+                        #expect(told.encodedRecords == nil && !told.records.isEmpty && sent.records.isEmpty)
+                        request.continuationMarker = told.continuationMarker
+                    } while request.continuationMarker != nil
+                }
+            }
+        }
+    }
+
     @Test("Saves, changes and deletions are seen by the next query")
     func maintained() async throws {
         let cloud = QueryCloud()

@@ -1,0 +1,46 @@
+import NephosStorage
+
+/// A record that a query comes to: where the database has it, or a copy that was made to be sorted.
+enum FoundRecord {
+    case visited(VisitedRecord)
+    case row(RecordRow)
+
+    var sequence: Int64 {
+        switch self {
+        case .visited(let record): record.sequence
+        case .row(let row): row.sequence
+        }
+    }
+
+    /// A copy.
+    var row: RecordRow {
+        switch self {
+        case .visited(let record): record.row
+        case .row(let row): row
+        }
+    }
+
+    var zone: ZoneKey {
+        switch self {
+        case .visited(let record): record.zone
+        case .row(let row): row.zone
+        }
+    }
+
+    /// - Parameter type: a record type's name in UTF-8.
+    func isLive(ofType type: [UInt8]) -> Bool {
+        switch self {
+        case .visited(let record): !record.isDeleted && record.type.elementsEqual(type)
+        case .row(let row): !row.isDeleted && row.type.utf8.elementsEqual(type)
+        }
+    }
+
+    func withName<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        switch self {
+        case .visited(let record): return body(record.name)
+        case .row(let row):
+            var name = row.name
+            return name.withUTF8 { body(UnsafeRawBufferPointer($0)) }
+        }
+    }
+}
