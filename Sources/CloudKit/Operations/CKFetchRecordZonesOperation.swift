@@ -5,26 +5,13 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         var wantsAll = false
     }
 
-    private struct Blocks {
-        var perZoneResult: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?
-        var result: ((Result<Void, any Error>) -> Void)?
-        var completion: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)?
-    }
-
-    /// What the items came to, for the older completion block.
-    private struct Outcome {
-        var zones: [CKRecordZone.ID: CKRecordZone] = [:]
-        var errors: [AnyHashable: any Error] = [:]
-    }
-
     private struct Item: Sendable {
         var zoneID: CKRecordZone.ID
         var result: Result<CKRecordZone, CKError>
     }
 
     private let request = Locked(Request())
-    private let blocks = Locked(Blocks())
-    private let outcome = Locked(Outcome())
+    private let report = FetchReport<CKRecordZone.ID, CKRecordZone>()
 
     public required override init() { super.init() }
 
@@ -51,21 +38,21 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
     open var perRecordZoneResultBlock:
         ((_ recordZoneID: CKRecordZone.ID, _ recordZoneResult: Result<CKRecordZone, any Error>) -> Void)?
     {
-        get { blocks.perZoneResult }
-        set { blocks.perZoneResult = newValue }
+        get { report.blocks.perItem }
+        set { report.blocks.perItem = newValue }
     }
 
     /// Called once, at the end. Fails only with what concerns the whole operation, never with `partialFailure`.
     open var fetchRecordZonesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
-        get { blocks.result }
-        set { blocks.result = newValue }
+        get { report.blocks.result }
+        set { report.blocks.result = newValue }
     }
 
     /// Called once, at the end, with the zones that were found; if others failed, with a `partialFailure`.
     @available(*, deprecated, message: "use fetchRecordZonesResultBlock")
     open var fetchRecordZonesCompletionBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)? {
-        get { blocks.completion }
-        set { blocks.completion = newValue }
+        get { report.blocks.completion }
+        set { report.blocks.completion = newValue }
     }
 
     // MARK: Running
@@ -84,33 +71,15 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
             let results = try await context.lookupZones(zoneIDs)
             items = zip(zoneIDs, results).map { Item(zoneID: $0, result: $1) }
         }
-        deliver(items) { self.hand(out: $0) }
-    }
-
-    private func hand(out item: Item) {
-        outcome.withLock { outcome in
-            switch item.result {
-            case .success(let zone): outcome.zones[item.zoneID] = zone
-            case .failure(let error): outcome.errors[item.zoneID] = error
-            }
-        }
-        blocks.perZoneResult?(item.zoneID, item.result.mapError { $0 })
+        deliver(items) { self.report.tell($0.zoneID, $0.result) }
     }
 
     override func conclude(_ failure: CKError?) {
-        let blocks = blocks.withLock { $0 }
-        let outcome = outcome.exchange(Outcome())
-        blocks.result?(failure.map { .failure($0) } ?? .success(()))
-        if let failure {
-            blocks.completion?(nil, failure)
-        } else {
-            let partial = outcome.errors.isEmpty ? nil : CKError.partialFailure(outcome.errors, errorContext)
-            blocks.completion?(outcome.zones, partial)
-        }
+        report.conclude(failure, errorContext)
     }
 
     override func releaseBlocks() {
         super.releaseBlocks()
-        blocks.exchange(Blocks())
+        report.releaseBlocks()
     }
 }

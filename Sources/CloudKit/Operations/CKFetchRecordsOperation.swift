@@ -6,18 +6,10 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         var wantsCurrentUser = false
     }
 
-    private struct Blocks {
+    /// The blocks that records have and other items have not.
+    private struct RecordBlocks {
         var perRecordProgress: ((CKRecord.ID, Double) -> Void)?
-        var perRecordResult: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
-        var result: ((Result<Void, any Error>) -> Void)?
         var perRecordCompletion: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)?
-        var completion: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)?
-    }
-
-    /// What the items came to, for the older completion block.
-    private struct Outcome {
-        var records: [CKRecord.ID: CKRecord] = [:]
-        var errors: [AnyHashable: any Error] = [:]
     }
 
     private struct Item: Sendable {
@@ -26,8 +18,8 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     }
 
     private let request = Locked(Request())
-    private let blocks = Locked(Blocks())
-    private let outcome = Locked(Outcome())
+    private let report = FetchReport<CKRecord.ID, CKRecord>()
+    private let recordBlocks = Locked(RecordBlocks())
 
     public required override init() { super.init() }
 
@@ -58,34 +50,34 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     /// Called with how much of a record was received, from 0 to 1; at least once with 1 for every record.
     open var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)? {
-        get { blocks.perRecordProgress }
-        set { blocks.perRecordProgress = newValue }
+        get { recordBlocks.perRecordProgress }
+        set { recordBlocks.perRecordProgress = newValue }
     }
 
     /// Called once for every record.
     open var perRecordResultBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)? {
-        get { blocks.perRecordResult }
-        set { blocks.perRecordResult = newValue }
+        get { report.blocks.perItem }
+        set { report.blocks.perItem = newValue }
     }
 
     /// Called once, at the end. Fails only with what concerns the whole operation, never with `partialFailure`.
     open var fetchRecordsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
-        get { blocks.result }
-        set { blocks.result = newValue }
+        get { report.blocks.result }
+        set { report.blocks.result = newValue }
     }
 
     /// Called once for every record, unless there is a `perRecordResultBlock`.
     @available(*, deprecated, message: "use perRecordResultBlock")
     open var perRecordCompletionBlock: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)? {
-        get { blocks.perRecordCompletion }
-        set { blocks.perRecordCompletion = newValue }
+        get { recordBlocks.perRecordCompletion }
+        set { recordBlocks.perRecordCompletion = newValue }
     }
 
     /// Called once, at the end, with the records that were found; if others failed, with a `partialFailure`.
     @available(*, deprecated, message: "use fetchRecordsResultBlock")
     open var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)? {
-        get { blocks.completion }
-        set { blocks.completion = newValue }
+        get { report.blocks.completion }
+        set { report.blocks.completion = newValue }
     }
 
     // MARK: Running
@@ -101,43 +93,30 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         try context.requireAccount()
         let results = try await context.fetch(recordIDs, desiredKeys: request.desiredKeys)
         let items = zip(recordIDs, results).map { Item(recordID: $0, result: $1) }
-        deliver(items) { self.hand(out: $0) }
+        deliver(items) { item in
+            self.tellProgress(of: item)
+            self.report.tell(item.recordID, item.result)
+        }
     }
 
-    private func hand(out item: Item) {
-        let blocks = blocks.withLock { $0 }
-        outcome.withLock { outcome in
-            switch item.result {
-            case .success(let record): outcome.records[item.recordID] = record
-            case .failure(let error): outcome.errors[item.recordID] = error
-            }
-        }
+    private func tellProgress(of item: Item) {
+        let blocks = recordBlocks.withLock { $0 }
         blocks.perRecordProgress?(item.recordID, 1)
-        if let block = blocks.perRecordResult {
-            block(item.recordID, item.result.mapError { $0 })
-        } else {
-            switch item.result {
-            case .success(let record): blocks.perRecordCompletion?(record, item.recordID, nil)
-            case .failure(let error): blocks.perRecordCompletion?(nil, item.recordID, error)
-            }
+        guard report.blocks.perItem == nil else { return }
+        switch item.result {
+        case .success(let record): blocks.perRecordCompletion?(record, item.recordID, nil)
+        case .failure(let error): blocks.perRecordCompletion?(nil, item.recordID, error)
         }
     }
 
     override func conclude(_ failure: CKError?) {
-        let blocks = blocks.withLock { $0 }
-        let outcome = outcome.exchange(Outcome())
-        blocks.result?(failure.map { .failure($0) } ?? .success(()))
-        if let failure {
-            blocks.completion?(nil, failure)
-        } else {
-            let partial = outcome.errors.isEmpty ? nil : CKError.partialFailure(outcome.errors, errorContext)
-            blocks.completion?(outcome.records, partial)
-        }
+        report.conclude(failure, errorContext)
     }
 
     override func releaseBlocks() {
         super.releaseBlocks()
-        blocks.exchange(Blocks())
+        report.releaseBlocks()
+        recordBlocks.exchange(RecordBlocks())
     }
 }
 

@@ -8,28 +8,10 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         var recordZoneIDsToDelete: [CKRecordZone.ID]?
     }
 
-    private struct Blocks {
-        var perZoneSave: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?
-        var perZoneDelete: ((CKRecordZone.ID, Result<Void, any Error>) -> Void)?
-        var result: ((Result<Void, any Error>) -> Void)?
-        var completion: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
-    }
-
-    /// What the items came to, for the older completion block.
-    private struct Outcome {
-        var saved: [CKRecordZone] = []
-        var deleted: [CKRecordZone.ID] = []
-        var errors: [AnyHashable: any Error] = [:]
-    }
-
-    private enum Item: Sendable {
-        case save(CKRecordZone, CKError?)
-        case delete(CKRecordZone.ID, CKError?)
-    }
+    private typealias Event = ModificationReport<CKRecordZone.ID, CKRecordZone>.Event
 
     private let request = Locked(Request())
-    private let blocks = Locked(Blocks())
-    private let outcome = Locked(Outcome())
+    private let report = ModificationReport<CKRecordZone.ID, CKRecordZone>()
 
     public override init() { super.init() }
 
@@ -56,29 +38,29 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     open var perRecordZoneSaveBlock:
         ((_ recordZoneID: CKRecordZone.ID, _ saveResult: Result<CKRecordZone, any Error>) -> Void)?
     {
-        get { blocks.perZoneSave }
-        set { blocks.perZoneSave = newValue }
+        get { report.blocks.perSave }
+        set { report.blocks.perSave = newValue }
     }
 
     /// Called once for every zone to delete.
     open var perRecordZoneDeleteBlock:
         ((_ recordZoneID: CKRecordZone.ID, _ deleteResult: Result<Void, any Error>) -> Void)?
     {
-        get { blocks.perZoneDelete }
-        set { blocks.perZoneDelete = newValue }
+        get { report.blocks.perDelete }
+        set { report.blocks.perDelete = newValue }
     }
 
     /// Called once, at the end. Fails only with what concerns the whole operation, never with `partialFailure`.
     open var modifyRecordZonesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
-        get { blocks.result }
-        set { blocks.result = newValue }
+        get { report.blocks.result }
+        set { report.blocks.result = newValue }
     }
 
     /// Called once, at the end, with what was saved and deleted; if some items failed, with a `partialFailure`.
     @available(*, deprecated, message: "use modifyRecordZonesResultBlock")
     open var modifyRecordZonesCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)? {
-        get { blocks.completion }
-        set { blocks.completion = newValue }
+        get { report.blocks.completion }
+        set { report.blocks.completion = newValue }
     }
 
     // MARK: Running
@@ -100,42 +82,20 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
                 + deletedIDs.map { ZoneOperation(operationType: .delete, zoneID: $0.wireValue) })
         let errorsByID = Dictionary(zip(savedIDs + deletedIDs, errors)) { first, _ in first }
         let items =
-            saved.map { Item.save($0, errorsByID[$0.zoneID] ?? nil) }
-            + deletedIDs.map { Item.delete($0, errorsByID[$0] ?? nil) }
-        deliver(items) { self.hand(out: $0) }
-    }
-
-    private func hand(out item: Item) {
-        let blocks = blocks.withLock { $0 }
-        switch item {
-        case .save(let zone, let error):
-            if error == nil { zone.absorbSave() }
-            outcome.withLock { outcome in
-                if let error { outcome.errors[zone.zoneID] = error } else { outcome.saved.append(zone) }
-            }
-            blocks.perZoneSave?(zone.zoneID, error.map { .failure($0) } ?? .success(zone))
-        case .delete(let zoneID, let error):
-            outcome.withLock { outcome in
-                if let error { outcome.errors[zoneID] = error } else { outcome.deleted.append(zoneID) }
-            }
-            blocks.perZoneDelete?(zoneID, error.map { .failure($0) } ?? .success(()))
+            saved.map { Event.save($0.zoneID, $0, errorsByID[$0.zoneID] ?? nil) }
+            + deletedIDs.map { Event.delete($0, errorsByID[$0] ?? nil) }
+        deliver(items) { event in
+            if case .save(_, let zone, nil) = event { zone.absorbSave() }
+            self.report.tell(event)
         }
     }
 
     override func conclude(_ failure: CKError?) {
-        let blocks = blocks.withLock { $0 }
-        let outcome = outcome.exchange(Outcome())
-        blocks.result?(failure.map { .failure($0) } ?? .success(()))
-        if let failure {
-            blocks.completion?(nil, nil, failure)
-        } else {
-            let partial = outcome.errors.isEmpty ? nil : CKError.partialFailure(outcome.errors, errorContext)
-            blocks.completion?(outcome.saved, outcome.deleted, partial)
-        }
+        report.conclude(failure, errorContext)
     }
 
     override func releaseBlocks() {
         super.releaseBlocks()
-        blocks.exchange(Blocks())
+        report.releaseBlocks()
     }
 }

@@ -16,25 +16,15 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         case allKeys = 2
     }
 
-    private struct Blocks {
+    /// The blocks that records have and other items have not.
+    private struct RecordBlocks {
         var perRecordProgress: ((CKRecord, Double) -> Void)?
-        var perRecordSave: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
-        var perRecordDelete: ((CKRecord.ID, Result<Void, any Error>) -> Void)?
-        var result: ((Result<Void, any Error>) -> Void)?
         var perRecordCompletion: ((CKRecord, (any Error)?) -> Void)?
-        var completion: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)?
-    }
-
-    /// What the items came to, for the older completion block.
-    private struct Outcome {
-        var saved: [CKRecord] = []
-        var deleted: [CKRecord.ID] = []
-        var errors: [AnyHashable: any Error] = [:]
     }
 
     private let request = Locked(ModifyRecordsPlan.Input())
-    private let blocks = Locked(Blocks())
-    private let outcome = Locked(Outcome())
+    private let report = ModificationReport<CKRecord.ID, CKRecord>()
+    private let recordBlocks = Locked(RecordBlocks())
 
     public override init() { super.init() }
 
@@ -78,40 +68,40 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     /// Called with how much of a record was sent, from 0 to 1; at least once with 1 for every record.
     open var perRecordProgressBlock: ((CKRecord, Double) -> Void)? {
-        get { blocks.perRecordProgress }
-        set { blocks.perRecordProgress = newValue }
+        get { recordBlocks.perRecordProgress }
+        set { recordBlocks.perRecordProgress = newValue }
     }
 
     /// Called once for every record to save.
     open var perRecordSaveBlock: ((_ recordID: CKRecord.ID, _ saveResult: Result<CKRecord, any Error>) -> Void)? {
-        get { blocks.perRecordSave }
-        set { blocks.perRecordSave = newValue }
+        get { report.blocks.perSave }
+        set { report.blocks.perSave = newValue }
     }
 
     /// Called once for every record to delete.
     open var perRecordDeleteBlock: ((_ recordID: CKRecord.ID, _ deleteResult: Result<Void, any Error>) -> Void)? {
-        get { blocks.perRecordDelete }
-        set { blocks.perRecordDelete = newValue }
+        get { report.blocks.perDelete }
+        set { report.blocks.perDelete = newValue }
     }
 
     /// Called once, at the end. Fails only with what concerns the whole operation, never with `partialFailure`.
     open var modifyRecordsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
-        get { blocks.result }
-        set { blocks.result = newValue }
+        get { report.blocks.result }
+        set { report.blocks.result = newValue }
     }
 
     /// Called once for every record to save, unless there is a `perRecordSaveBlock`.
     @available(*, deprecated, message: "use perRecordSaveBlock")
     open var perRecordCompletionBlock: ((CKRecord, (any Error)?) -> Void)? {
-        get { blocks.perRecordCompletion }
-        set { blocks.perRecordCompletion = newValue }
+        get { recordBlocks.perRecordCompletion }
+        set { recordBlocks.perRecordCompletion = newValue }
     }
 
     /// Called once, at the end, with what was saved and deleted; if some items failed, with a `partialFailure`.
     @available(*, deprecated, message: "use modifyRecordsResultBlock")
     open var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)? {
-        get { blocks.completion }
-        set { blocks.completion = newValue }
+        get { report.blocks.completion }
+        set { report.blocks.completion = newValue }
     }
 
     // MARK: Running
@@ -124,45 +114,26 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             try context.requireAccount()
             answers = try await context.modifyRecords(request)
         }
-        deliver(plan.outcomes(of: answers, context)) { self.hand(out: $0) }
+        deliver(plan.outcomes(of: answers, context)) { event in
+            if case .save(_, let record, let error) = event { self.tellProgress(of: record, error) }
+            self.report.tell(event)
+        }
     }
 
-    private func hand(out item: ModifyRecordsPlan.ItemOutcome) {
-        let blocks = blocks.withLock { $0 }
-        switch item {
-        case .save(let record, let error):
-            outcome.withLock { outcome in
-                if let error { outcome.errors[record.recordID] = error } else { outcome.saved.append(record) }
-            }
-            blocks.perRecordProgress?(record, 1)
-            if let block = blocks.perRecordSave {
-                block(record.recordID, error.map { .failure($0) } ?? .success(record))
-            } else {
-                blocks.perRecordCompletion?(record, error)
-            }
-        case .delete(let recordID, let error):
-            outcome.withLock { outcome in
-                if let error { outcome.errors[recordID] = error } else { outcome.deleted.append(recordID) }
-            }
-            blocks.perRecordDelete?(recordID, error.map { .failure($0) } ?? .success(()))
-        }
+    private func tellProgress(of record: CKRecord, _ error: CKError?) {
+        let blocks = recordBlocks.withLock { $0 }
+        blocks.perRecordProgress?(record, 1)
+        if report.blocks.perSave == nil { blocks.perRecordCompletion?(record, error) }
     }
 
     override func conclude(_ failure: CKError?) {
-        let blocks = blocks.withLock { $0 }
-        let outcome = outcome.exchange(Outcome())
-        blocks.result?(failure.map { .failure($0) } ?? .success(()))
-        if let failure {
-            blocks.completion?(nil, nil, failure)
-        } else {
-            let partial = outcome.errors.isEmpty ? nil : CKError.partialFailure(outcome.errors, errorContext)
-            blocks.completion?(outcome.saved, outcome.deleted, partial)
-        }
+        report.conclude(failure, errorContext)
     }
 
     override func releaseBlocks() {
         super.releaseBlocks()
-        blocks.exchange(Blocks())
+        report.releaseBlocks()
+        recordBlocks.exchange(RecordBlocks())
     }
 }
 

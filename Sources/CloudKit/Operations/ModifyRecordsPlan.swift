@@ -12,11 +12,7 @@ struct ModifyRecordsPlan: Sendable {
         var isAtomic = true
     }
 
-    /// What an item came to; no error is success.
-    enum ItemOutcome: Sendable {
-        case save(CKRecord, CKError?)
-        case delete(CKRecord.ID, CKError?)
-    }
+    typealias Event = ModificationReport<CKRecord.ID, CKRecord>.Event
 
     private enum Item: Sendable {
         /// The app's record, and as it is when it is sent.
@@ -121,12 +117,12 @@ struct ModifyRecordsPlan: Sendable {
     }
 
     /// Puts the answers to their items, in the order of the items. Records that were saved are brought up to date.
-    func outcomes(of answers: [RecordResult], _ context: DatabaseRequestContext) -> [ItemOutcome] {
+    func outcomes(of answers: [RecordResult], _ context: DatabaseRequestContext) -> [Event] {
         var answers = answers.makeIterator()
         return items.enumerated().map { index, item in
             if let error = refused[index] {
                 switch item {
-                case .save(let record, _): return .save(record, error)
+                case .save(let record, _): return .save(record.recordID, record, error)
                 case .delete(let recordID): return .delete(recordID, error)
                 }
             }
@@ -134,7 +130,8 @@ struct ModifyRecordsPlan: Sendable {
                 uuid: "", serverErrorCode: .internalError, reason: "The service left an item out.")
             let answer = answers.next() ?? .failure(missing)
             switch item {
-            case .save(let record, let sent): return .save(record, outcome(of: answer, record, sent, context))
+            case .save(let record, let sent):
+                return .save(record.recordID, record, outcome(of: answer, record, sent, context))
             case .delete(let recordID): return .delete(recordID, outcome(of: answer))
             }
         }

@@ -6,26 +6,13 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
         var wantsAll = false
     }
 
-    private struct Blocks {
-        var perResult: ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)?
-        var result: ((Result<Void, any Error>) -> Void)?
-        var completion: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)?
-    }
-
-    /// What the items came to, for the older completion block.
-    private struct Outcome {
-        var subscriptions: [CKSubscription.ID: CKSubscription] = [:]
-        var errors: [AnyHashable: any Error] = [:]
-    }
-
     private struct Item: Sendable {
         var id: CKSubscription.ID
         var result: Result<CKSubscription, CKError>
     }
 
     private let request = Locked(Request())
-    private let blocks = Locked(Blocks())
-    private let outcome = Locked(Outcome())
+    private let report = FetchReport<CKSubscription.ID, CKSubscription>()
 
     public required override init() { super.init() }
 
@@ -52,21 +39,21 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
     open var perSubscriptionResultBlock:
         ((_ subscriptionID: CKSubscription.ID, _ subscriptionResult: Result<CKSubscription, any Error>) -> Void)?
     {
-        get { blocks.perResult }
-        set { blocks.perResult = newValue }
+        get { report.blocks.perItem }
+        set { report.blocks.perItem = newValue }
     }
 
     /// Called once, at the end. Fails only with what concerns the whole operation, never with `partialFailure`.
     open var fetchSubscriptionsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
-        get { blocks.result }
-        set { blocks.result = newValue }
+        get { report.blocks.result }
+        set { report.blocks.result = newValue }
     }
 
     /// Called once, at the end, with the subscriptions that were found; if others failed, with a `partialFailure`.
     @available(*, deprecated, message: "use fetchSubscriptionsResultBlock")
     open var fetchSubscriptionCompletionBlock: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)? {
-        get { blocks.completion }
-        set { blocks.completion = newValue }
+        get { report.blocks.completion }
+        set { report.blocks.completion = newValue }
     }
 
     // MARK: Running
@@ -82,33 +69,15 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
             guard !ids.isEmpty else { return }
             items = zip(ids, try await context.lookupSubscriptions(ids)).map { Item(id: $0, result: $1) }
         }
-        deliver(items) { self.hand(out: $0) }
-    }
-
-    private func hand(out item: Item) {
-        outcome.withLock { outcome in
-            switch item.result {
-            case .success(let subscription): outcome.subscriptions[item.id] = subscription
-            case .failure(let error): outcome.errors[item.id] = error
-            }
-        }
-        blocks.perResult?(item.id, item.result.mapError { $0 })
+        deliver(items) { self.report.tell($0.id, $0.result) }
     }
 
     override func conclude(_ failure: CKError?) {
-        let blocks = blocks.withLock { $0 }
-        let outcome = outcome.exchange(Outcome())
-        blocks.result?(failure.map { .failure($0) } ?? .success(()))
-        if let failure {
-            blocks.completion?(nil, failure)
-        } else {
-            let partial = outcome.errors.isEmpty ? nil : CKError.partialFailure(outcome.errors, errorContext)
-            blocks.completion?(outcome.subscriptions, partial)
-        }
+        report.conclude(failure, errorContext)
     }
 
     override func releaseBlocks() {
         super.releaseBlocks()
-        blocks.exchange(Blocks())
+        report.releaseBlocks()
     }
 }

@@ -8,28 +8,10 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         var subscriptionIDsToDelete: [CKSubscription.ID]?
     }
 
-    private struct Blocks {
-        var perSave: ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)?
-        var perDelete: ((CKSubscription.ID, Result<Void, any Error>) -> Void)?
-        var result: ((Result<Void, any Error>) -> Void)?
-        var completion: (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)?
-    }
-
-    /// What the items came to, for the older completion block.
-    private struct Outcome {
-        var saved: [CKSubscription] = []
-        var deleted: [CKSubscription.ID] = []
-        var errors: [AnyHashable: any Error] = [:]
-    }
-
-    private enum Item: Sendable {
-        case save(CKSubscription, CKError?)
-        case delete(CKSubscription.ID, CKError?)
-    }
+    private typealias Event = ModificationReport<CKSubscription.ID, CKSubscription>.Event
 
     private let request = Locked(Request())
-    private let blocks = Locked(Blocks())
-    private let outcome = Locked(Outcome())
+    private let report = ModificationReport<CKSubscription.ID, CKSubscription>()
 
     public override init() { super.init() }
 
@@ -58,29 +40,29 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
     open var perSubscriptionSaveBlock:
         ((_ subscriptionID: CKSubscription.ID, _ saveResult: Result<CKSubscription, any Error>) -> Void)?
     {
-        get { blocks.perSave }
-        set { blocks.perSave = newValue }
+        get { report.blocks.perSave }
+        set { report.blocks.perSave = newValue }
     }
 
     /// Called once for every subscription to delete.
     open var perSubscriptionDeleteBlock:
         ((_ subscriptionID: CKSubscription.ID, _ deleteResult: Result<Void, any Error>) -> Void)?
     {
-        get { blocks.perDelete }
-        set { blocks.perDelete = newValue }
+        get { report.blocks.perDelete }
+        set { report.blocks.perDelete = newValue }
     }
 
     /// Called once, at the end. Fails only with what concerns the whole operation, never with `partialFailure`.
     open var modifySubscriptionsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
-        get { blocks.result }
-        set { blocks.result = newValue }
+        get { report.blocks.result }
+        set { report.blocks.result = newValue }
     }
 
     /// Called once, at the end, with what was saved and deleted; if some items failed, with a `partialFailure`.
     @available(*, deprecated, message: "use modifySubscriptionsResultBlock")
     open var modifySubscriptionsCompletionBlock: (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)? {
-        get { blocks.completion }
-        set { blocks.completion = newValue }
+        get { report.blocks.completion }
+        set { report.blocks.completion = newValue }
     }
 
     // MARK: Running
@@ -116,41 +98,17 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         }
         let failed = errors
         let items =
-            saved.map { Item.save($0, failed[$0.subscriptionID]) } + deletedIDs.map { Item.delete($0, failed[$0]) }
-        deliver(items) { self.hand(out: $0) }
-    }
-
-    private func hand(out item: Item) {
-        let blocks = blocks.withLock { $0 }
-        switch item {
-        case .save(let subscription, let error):
-            let id = subscription.subscriptionID
-            outcome.withLock { outcome in
-                if let error { outcome.errors[id] = error } else { outcome.saved.append(subscription) }
-            }
-            blocks.perSave?(id, error.map { .failure($0) } ?? .success(subscription))
-        case .delete(let id, let error):
-            outcome.withLock { outcome in
-                if let error { outcome.errors[id] = error } else { outcome.deleted.append(id) }
-            }
-            blocks.perDelete?(id, error.map { .failure($0) } ?? .success(()))
-        }
+            saved.map { Event.save($0.subscriptionID, $0, failed[$0.subscriptionID]) }
+            + deletedIDs.map { Event.delete($0, failed[$0]) }
+        deliver(items) { self.report.tell($0) }
     }
 
     override func conclude(_ failure: CKError?) {
-        let blocks = blocks.withLock { $0 }
-        let outcome = outcome.exchange(Outcome())
-        blocks.result?(failure.map { .failure($0) } ?? .success(()))
-        if let failure {
-            blocks.completion?(nil, nil, failure)
-        } else {
-            let partial = outcome.errors.isEmpty ? nil : CKError.partialFailure(outcome.errors, errorContext)
-            blocks.completion?(outcome.saved, outcome.deleted, partial)
-        }
+        report.conclude(failure, errorContext)
     }
 
     override func releaseBlocks() {
         super.releaseBlocks()
-        blocks.exchange(Blocks())
+        report.releaseBlocks()
     }
 }

@@ -4,16 +4,6 @@ import Synchronization
 /// Does the jobs of one store, one at a time, as long as there are any. They are in the store, so what a crash
 /// interrupts goes on when the store is opened again.
 final class BackgroundWork: Sendable {
-    private struct State {
-        var isRunning = false
-        var isClosed = false
-        /// Set while running: look again before stopping.
-        var isWoken = false
-        /// When old deletions are looked for again, milliseconds since 1970.
-        var nextPurge = Int64.min
-        var waiters: [CheckedContinuation<Void, Never>] = []
-    }
-
     private let engine: any StorageEngine
     private let environment: ServiceEnvironment
     private let indexes: IndexCatalog
@@ -22,7 +12,9 @@ final class BackgroundWork: Sendable {
     private let retention: Int64?
     private let notifier: Notifier
     private let deliver: @Sendable (Notices) -> Void
-    private let state = Mutex(State())
+    private let loop = WorkLoop()
+    /// When old deletions are looked for again, milliseconds since 1970.
+    private let nextPurge = Mutex(Int64.min)
 
     init(
         engine: any StorageEngine, environment: ServiceEnvironment, indexes: IndexCatalog, accounts: Accounts,
@@ -40,74 +32,31 @@ final class BackgroundWork: Sendable {
     /// Whether it is time to look for old deletions. Whoever changes records asks; where nobody does, nothing ages that
     /// anybody sees.
     var isPurgeDue: Bool {
-        retention != nil && state.withLock { $0.nextPurge } <= environment.now()
+        retention != nil && nextPurge.withLock { $0 } <= environment.now()
     }
 
     /// Says that it is time to look for old deletions, whenever that was done last.
     func wakeToForget() {
-        state.withLock { $0.nextPurge = .min }
+        nextPurge.withLock { $0 = .min }
         wake()
     }
 
     /// Says that there may be jobs.
-    func wake() {
-        let starts = state.withLock { state in
-            if state.isClosed { return false }
-            if state.isRunning {
-                state.isWoken = true
-                return false
-            }
-            state.isRunning = true
-            return true
-        }
-        if starts { Task { await self.run() } }
-    }
+    func wake() { loop.wake { await self.doJobs() } }
 
     /// Returns once no job is left, or a job failed (it is tried again at the next wake).
     func settle() async {
         wake()
-        await waitUntilIdle()
+        await loop.waitUntilIdle()
     }
 
     /// Stops after the step that is being done.
-    func close() async {
-        state.withLock { $0.isClosed = true }
-        await waitUntilIdle()
-    }
-
-    private func waitUntilIdle() async {
-        await withCheckedContinuation { continuation in
-            let isIdle = state.withLock { state in
-                if state.isRunning { state.waiters.append(continuation) }
-                return !state.isRunning
-            }
-            if isIdle { continuation.resume() }
-        }
-    }
-
-    private func run() async {
-        while true {
-            let finished = await doJobs()
-            let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>]? in
-                if finished && state.isWoken && !state.isClosed {
-                    state.isWoken = false
-                    return nil
-                }
-                state.isRunning = false
-                state.isWoken = false
-                defer { state.waiters = [] }
-                return state.waiters
-            }
-            guard let waiters else { continue }
-            for waiter in waiters { waiter.resume() }
-            return
-        }
-    }
+    func close() async { await loop.close() }
 
     /// - Returns: false where a job failed.
     private func doJobs() async -> Bool {
         do {
-            while !state.withLock({ $0.isClosed }) {
+            while !loop.isClosed {
                 guard let job = try await engine.read({ try $0.jobs(limit: 1) }).first else {
                     try await forgetOldDeletions()
                     return true
@@ -131,7 +80,7 @@ final class BackgroundWork: Sendable {
         let now = environment.now()
         guard let retention, isPurgeDue else { return }
         _ = try await forgetDeletions(before: now - retention)
-        state.withLock { $0.nextPurge = now + min(retention, Limits.purgeInterval) }
+        nextPurge.withLock { $0 = now + min(retention, Limits.purgeInterval) }
     }
 
     /// Forgets the deletions of records and zones before a time, step by step, so that other writers get their turn.
@@ -140,10 +89,10 @@ final class BackgroundWork: Sendable {
         let limit = Limits.recordsPerBackgroundStep
         var (records, zones) = (0, 0)
         // Reading first costs no commit where there is nothing to do, which is nearly always.
-        while !state.withLock({ $0.isClosed }), try await engine.read({ try $0.hasTombstone(deletedBefore: time) }) {
+        while !loop.isClosed, try await engine.read({ try $0.hasTombstone(deletedBefore: time) }) {
             records += try await engine.write { try $0.purgeTombstones(deletedBefore: time, limit: limit) }
         }
-        while !state.withLock({ $0.isClosed }),
+        while !loop.isClosed,
             try await engine.read({ try $0.hasForgettableZone(deletedBefore: time) })
         {
             zones += try await engine.write { try $0.forgetZones(deletedBefore: time, limit: limit) }

@@ -5,15 +5,10 @@ import Synchronization
 /// store, so what a crash interrupts is sent again when the store is opened.
 final class OutboxDispatcher: Sendable {
     private struct State {
-        var isRunning = false
-        var isClosed = false
-        /// Set while running: look again before stopping.
-        var isWoken = false
         /// The rows that are on their way.
         var inFlight: Set<Int64> = []
         /// Waits until the next row is due.
         var timer: Task<Void, Never>?
-        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     private let id: StoreID
@@ -22,6 +17,7 @@ final class OutboxDispatcher: Sendable {
     private let accounts: Accounts
     private let outlets: NotificationOutlets
     private let schedule: RetrySchedule
+    private let loop = WorkLoop()
     private let state = Mutex(State())
 
     init(
@@ -37,82 +33,36 @@ final class OutboxDispatcher: Sendable {
     }
 
     /// Says that something may be due.
-    func wake() {
-        let starts = state.withLock { state in
-            if state.isClosed { return false }
-            if state.isRunning {
-                state.isWoken = true
-                return false
-            }
-            state.isRunning = true
-            return true
-        }
-        if starts { Task { await self.run() } }
-    }
+    func wake() { loop.wake { await self.startWhatIsDue() } }
 
     /// Returns once nothing is due and nothing is on its way.
     func settle() async {
         wake()
-        await waitUntilIdle()
+        await loop.waitUntilIdle()
     }
 
     /// Lets what is on its way arrive, and sends nothing more.
     func close() async {
-        let timer = state.withLock { state in
-            state.isClosed = true
-            return state.timer
-        }
-        timer?.cancel()
-        await waitUntilIdle()
-    }
-
-    private func waitUntilIdle() async {
-        await withCheckedContinuation { continuation in
-            let isIdle = state.withLock { state in
-                let isIdle = !state.isRunning && state.inFlight.isEmpty
-                if !isIdle { state.waiters.append(continuation) }
-                return isIdle
-            }
-            if isIdle { continuation.resume() }
-        }
-    }
-
-    /// Those who wait, if there is nothing more to wait for.
-    private static func idleWaiters(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
-        guard !state.isRunning, state.inFlight.isEmpty else { return [] }
-        defer { state.waiters = [] }
-        return state.waiters
+        await loop.close()
+        state.withLock { $0.timer }?.cancel()
     }
 
     // MARK: Finding what is due
 
-    private func run() async {
-        while true {
-            do {
-                try await startWhatIsDue()
-            } catch {
-                environment.log("sending notifications stopped: \(error)")
-            }
-            let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>]? in
-                if state.isWoken && !state.isClosed {
-                    state.isWoken = false
-                    return nil
-                }
-                state.isRunning = false
-                state.isWoken = false
-                return Self.idleWaiters(&state)
-            }
-            guard let waiters else { continue }
-            for waiter in waiters { waiter.resume() }
-            return
+    private func startWhatIsDue() async -> Bool {
+        do {
+            try await beginWhatIsDue()
+        } catch {
+            environment.log("sending notifications stopped: \(error)")
         }
+        return true
     }
 
-    private func startWhatIsDue() async throws {
+    private func beginWhatIsDue() async throws {
         let now = environment.now()
-        let (inFlight, isClosed) = state.withLock { ($0.inFlight, $0.isClosed) }
+        let inFlight = state.withLock { $0.inFlight }
         let free = Limits.concurrentDeliveries - inFlight.count
-        if isClosed || free <= 0 { return }
+        if loop.isClosed || free <= 0 { return }
         let (rows, next) = try await engine.read { reader in
             (
                 try reader.dueOutbox(at: now, limit: Limits.concurrentDeliveries + inFlight.count),
@@ -123,7 +73,7 @@ final class OutboxDispatcher: Sendable {
         state.withLock { state in
             for row in new { state.inFlight.insert(row.id) }
         }
-        for row in new { Task { await self.send(row) } }
+        for row in new { loop.begin { await self.send(row) } }
         if let next { wake(at: next, now) }
     }
 
@@ -132,12 +82,10 @@ final class OutboxDispatcher: Sendable {
             try? await environment.sleep(.milliseconds(due - now))
             if !Task.isCancelled { self.wake() }
         }
-        let (old, isClosed) = state.withLock { state in
+        state.withLock { state in
             defer { state.timer = timer }
-            return (state.timer, state.isClosed)
-        }
-        old?.cancel()
-        if isClosed { timer.cancel() }
+            return state.timer
+        }?.cancel()
     }
 
     // MARK: Sending
@@ -153,11 +101,7 @@ final class OutboxDispatcher: Sendable {
         } catch {
             environment.log("notification \(row.notificationID) cannot be sent: \(error)")
         }
-        let waiters = state.withLock { state in
-            state.inFlight.remove(row.id)
-            return Self.idleWaiters(&state)
-        }
-        for waiter in waiters { waiter.resume() }
+        _ = state.withLock { $0.inFlight.remove(row.id) }
         // There is room for another.
         wake()
     }

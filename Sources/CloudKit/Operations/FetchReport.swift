@@ -1,0 +1,44 @@
+/// What an operation that fetches items by their IDs tells of them: item by item, and at the end.
+final class FetchReport<ID: Hashable & Sendable, Item: Sendable>: Sendable {
+    struct Blocks {
+        var perItem: ((ID, Result<Item, any Error>) -> Void)?
+        var result: ((Result<Void, any Error>) -> Void)?
+        /// The older form of `result`.
+        var completion: (([ID: Item]?, (any Error)?) -> Void)?
+    }
+
+    /// What the items came to, for the older completion block.
+    private struct Outcome {
+        var items: [ID: Item] = [:]
+        var errors: [AnyHashable: any Error] = [:]
+    }
+
+    let blocks = Locked(Blocks())
+    private let outcome = Locked(Outcome())
+
+    /// Keeps what became of an item, and calls its block.
+    func tell(_ id: ID, _ result: Result<Item, CKError>) {
+        outcome.withLock { outcome in
+            switch result {
+            case .success(let item): outcome.items[id] = item
+            case .failure(let error): outcome.errors[id] = error
+            }
+        }
+        blocks.perItem?(id, result.mapError { $0 })
+    }
+
+    /// Calls the blocks of the end.
+    func conclude(_ failure: CKError?, _ context: ErrorContext) {
+        let blocks = blocks.withLock { $0 }
+        let outcome = outcome.exchange(Outcome())
+        blocks.result?(failure.map { .failure($0) } ?? .success(()))
+        if let failure {
+            blocks.completion?(nil, failure)
+        } else {
+            let partial = outcome.errors.isEmpty ? nil : CKError.partialFailure(outcome.errors, context)
+            blocks.completion?(outcome.items, partial)
+        }
+    }
+
+    func releaseBlocks() { blocks.exchange(Blocks()) }
+}

@@ -1,0 +1,57 @@
+/// What an operation that saves and deletes items tells of them: item by item, and at the end.
+final class ModificationReport<ID: Hashable & Sendable, Item: Sendable>: Sendable {
+    /// What became of one item.
+    enum Event: Sendable {
+        case save(ID, Item, CKError?)
+        case delete(ID, CKError?)
+    }
+
+    struct Blocks {
+        var perSave: ((ID, Result<Item, any Error>) -> Void)?
+        var perDelete: ((ID, Result<Void, any Error>) -> Void)?
+        var result: ((Result<Void, any Error>) -> Void)?
+        /// The older form of `result`.
+        var completion: (([Item]?, [ID]?, (any Error)?) -> Void)?
+    }
+
+    /// What the items came to, for the older completion block.
+    private struct Outcome {
+        var saved: [Item] = []
+        var deleted: [ID] = []
+        var errors: [AnyHashable: any Error] = [:]
+    }
+
+    let blocks = Locked(Blocks())
+    private let outcome = Locked(Outcome())
+
+    /// Keeps what became of an item, and calls its block.
+    func tell(_ event: Event) {
+        let blocks = blocks.withLock { $0 }
+        outcome.withLock { outcome in
+            switch event {
+            case .save(_, let item, nil): outcome.saved.append(item)
+            case .delete(let id, nil): outcome.deleted.append(id)
+            case .save(let id, _, let error?), .delete(let id, let error?): outcome.errors[id] = error
+            }
+        }
+        switch event {
+        case .save(let id, let item, let error): blocks.perSave?(id, error.map { .failure($0) } ?? .success(item))
+        case .delete(let id, let error): blocks.perDelete?(id, error.map { .failure($0) } ?? .success(()))
+        }
+    }
+
+    /// Calls the blocks of the end.
+    func conclude(_ failure: CKError?, _ context: ErrorContext) {
+        let blocks = blocks.withLock { $0 }
+        let outcome = outcome.exchange(Outcome())
+        blocks.result?(failure.map { .failure($0) } ?? .success(()))
+        if let failure {
+            blocks.completion?(nil, nil, failure)
+        } else {
+            let partial = outcome.errors.isEmpty ? nil : CKError.partialFailure(outcome.errors, context)
+            blocks.completion?(outcome.saved, outcome.deleted, partial)
+        }
+    }
+
+    func releaseBlocks() { blocks.exchange(Blocks()) }
+}
