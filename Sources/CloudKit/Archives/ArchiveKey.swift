@@ -79,12 +79,21 @@ enum ArchiveKey {
 /// Foundation's decoder fails for a key that is not there; archives have only some of the keys.
 extension NSCoder {
     func object<Object: NSObject & NSCoding>(of type: Object.Type, forKey key: String) -> Object? {
-        containsValue(forKey: key) ? decodeObject(of: type, forKey: key) : nil
+        holds(key) ? decodeObject(of: type, forKey: key) : nil
     }
 
     func object(ofAny types: [AnyClass], forKey key: String) -> Any? {
-        containsValue(forKey: key) ? decodeObject(of: types, forKey: key) : nil
+        holds(key) ? decodeObject(of: types, forKey: key) : nil
     }
+
+    func value<Value: RawRepresentable<Int>>(forKey key: String) -> Value? {
+        holds(key) ? Value(rawValue: decodeInteger(forKey: key)) : nil
+    }
+
+    func bool(forKey key: String) -> Bool { holds(key) && decodeBool(forKey: key) }
+
+    /// Whether there is something to decode. An archiver holds nothing that could be read: apps' tests decode from one.
+    private func holds(_ key: String) -> Bool { !(self is NSKeyedArchiver) && containsValue(forKey: key) }
 
     func string(forKey key: String) -> String? {
         object(of: NSString.self, forKey: key).map { $0 as String }

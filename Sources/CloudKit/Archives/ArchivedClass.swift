@@ -17,6 +17,18 @@ struct ArchivedClass: Sendable {
         archiverClass = Self.makeArchiverClass(name: name, superclass: superclass?.archiverClass) ?? decodedClass
     }
 
+    /// What `classForKeyedArchiver` of an object answers. A subclass of an app's is archived as itself, where its name
+    /// leads back to it: Foundation finds classes that are neither nested nor private, and stops the program for others.
+    func archiverClass(for object: AnyObject) -> AnyClass {
+        let own: AnyClass = type(of: object)
+        guard own != decodedClass else { return archiverClass }
+        let name = String(reflecting: own)
+        guard name.split(separator: ".").count == 2, !name.contains("("), NSClassFromString(name) == own else {
+            return archiverClass
+        }
+        return own
+    }
+
     static let recordID = ArchivedClass("CKRecordID", CKRecord.ID.self)
     static let reference = ArchivedClass("CKReference", CKRecord.Reference.self)
     static let record = ArchivedClass("CKRecord", CKRecord.self)

@@ -6,20 +6,21 @@ open class CKAsset: NSObject, @unchecked Sendable {
     // Unchecked because the class is open; everything in it is constant.
 
     /// The file: the app's own until it is saved, CloudKit's copy of it after a fetch, nil where it was not downloaded.
-    public let fileURL: URL?
+    open var fileURL: URL? { file }
+    private let file: URL?
     /// What the service knows of the file; nil until it was uploaded.
     package let wireValue: AssetValue?
 
     /// An asset made of the file at `fileURL`. Only the file's bytes are stored, not its name.
     public init(fileURL: URL) {
         precondition(fileURL.isFileURL, "CKAsset: \(fileURL) is no file URL.")
-        self.fileURL = fileURL
+        file = fileURL
         wireValue = nil
     }
 
     /// An asset that came from the service (or an archive), downloaded to `fileURL` or not.
     package init(wireValue: AssetValue?, fileURL: URL? = nil) {
-        self.fileURL = fileURL
+        file = fileURL
         self.wireValue = wireValue
     }
 

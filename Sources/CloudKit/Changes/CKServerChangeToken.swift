@@ -2,40 +2,41 @@ public import Foundation
 
 /// A position in the changes of a database or of a zone, to continue from later (CKServerChangeToken, Apple's
 /// documentation). What is in it is the service's business; archive it with `NSKeyedArchiver` to keep it.
-public final class CKServerChangeToken: NSObject, NSCopying, NSSecureCoding, Sendable {
+open class CKServerChangeToken: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
+    // Unchecked, because NSObject is not Sendable: everything in here is a constant.
+
     /// The token as CloudKit Web Services has it.
     package let syncToken: String
 
     /// For tokens that the service gave.
-    package init(syncToken: String) { self.syncToken = syncToken }
+    private init(_ text: String) { syncToken = text }
 
-    @available(*, unavailable, message: "tokens come from the service")
-    public override init() { preconditionFailure("CKServerChangeToken has no init(): tokens come from the service.") }
+    package convenience init(syncToken: String) { self.init(syncToken) }
 
-    public static var supportsSecureCoding: Bool { true }
+    open class var supportsSecureCoding: Bool { true }
 
-    public init?(coder: NSCoder) {
-        guard let archived = coder.object(of: NSData.self, forKey: ArchiveKey.changeTokenData) else { return nil }
-        // An archive of Apple's holds bytes that are no text. They make a token that no zone knows: it has expired.
-        let data = archived as Data
-        syncToken = String(data: data, encoding: .utf8) ?? data.base64EncodedString()
+    public required init?(coder: NSCoder) {
+        // What is no token of ours makes one that no zone knows, and so has expired: bytes of Apple's that are no text, and
+        // an archive without any, of which Apple's framework makes a token too.
+        let archived = coder.object(of: NSData.self, forKey: ArchiveKey.changeTokenData).map { $0 as Data }
+        syncToken = archived.map { String(data: $0, encoding: .utf8) ?? $0.base64EncodedString() } ?? "none"
     }
 
-    public func encode(with coder: NSCoder) {
+    open func encode(with coder: NSCoder) {
         coder.encode(Data(syncToken.utf8) as NSData, forKey: ArchiveKey.changeTokenData)
     }
 
-    public override var classForKeyedArchiver: AnyClass? { ArchivedClass.changeToken.archiverClass }
+    open override var classForKeyedArchiver: AnyClass? { ArchivedClass.changeToken.archiverClass(for: self) }
 
-    public func copy(with zone: NSZone? = nil) -> Any { self }
+    open func copy(with zone: NSZone? = nil) -> Any { self }
 
-    public override func isEqual(_ object: Any?) -> Bool {
+    open override func isEqual(_ object: Any?) -> Bool {
         (object as? CKServerChangeToken)?.syncToken == syncToken
     }
 
-    public override var hash: Int { syncToken.hashValue }
+    open override var hash: Int { syncToken.hashValue }
 
-    public override var description: String { "<CKServerChangeToken: \(address(of: self)); data=\(syncToken)>" }
+    open override var description: String { "<CKServerChangeToken: \(address(of: self)); data=\(syncToken)>" }
 
-    public override var debugDescription: String { description }
+    open override var debugDescription: String { description }
 }

@@ -3,10 +3,10 @@ import NephosWire
 extension CKContainer {
     /// Whether there is an account.
     /// - Throws: `CKError` where it cannot be told.
-    public func accountStatus() async throws -> CKAccountStatus {
+    func currentAccountStatus() async throws -> CKAccountStatus {
         guard session.service.hasAccount else { return .noAccount }
         do {
-            _ = try await userRecordID()
+            _ = try await currentUserRecordID()
             return .available
         } catch let error as CKError {
             switch error.code {
@@ -20,34 +20,11 @@ extension CKContainer {
 
     /// The ID of the account's user record in this container.
     /// - Throws: `CKError`, `.notAuthenticated` where there is no account.
-    public func userRecordID() async throws -> CKRecord.ID {
+    func currentUserRecordID() async throws -> CKRecord.ID {
         let name = try await session.currentUser(
             ServiceCall(scope: .public), ErrorContext(containerID: session.identifier))
         return CKRecord.ID(unchecked: name, zoneID: .default)
     }
-
-    /// The IDs of the long-lived operations that have not finished. Operations do not outlive the process here, so there
-    /// are none.
-    @preconcurrency
-    public func fetchAllLongLivedOperationIDs(
-        completionHandler: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void
-    ) {
-        callBack(completionHandler) { _ in ([], nil) }
-    }
-
-    /// The IDs of the long-lived operations that have not finished: none, as operations do not outlive the process here.
-    public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] { [] }
-
-    /// The long-lived operation of that ID: nil, as operations do not outlive the process here.
-    @preconcurrency
-    public func fetchLongLivedOperation(
-        withID operationID: CKOperation.ID, completionHandler: @escaping @Sendable (CKOperation?, (any Error)?) -> Void
-    ) {
-        callBack(completionHandler) { _ in (nil, nil) }
-    }
-
-    /// The long-lived operation of that ID: nil, as operations do not outlive the process here.
-    public func longLivedOperation(for operationID: CKOperation.ID) async throws -> CKOperation? { nil }
 
     /// Calls `handler` with what `work` returns, on no queue in particular but never on the main one.
     func callBack<First: Sendable, Second: Sendable>(

@@ -22,43 +22,8 @@ extension CKContainer {
     @available(*, deprecated, message: "CloudKit no longer grants permissions")
     public typealias ApplicationPermissionBlock = (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
 
-    /// Reports `.initialState`: nobody can be asked for permissions any more.
-    @available(*, deprecated, message: "CloudKit no longer grants permissions")
-    @preconcurrency
-    public func status(
-        forApplicationPermission applicationPermission: CKContainer.ApplicationPermissions,
-        completionHandler: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
-    ) {
-        callBack(completionHandler) { _ in (.initialState, nil) }
-    }
-
-    /// Reports `.initialState`: nobody can be asked for permissions any more.
-    @available(*, deprecated, message: "CloudKit no longer grants permissions")
-    public func applicationPermissionStatus(
-        for applicationPermission: CKContainer.ApplicationPermissions
-    ) async throws -> CKContainer.ApplicationPermissionStatus {
-        .initialState
-    }
-
-    /// Fails: nobody can be asked for permissions any more.
-    @available(*, deprecated, message: "CloudKit no longer grants permissions")
-    @preconcurrency
-    public func requestApplicationPermission(
-        _ applicationPermission: CKContainer.ApplicationPermissions,
-        completionHandler: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
-    ) {
-        callBack(completionHandler) { container in (.couldNotComplete, container.permissionsAreGone) }
-    }
-
-    /// Fails: nobody can be asked for permissions any more.
-    @available(*, deprecated, message: "CloudKit no longer grants permissions")
-    public func requestApplicationPermission(
-        _ applicationPermission: CKContainer.ApplicationPermissions
-    ) async throws -> CKContainer.ApplicationPermissionStatus {
-        throw permissionsAreGone
-    }
-
-    private var permissionsAreGone: CKError {
+    /// What asking for a permission fails with.
+    var permissionsAreGone: CKError {
         CKError(
             .serverRejectedRequest, "CloudKit no longer grants application permissions.",
             ErrorContext(containerID: session.identifier))

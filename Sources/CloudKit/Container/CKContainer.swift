@@ -30,7 +30,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
     }
 
     /// The container with that identifier, `iCloud.` and a name in reverse-DNS order.
-    public required init(identifier containerIdentifier: String) {
+    public init(identifier containerIdentifier: String) {
         precondition(!containerIdentifier.isEmpty, "The identifier of a CKContainer must not be empty.")
         session = ServiceDirectory.shared.session(for: containerIdentifier)
         configured = Configured()
@@ -46,8 +46,21 @@ open class CKContainer: NSObject, @unchecked Sendable {
         self.init(ContainerSession(containerIdentifier, service, environment: environment))
     }
 
-    @available(*, unavailable, message: "use CKContainer.default() or CKContainer(identifier:)")
-    public override init() { preconditionFailure("CKContainer has no init(): use default() or init(identifier:).") }
+    /// Ours, for the subclass that a test puts in the place of a container, and which overrides what the test calls. An
+    /// app's container is `default()` or has an identifier: what is not overridden here fails with `badContainer`.
+    public override init() {
+        session = ContainerSession(Self.noIdentifier, MisconfiguredService(noContainerFor: "container"))
+        configured = Configured()
+        databases = CKDatabase.Scope.allCases.map { [session, configured] in CKDatabase($0, session, configured) }
+        super.init()
+        for database in databases { database.adopt(self) }
+    }
+
+    /// What a container is called that was made without an identifier.
+    static let noIdentifier = ""
+
+    /// Whether a method may be overridden.
+    private var isSubclass: Bool { type(of: self) != CKContainer.self }
 
     /// The app's own container: `CloudKitEnvironment` says which.
     open class func `default`() -> CKContainer { ServiceDirectory.shared.defaultContainer() }
@@ -68,30 +81,6 @@ open class CKContainer: NSObject, @unchecked Sendable {
     open func database(with databaseScope: CKDatabase.Scope) -> CKDatabase {
         // `databases` is in the order of the raw values, which start at 1.
         databases[databaseScope.rawValue - 1]
-    }
-
-    /// Whether there is an account. No account is no error; not being able to tell is.
-    @preconcurrency
-    open func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
-        callBack(completionHandler) { container in
-            do {
-                return (try await container.accountStatus(), nil)
-            } catch {
-                return (.couldNotDetermine, error)
-            }
-        }
-    }
-
-    /// The ID of the account's user record in this container.
-    @preconcurrency
-    open func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
-        callBack(completionHandler) { container in
-            do {
-                return (try await container.userRecordID(), nil)
-            } catch {
-                return (nil, error)
-            }
-        }
     }
 
     /// Runs an operation in this container.
@@ -133,6 +122,273 @@ open class CKContainer: NSObject, @unchecked Sendable {
     private func configured(with configuration: CKOperation.Configuration?, _ group: CKOperationGroup?) -> CKContainer {
         CKContainer(session, configured.adding(configuration, group))
     }
+
+    // MARK: The account
+
+    // Open, like everything that Apple's framework has from Objective-C: apps' tests put their own in the place.
+
+    /// Whether there is an account. No account is no error; not being able to tell is.
+    @preconcurrency
+    open func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
+        callBack(completionHandler) { container in
+            do {
+                return (try await container.currentAccountStatus(), nil)
+            } catch {
+                return (.couldNotDetermine, error)
+            }
+        }
+    }
+
+    /// Whether there is an account.
+    /// - Throws: `CKError` where it cannot be told.
+    open func accountStatus() async throws -> CKAccountStatus {
+        guard isSubclass else { return try await currentAccountStatus() }
+        return try await resultOfHandler { handler in
+            accountStatus { status, error in handler(error == nil ? status : nil, error) }
+        }
+    }
+
+    /// The ID of the account's user record in this container.
+    @preconcurrency
+    open func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
+        callBack(completionHandler) { container in
+            do {
+                return (try await container.currentUserRecordID(), nil)
+            } catch {
+                return (nil, error)
+            }
+        }
+    }
+
+    /// The ID of the account's user record in this container.
+    /// - Throws: `CKError`, `.notAuthenticated` where there is no account.
+    open func userRecordID() async throws -> CKRecord.ID {
+        try await isSubclass
+            ? resultOfHandler { fetchUserRecordID(completionHandler: $0) } : currentUserRecordID()
+    }
+
+    // MARK: Long-lived operations
+
+    /// The IDs of the long-lived operations that have not finished. Operations do not outlive the process here, so there
+    /// are none.
+    @preconcurrency
+    open func fetchAllLongLivedOperationIDs(
+        completionHandler: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void
+    ) {
+        callBack(completionHandler) { _ in ([], nil) }
+    }
+
+    /// The IDs of the long-lived operations that have not finished: none, as operations do not outlive the process here.
+    open func allLongLivedOperationIDs() async throws -> [CKOperation.ID] {
+        try await isSubclass ? resultOfHandler { fetchAllLongLivedOperationIDs(completionHandler: $0) } : []
+    }
+
+    /// The long-lived operation of that ID: nil, as operations do not outlive the process here.
+    @preconcurrency
+    open func fetchLongLivedOperation(
+        withID operationID: CKOperation.ID, completionHandler: @escaping @Sendable (CKOperation?, (any Error)?) -> Void
+    ) {
+        callBack(completionHandler) { _ in (nil, nil) }
+    }
+
+    /// The long-lived operation of that ID: nil, as operations do not outlive the process here.
+    open func longLivedOperation(for operationID: CKOperation.ID) async throws -> CKOperation? {
+        guard isSubclass else { return nil }
+        return try await optionalResultOfHandler { fetchLongLivedOperation(withID: operationID, completionHandler: $0) }
+    }
+
+    // MARK: Sharing
+
+    /// Makes a participant for the user of an e-mail address.
+    @preconcurrency
+    open func fetchShareParticipant(
+        withEmailAddress emailAddress: String,
+        completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
+    ) {
+        fetchParticipant(CKUserIdentity.LookupInfo(emailAddress: emailAddress), completionHandler)
+    }
+
+    /// Makes a participant for the user of an e-mail address.
+    open func shareParticipant(forEmailAddress emailAddress: String) async throws -> CKShare.Participant {
+        try await isSubclass
+            ? resultOfHandler { fetchShareParticipant(withEmailAddress: emailAddress, completionHandler: $0) }
+            : participant(CKUserIdentity.LookupInfo(emailAddress: emailAddress))
+    }
+
+    /// Makes a participant for the user of a phone number.
+    @preconcurrency
+    open func fetchShareParticipant(
+        withPhoneNumber phoneNumber: String,
+        completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
+    ) {
+        fetchParticipant(CKUserIdentity.LookupInfo(phoneNumber: phoneNumber), completionHandler)
+    }
+
+    /// Makes a participant for the user of a phone number.
+    open func shareParticipant(forPhoneNumber phoneNumber: String) async throws -> CKShare.Participant {
+        try await isSubclass
+            ? resultOfHandler { fetchShareParticipant(withPhoneNumber: phoneNumber, completionHandler: $0) }
+            : participant(CKUserIdentity.LookupInfo(phoneNumber: phoneNumber))
+    }
+
+    /// Makes a participant for a user of the container; fails with `unknownItem` where there is none of that ID.
+    @preconcurrency
+    open func fetchShareParticipant(
+        withUserRecordID userRecordID: CKRecord.ID,
+        completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
+    ) {
+        fetchParticipant(CKUserIdentity.LookupInfo(userRecordID: userRecordID), completionHandler)
+    }
+
+    /// Makes a participant for a user of the container; fails with `unknownItem` where there is none of that ID.
+    open func shareParticipant(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKShare.Participant {
+        try await isSubclass
+            ? resultOfHandler { fetchShareParticipant(withUserRecordID: userRecordID, completionHandler: $0) }
+            : participant(CKUserIdentity.LookupInfo(userRecordID: userRecordID))
+    }
+
+    /// Fetches what is known of a share; fails with `unknownItem` where no share has that URL.
+    @preconcurrency
+    open func fetchShareMetadata(
+        with url: URL, completionHandler: @escaping @Sendable (CKShare.Metadata?, (any Error)?) -> Void
+    ) {
+        fetchMetadata(url, completionHandler)
+    }
+
+    /// Fetches what is known of a share; fails with `unknownItem` where no share has that URL.
+    open func shareMetadata(for url: URL) async throws -> CKShare.Metadata {
+        try await isSubclass
+            ? resultOfHandler { fetchShareMetadata(with: url, completionHandler: $0) }
+            : shareMetadatas(for: [url]).item(url)
+    }
+
+    /// Accepts a share.
+    @preconcurrency
+    open func accept(
+        _ metadata: CKShare.Metadata, completionHandler: @escaping @Sendable (CKShare?, (any Error)?) -> Void
+    ) {
+        acceptShare(metadata, completionHandler)
+    }
+
+    /// Accepts a share.
+    @discardableResult
+    open func accept(_ metadata: CKShare.Metadata) async throws -> CKShare {
+        try await isSubclass
+            ? resultOfHandler { accept(metadata, completionHandler: $0) } : accept([metadata]).item(metadata)
+    }
+
+    // MARK: Permissions and discovery
+
+    /// Reports `.initialState`: nobody can be asked for permissions any more.
+    @available(*, deprecated, message: "CloudKit no longer grants permissions")
+    @preconcurrency
+    open func status(
+        forApplicationPermission applicationPermission: CKContainer.ApplicationPermissions,
+        completionHandler: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
+    ) {
+        callBack(completionHandler) { _ in (.initialState, nil) }
+    }
+
+    /// Reports `.initialState`: nobody can be asked for permissions any more.
+    @available(*, deprecated, message: "CloudKit no longer grants permissions")
+    open func applicationPermissionStatus(
+        for applicationPermission: CKContainer.ApplicationPermissions
+    ) async throws -> CKContainer.ApplicationPermissionStatus {
+        guard isSubclass else { return .initialState }
+        return try await resultOfHandler { handler in
+            status(forApplicationPermission: applicationPermission) { handler($1 == nil ? $0 : nil, $1) }
+        }
+    }
+
+    /// Fails: nobody can be asked for permissions any more.
+    @available(*, deprecated, message: "CloudKit no longer grants permissions")
+    @preconcurrency
+    open func requestApplicationPermission(
+        _ applicationPermission: CKContainer.ApplicationPermissions,
+        completionHandler: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
+    ) {
+        callBack(completionHandler) { container in (.couldNotComplete, container.permissionsAreGone) }
+    }
+
+    /// Fails: nobody can be asked for permissions any more.
+    @available(*, deprecated, message: "CloudKit no longer grants permissions")
+    open func requestApplicationPermission(
+        _ applicationPermission: CKContainer.ApplicationPermissions
+    ) async throws -> CKContainer.ApplicationPermissionStatus {
+        guard isSubclass else { throw permissionsAreGone }
+        return try await resultOfHandler { handler in
+            requestApplicationPermission(applicationPermission) { handler($1 == nil ? $0 : nil, $1) }
+        }
+    }
+
+    /// Finds nobody.
+    @available(*, deprecated, message: "CloudKit no longer discovers users")
+    @preconcurrency
+    open func discoverAllIdentities(completionHandler: @escaping @Sendable ([CKUserIdentity]?, (any Error)?) -> Void) {
+        discover([CKUserIdentity](), completionHandler)
+    }
+
+    /// Finds nobody.
+    @available(*, deprecated, message: "CloudKit no longer discovers users")
+    open func allUserIdentitiesFromContacts() async throws -> [CKUserIdentity] {
+        try await isSubclass ? resultOfHandler { discoverAllIdentities(completionHandler: $0) } : discovered([])
+    }
+
+    /// Finds nobody: neither an identity nor an error.
+    @available(*, deprecated, message: "CloudKit no longer discovers users")
+    @preconcurrency
+    open func discoverUserIdentity(
+        withEmailAddress email: String, completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
+    ) {
+        discover(nil, completionHandler)
+    }
+
+    /// Finds nobody.
+    @available(*, deprecated, message: "CloudKit no longer discovers users")
+    open func userIdentity(forEmailAddress email: String) async throws -> CKUserIdentity? {
+        guard isSubclass else { return try await discovered(nil) }
+        return try await optionalResultOfHandler {
+            discoverUserIdentity(withEmailAddress: email, completionHandler: $0)
+        }
+    }
+
+    /// Finds nobody: neither an identity nor an error.
+    @available(*, deprecated, message: "CloudKit no longer discovers users")
+    @preconcurrency
+    open func discoverUserIdentity(
+        withPhoneNumber phoneNumber: String,
+        completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
+    ) {
+        discover(nil, completionHandler)
+    }
+
+    /// Finds nobody.
+    @available(*, deprecated, message: "CloudKit no longer discovers users")
+    open func userIdentity(forPhoneNumber phoneNumber: String) async throws -> CKUserIdentity? {
+        guard isSubclass else { return try await discovered(nil) }
+        return try await optionalResultOfHandler {
+            discoverUserIdentity(withPhoneNumber: phoneNumber, completionHandler: $0)
+        }
+    }
+
+    /// Finds nobody: neither an identity nor an error.
+    @available(*, deprecated, message: "CloudKit no longer discovers users")
+    @preconcurrency
+    open func discoverUserIdentity(
+        withUserRecordID userRecordID: CKRecord.ID,
+        completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
+    ) {
+        discover(nil, completionHandler)
+    }
+
+    /// Finds nobody.
+    @available(*, deprecated, message: "CloudKit no longer discovers users")
+    open func userIdentity(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKUserIdentity? {
+        guard isSubclass else { return try await discovered(nil) }
+        return try await optionalResultOfHandler {
+            discoverUserIdentity(withUserRecordID: userRecordID, completionHandler: $0)
+        }
+    }
 }
 
 extension CKContainer.Configured {
@@ -140,5 +396,24 @@ extension CKContainer.Configured {
     func adding(_ configuration: CKOperation.Configuration?, _ group: CKOperationGroup?) -> CKContainer.Configured {
         CKContainer.Configured(
             values: configuration?.snapshot.merged(over: values) ?? values, group: group ?? self.group)
+    }
+}
+
+// The initializer of Apple's framework makes an object of whatever class it is called for; in Swift only a required one
+// does, and a subclass of an app's with initializers of its own would have to write it again. This one, found where the
+// class's own cannot be called (`Self(identifier:)` in an app's extension), needs neither.
+
+/// Ours: what has `init(identifier:)` for `Self`.
+public protocol CKContainerMakingByIdentifier {}
+
+extension CKContainer: CKContainerMakingByIdentifier {}
+
+extension CKContainerMakingByIdentifier where Self: CKContainer {
+    /// The container with that identifier; the program stops for a subclass, which cannot be made this way.
+    public init(identifier containerIdentifier: String) {
+        guard let container = CKContainer(identifier: containerIdentifier) as? Self else {
+            preconditionFailure("CKContainer: a subclass cannot be made by Self(identifier:).")
+        }
+        self = container
     }
 }

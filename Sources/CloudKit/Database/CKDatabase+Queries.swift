@@ -67,31 +67,26 @@ extension CKDatabase {
 
     // MARK: Former names
 
-    /// Searches for records and hands out the first page of them.
-    @available(*, deprecated, message: "use fetch(withQuery:inZoneWith:desiredKeys:resultsLimit:completionHandler:)")
-    @preconcurrency
-    public func perform(
-        _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?,
-        completionHandler: @escaping @Sendable ([CKRecord]?, (any Error)?) -> Void
-    ) {
-        runQuery(query, zoneID, nil, CKQueryOperation.maximumResults) { result in
-            hand(result.firstPage, to: completionHandler)
-        }
-    }
-
-    /// Searches for records and returns the first page of them.
-    @available(*, deprecated, message: "use records(matching:inZoneWith:desiredKeys:resultsLimit:)")
-    public func perform(_ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
-        try await resultOfOperation { completion in
-            runQuery(query, zoneID, nil, CKQueryOperation.maximumResults) { completion($0.firstPage) }
-        }
-    }
-
     /// Searches for records and returns the first page of them.
     @available(*, deprecated, message: "use records(matching:inZoneWith:desiredKeys:resultsLimit:)")
     @_disfavoredOverload
     public func records(matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
         try await perform(query, inZoneWith: zoneID)
+    }
+
+    func fetchFirstPage(
+        _ query: CKQuery, _ zoneID: CKRecordZone.ID?,
+        _ handler: @escaping @Sendable ([CKRecord]?, (any Error)?) -> Void
+    ) {
+        runQuery(query, zoneID, nil, CKQueryOperation.maximumResults) { result in
+            hand(result.firstPage, to: handler)
+        }
+    }
+
+    func firstPage(_ query: CKQuery, _ zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
+        try await resultOfOperation { completion in
+            runQuery(query, zoneID, nil, CKQueryOperation.maximumResults) { completion($0.firstPage) }
+        }
     }
 
     // MARK: The operation behind them

@@ -3,59 +3,23 @@
 extension CKDatabase {
     // MARK: One record
 
-    /// Fetches a record. Fails with `unknownItem` if it does not exist.
-    @preconcurrency
-    public func fetch(
-        withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
-    ) {
+    func fetchRecord(_ recordID: CKRecord.ID, _ handler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void) {
         runFetch([recordID], desiredKeys: nil) { result in
-            hand(result.item(recordID), to: completionHandler)
+            hand(result.item(recordID), to: handler)
         }
     }
 
-    /// Fetches a record.
-    /// - Throws: `CKError`, `.unknownItem` if it does not exist.
-    public func record(for recordID: CKRecord.ID) async throws -> CKRecord {
-        try await records(for: [recordID]).item(recordID)
-    }
-
-    /// Saves a record unless the server has another version of it, and hands it back as the server has it now.
-    @preconcurrency
-    public func save(
-        _ record: CKRecord, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
-    ) {
+    func saveRecord(_ record: CKRecord, _ handler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void) {
         runModify(saving: [record], deleting: []) { result in
-            hand(result.item { $0.saveResults[record.recordID] }, to: completionHandler)
+            hand(result.item { $0.saveResults[record.recordID] }, to: handler)
         }
     }
 
-    /// Saves a record unless the server has another version of it, and hands it back as the server has it now.
-    /// - Throws: `CKError`, `.serverRecordChanged` if the server has another version.
-    @discardableResult
-    public func save(_ record: CKRecord) async throws -> CKRecord {
-        try await modifyRecords(saving: [record], deleting: []).saveResults.item(record.recordID)
-    }
-
-    /// Deletes a record, and with it those that refer to it with `.deleteSelf`. Deleting one that does not exist is
-    /// success.
-    @preconcurrency
-    public func delete(
-        withRecordID recordID: CKRecord.ID,
-        completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void
-    ) {
+    func deleteRecord(_ recordID: CKRecord.ID, _ handler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
         runModify(saving: [], deleting: [recordID]) { result in
             let item = result.item { $0.deleteResults[recordID] }.map { recordID }
-            hand(item, to: completionHandler)
+            hand(item, to: handler)
         }
-    }
-
-    /// Deletes a record, and with it those that refer to it with `.deleteSelf`. Deleting one that does not exist is
-    /// success.
-    /// - Throws: `CKError`.
-    @discardableResult
-    public func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
-        try await modifyRecords(saving: [], deleting: [recordID]).deleteResults.item(recordID)
-        return recordID
     }
 
     // MARK: Several records

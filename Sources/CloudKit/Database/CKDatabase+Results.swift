@@ -35,6 +35,34 @@ private func resultOfOperation<Value: Sendable>(
     }
 }
 
+/// Waits for what the form of a method that takes a handler hands it.
+///
+/// Apple's async forms are all made of the other, so what a subclass overrides there holds for both.
+func resultOfHandler<Value: Sendable>(
+    _ start: (@escaping @Sendable (Value?, (any Error)?) -> Void) -> Void
+) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        start { value, error in
+            if let value {
+                continuation.resume(returning: value)
+            } else {
+                continuation.resume(throwing: error ?? CKError(.internalError, "Neither a result nor an error came."))
+            }
+        }
+    }
+}
+
+/// Waits for what a method hands to its handler, where nothing is no failure.
+func optionalResultOfHandler<Value: Sendable>(
+    _ start: (@escaping @Sendable (Value?, (any Error)?) -> Void) -> Void
+) async throws -> Value? {
+    try await withCheckedThrowingContinuation { continuation in
+        start { value, error in
+            if let error { continuation.resume(throwing: error) } else { continuation.resume(returning: value) }
+        }
+    }
+}
+
 /// Calls a handler that takes a value or an error with one of the two.
 func hand<Value>(_ result: Result<Value, any Error>, to handler: (Value?, (any Error)?) -> Void) {
     switch result {

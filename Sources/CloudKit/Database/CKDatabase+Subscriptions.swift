@@ -1,76 +1,36 @@
 // Conveniences for subscriptions. Each runs one operation.
 
 extension CKDatabase {
-    // MARK: All subscriptions
+    // MARK: All subscriptions, and one
 
-    /// Fetches all subscriptions that the account has in this database.
-    @preconcurrency
-    public func fetchAllSubscriptions(
-        completionHandler: @escaping @Sendable ([CKSubscription]?, (any Error)?) -> Void
-    ) {
-        runFetchAllSubscriptions { result in hand(result, to: completionHandler) }
+    func fetchEverySubscription(_ handler: @escaping @Sendable ([CKSubscription]?, (any Error)?) -> Void) {
+        runFetchAllSubscriptions { result in hand(result, to: handler) }
     }
 
-    /// Fetches all subscriptions that the account has in this database.
-    /// - Throws: `CKError`.
-    public func allSubscriptions() async throws -> [CKSubscription] {
+    func everySubscription() async throws -> [CKSubscription] {
         try await resultOfOperation { runFetchAllSubscriptions($0) }
     }
 
-    // MARK: One subscription
-
-    /// Fetches a subscription. Fails with `unknownItem` if it does not exist.
-    @preconcurrency
-    public func fetch(
-        withSubscriptionID subscriptionID: CKSubscription.ID,
-        completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
+    func fetchSubscription(
+        _ id: CKSubscription.ID, _ handler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
     ) {
-        runFetchSubscriptions([subscriptionID]) { result in
-            hand(result.item(subscriptionID), to: completionHandler)
-        }
+        runFetchSubscriptions([id]) { result in hand(result.item(id), to: handler) }
     }
 
-    /// Fetches a subscription.
-    /// - Throws: `CKError`, `.unknownItem` if it does not exist.
-    public func subscription(for subscriptionID: CKSubscription.ID) async throws -> CKSubscription {
-        try await subscriptions(for: [subscriptionID]).item(subscriptionID)
-    }
-
-    /// Saves a subscription, in place of the one with its ID if there is one.
-    @preconcurrency
-    public func save(
-        _ subscription: CKSubscription, completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
+    func saveSubscription(
+        _ subscription: CKSubscription, _ handler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
     ) {
         runModifySubscriptions(saving: [subscription], deleting: []) { result in
-            hand(result.item { $0.saveResults[subscription.subscriptionID] }, to: completionHandler)
+            hand(result.item { $0.saveResults[subscription.subscriptionID] }, to: handler)
         }
     }
 
-    /// Saves a subscription, in place of the one with its ID if there is one.
-    /// - Throws: `CKError`.
-    @discardableResult
-    public func save(_ subscription: CKSubscription) async throws -> CKSubscription {
-        let results = try await modifySubscriptions(saving: [subscription], deleting: []).saveResults
-        return try results.item(subscription.subscriptionID)
-    }
-
-    /// Deletes a subscription. Fails with `unknownItem` if it does not exist.
-    @preconcurrency
-    public func delete(
-        withSubscriptionID subscriptionID: CKSubscription.ID,
-        completionHandler: @escaping @Sendable (String?, (any Error)?) -> Void
+    func deleteSubscription(
+        _ id: CKSubscription.ID, _ handler: @escaping @Sendable (CKSubscription.ID?, (any Error)?) -> Void
     ) {
-        runModifySubscriptions(saving: [], deleting: [subscriptionID]) { result in
-            hand(result.item { $0.deleteResults[subscriptionID] }.map { subscriptionID }, to: completionHandler)
+        runModifySubscriptions(saving: [], deleting: [id]) { result in
+            hand(result.item { $0.deleteResults[id] }.map { id }, to: handler)
         }
-    }
-
-    /// Deletes a subscription.
-    /// - Throws: `CKError`, `.unknownItem` if it does not exist.
-    @discardableResult
-    public func deleteSubscription(withID subscriptionID: CKSubscription.ID) async throws -> CKSubscription.ID {
-        try await modifySubscriptions(saving: [], deleting: [subscriptionID]).deleteResults.item(subscriptionID)
-        return subscriptionID
     }
 
     // MARK: Several subscriptions

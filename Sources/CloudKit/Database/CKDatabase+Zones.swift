@@ -1,72 +1,31 @@
 // Conveniences for record zones. Each runs one operation.
 
 extension CKDatabase {
-    // MARK: All zones
+    // MARK: All zones, and one
 
-    /// Fetches all zones of this database; the private database has at least the default zone.
-    @preconcurrency
-    public func fetchAllRecordZones(completionHandler: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void) {
-        runFetchAllZones { result in hand(result, to: completionHandler) }
+    func fetchAllZones(_ handler: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void) {
+        runFetchAllZones { result in hand(result, to: handler) }
     }
 
-    /// Fetches all zones of this database; the private database has at least the default zone.
-    /// - Throws: `CKError`.
-    public func allRecordZones() async throws -> [CKRecordZone] {
-        try await resultOfOperation { runFetchAllZones($0) }
+    func everyZone() async throws -> [CKRecordZone] { try await resultOfOperation { runFetchAllZones($0) } }
+
+    func fetchZone(_ zoneID: CKRecordZone.ID, _ handler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void) {
+        runFetchZones([zoneID]) { result in hand(result.item(zoneID), to: handler) }
     }
 
-    // MARK: One zone
-
-    /// Fetches a zone. Fails with `zoneNotFound` if it does not exist.
-    @preconcurrency
-    public func fetch(
-        withRecordZoneID zoneID: CKRecordZone.ID,
-        completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
-    ) {
-        runFetchZones([zoneID]) { result in hand(result.item(zoneID), to: completionHandler) }
-    }
-
-    /// Fetches a zone.
-    /// - Throws: `CKError`, `.zoneNotFound` if it does not exist.
-    public func recordZone(for zoneID: CKRecordZone.ID) async throws -> CKRecordZone {
-        try await recordZones(for: [zoneID]).item(zoneID)
-    }
-
-    /// Saves a zone and hands it back as the server has it; saving one that exists changes nothing.
-    @preconcurrency
-    public func save(
-        _ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
-    ) {
+    func saveZone(_ zone: CKRecordZone, _ handler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void) {
         runModifyZones(saving: [zone], deleting: []) { result in
-            hand(result.item { $0.saveResults[zone.zoneID] }, to: completionHandler)
+            hand(result.item { $0.saveResults[zone.zoneID] }, to: handler)
         }
     }
 
-    /// Saves a zone and hands it back as the server has it; saving one that exists changes nothing.
-    /// - Throws: `CKError`.
-    @discardableResult
-    public func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
-        try await modifyRecordZones(saving: [zone], deleting: []).saveResults.item(zone.zoneID)
-    }
-
-    /// Deletes a zone with all of its records. Fails with `zoneNotFound` if it does not exist.
-    @preconcurrency
-    public func delete(
-        withRecordZoneID zoneID: CKRecordZone.ID,
-        completionHandler: @escaping @Sendable (CKRecordZone.ID?, (any Error)?) -> Void
+    func deleteZone(
+        _ zoneID: CKRecordZone.ID, _ handler: @escaping @Sendable (CKRecordZone.ID?, (any Error)?) -> Void
     ) {
         runModifyZones(saving: [], deleting: [zoneID]) { result in
             let item = result.item { $0.deleteResults[zoneID] }.map { zoneID }
-            hand(item, to: completionHandler)
+            hand(item, to: handler)
         }
-    }
-
-    /// Deletes a zone with all of its records.
-    /// - Throws: `CKError`, `.zoneNotFound` if it does not exist.
-    @discardableResult
-    public func deleteRecordZone(withID zoneID: CKRecordZone.ID) async throws -> CKRecordZone.ID {
-        try await modifyRecordZones(saving: [], deleting: [zoneID]).deleteResults.item(zoneID)
-        return zoneID
     }
 
     // MARK: Several zones

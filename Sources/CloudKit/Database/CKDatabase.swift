@@ -30,8 +30,17 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         super.init()
     }
 
-    @available(*, unavailable, message: "use a database of a CKContainer")
-    public override init() { preconditionFailure("CKDatabase has no init(): use a database of a CKContainer.") }
+    /// Ours, for the subclass that a test puts in the place of a database, and which overrides what the test calls. A
+    /// database that an app can use comes from a `CKContainer`: what is not overridden fails with `badContainer`.
+    public override init() {
+        scope = .private
+        session = ContainerSession(CKContainer.noIdentifier, MisconfiguredService(noContainerFor: "database"))
+        configured = CKContainer.Configured()
+        super.init()
+    }
+
+    /// Whether a method may be overridden.
+    private var isSubclass: Bool { type(of: self) != CKDatabase.self }
 
     /// Which of the container's databases this is.
     open var databaseScope: CKDatabase.Scope { scope }
@@ -82,6 +91,214 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         let database = CKDatabase(scope, session, configured.adding(configuration, group))
         database.adopt(container)
         return database
+    }
+
+    // MARK: One record
+
+    // Open, like everything that Apple's framework has from Objective-C: apps' tests put their own in the place.
+
+    /// Fetches a record. Fails with `unknownItem` if it does not exist, with `zoneNotFound` if its zone does not.
+    @preconcurrency
+    open func fetch(
+        withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
+    ) {
+        fetchRecord(recordID, completionHandler)
+    }
+
+    /// Fetches a record.
+    /// - Throws: `CKError`, `.unknownItem` if it does not exist, `.zoneNotFound` if its zone does not.
+    open func record(for recordID: CKRecord.ID) async throws -> CKRecord {
+        try await isSubclass
+            ? resultOfHandler { fetch(withRecordID: recordID, completionHandler: $0) }
+            : records(for: [recordID]).item(recordID)
+    }
+
+    /// Saves a record unless the server has another version of it, and hands it back as the server has it now.
+    @preconcurrency
+    open func save(_ record: CKRecord, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void) {
+        saveRecord(record, completionHandler)
+    }
+
+    /// Saves a record unless the server has another version of it, and hands it back as the server has it now.
+    /// - Throws: `CKError`, `.serverRecordChanged` if the server has another version.
+    @discardableResult
+    open func save(_ record: CKRecord) async throws -> CKRecord {
+        try await isSubclass
+            ? resultOfHandler { save(record, completionHandler: $0) }
+            : modifyRecords(saving: [record], deleting: []).saveResults.item(record.recordID)
+    }
+
+    /// Deletes a record, and with it those that refer to it with `.deleteSelf`. Deleting one that does not exist is
+    /// success.
+    @preconcurrency
+    open func delete(
+        withRecordID recordID: CKRecord.ID,
+        completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void
+    ) {
+        deleteRecord(recordID, completionHandler)
+    }
+
+    /// Deletes a record, and with it those that refer to it with `.deleteSelf`. Deleting one that does not exist is
+    /// success.
+    /// - Throws: `CKError`.
+    @discardableResult
+    open func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
+        if isSubclass { return try await resultOfHandler { delete(withRecordID: recordID, completionHandler: $0) } }
+        try await modifyRecords(saving: [], deleting: [recordID]).deleteResults.item(recordID)
+        return recordID
+    }
+
+    // MARK: Zones
+
+    /// Fetches all zones of this database; the private database has at least the default zone.
+    @preconcurrency
+    open func fetchAllRecordZones(completionHandler: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void) {
+        fetchAllZones(completionHandler)
+    }
+
+    /// Fetches all zones of this database; the private database has at least the default zone.
+    /// - Throws: `CKError`.
+    open func allRecordZones() async throws -> [CKRecordZone] {
+        try await isSubclass ? resultOfHandler { fetchAllRecordZones(completionHandler: $0) } : everyZone()
+    }
+
+    /// Fetches a zone. Fails with `zoneNotFound` if it does not exist.
+    @preconcurrency
+    open func fetch(
+        withRecordZoneID zoneID: CKRecordZone.ID,
+        completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
+    ) {
+        fetchZone(zoneID, completionHandler)
+    }
+
+    /// Fetches a zone.
+    /// - Throws: `CKError`, `.zoneNotFound` if it does not exist.
+    open func recordZone(for zoneID: CKRecordZone.ID) async throws -> CKRecordZone {
+        try await isSubclass
+            ? resultOfHandler { fetch(withRecordZoneID: zoneID, completionHandler: $0) }
+            : recordZones(for: [zoneID]).item(zoneID)
+    }
+
+    /// Saves a zone and hands it back as the server has it; saving one that exists changes nothing.
+    @preconcurrency
+    open func save(_ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void) {
+        saveZone(zone, completionHandler)
+    }
+
+    /// Saves a zone and hands it back as the server has it; saving one that exists changes nothing.
+    /// - Throws: `CKError`.
+    @discardableResult
+    open func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
+        try await isSubclass
+            ? resultOfHandler { save(zone, completionHandler: $0) }
+            : modifyRecordZones(saving: [zone], deleting: []).saveResults.item(zone.zoneID)
+    }
+
+    /// Deletes a zone with all of its records. Fails with `zoneNotFound` if it does not exist.
+    @preconcurrency
+    open func delete(
+        withRecordZoneID zoneID: CKRecordZone.ID,
+        completionHandler: @escaping @Sendable (CKRecordZone.ID?, (any Error)?) -> Void
+    ) {
+        deleteZone(zoneID, completionHandler)
+    }
+
+    /// Deletes a zone with all of its records.
+    /// - Throws: `CKError`, `.zoneNotFound` if it does not exist.
+    @discardableResult
+    open func deleteRecordZone(withID zoneID: CKRecordZone.ID) async throws -> CKRecordZone.ID {
+        if isSubclass { return try await resultOfHandler { delete(withRecordZoneID: zoneID, completionHandler: $0) } }
+        try await modifyRecordZones(saving: [], deleting: [zoneID]).deleteResults.item(zoneID)
+        return zoneID
+    }
+
+    // MARK: Subscriptions
+
+    /// Fetches all subscriptions that the account has in this database.
+    @preconcurrency
+    open func fetchAllSubscriptions(
+        completionHandler: @escaping @Sendable ([CKSubscription]?, (any Error)?) -> Void
+    ) {
+        fetchEverySubscription(completionHandler)
+    }
+
+    /// Fetches all subscriptions that the account has in this database.
+    /// - Throws: `CKError`.
+    open func allSubscriptions() async throws -> [CKSubscription] {
+        try await isSubclass ? resultOfHandler { fetchAllSubscriptions(completionHandler: $0) } : everySubscription()
+    }
+
+    /// Fetches a subscription. Fails with `unknownItem` if it does not exist.
+    @preconcurrency
+    open func fetch(
+        withSubscriptionID subscriptionID: CKSubscription.ID,
+        completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
+    ) {
+        fetchSubscription(subscriptionID, completionHandler)
+    }
+
+    /// Fetches a subscription.
+    /// - Throws: `CKError`, `.unknownItem` if it does not exist.
+    open func subscription(for subscriptionID: CKSubscription.ID) async throws -> CKSubscription {
+        try await isSubclass
+            ? resultOfHandler { fetch(withSubscriptionID: subscriptionID, completionHandler: $0) }
+            : subscriptions(for: [subscriptionID]).item(subscriptionID)
+    }
+
+    /// Saves a subscription, in place of the one with its ID if there is one.
+    @preconcurrency
+    open func save(
+        _ subscription: CKSubscription, completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
+    ) {
+        saveSubscription(subscription, completionHandler)
+    }
+
+    /// Saves a subscription, in place of the one with its ID if there is one.
+    /// - Throws: `CKError`.
+    @discardableResult
+    open func save(_ subscription: CKSubscription) async throws -> CKSubscription {
+        try await isSubclass
+            ? resultOfHandler { save(subscription, completionHandler: $0) }
+            : modifySubscriptions(saving: [subscription], deleting: []).saveResults.item(subscription.subscriptionID)
+    }
+
+    /// Deletes a subscription. Fails with `unknownItem` if it does not exist.
+    @preconcurrency
+    open func delete(
+        withSubscriptionID subscriptionID: CKSubscription.ID,
+        completionHandler: @escaping @Sendable (String?, (any Error)?) -> Void
+    ) {
+        deleteSubscription(subscriptionID, completionHandler)
+    }
+
+    /// Deletes a subscription.
+    /// - Throws: `CKError`, `.unknownItem` if it does not exist.
+    @discardableResult
+    open func deleteSubscription(withID subscriptionID: CKSubscription.ID) async throws -> CKSubscription.ID {
+        if isSubclass {
+            return try await resultOfHandler { delete(withSubscriptionID: subscriptionID, completionHandler: $0) }
+        }
+        try await modifySubscriptions(saving: [], deleting: [subscriptionID]).deleteResults.item(subscriptionID)
+        return subscriptionID
+    }
+
+    // MARK: Queries, by former names
+
+    /// Searches for records and hands out the first page of them.
+    @available(*, deprecated, message: "use fetch(withQuery:inZoneWith:desiredKeys:resultsLimit:completionHandler:)")
+    @preconcurrency
+    open func perform(
+        _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?,
+        completionHandler: @escaping @Sendable ([CKRecord]?, (any Error)?) -> Void
+    ) {
+        fetchFirstPage(query, zoneID, completionHandler)
+    }
+
+    /// Searches for records and returns the first page of them.
+    @available(*, deprecated, message: "use records(matching:inZoneWith:desiredKeys:resultsLimit:)")
+    open func perform(_ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
+        try await isSubclass
+            ? resultOfHandler { perform(query, inZoneWith: zoneID, completionHandler: $0) } : firstPage(query, zoneID)
     }
 }
 

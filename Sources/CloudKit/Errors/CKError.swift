@@ -32,13 +32,21 @@ public struct CKError: _BridgedStoredNSError, Hashable, Sendable {
 
     /// An error with a code and what is known about it.
     public init(_ code: CKError.Code, userInfo: [String: Any] = [:]) {
-        self.init(_nsError: NSError(domain: CKErrorDomain, code: code.rawValue, userInfo: userInfo))
+        self.init(_nsError: DescribedError(domain: CKErrorDomain, code: code.rawValue, userInfo: userInfo))
     }
 
     // NSError's own hash calls itself without end where there is no Objective-C.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(_nsError.domain)
         hasher.combine(_nsError.code)
+    }
+
+    /// What is known about the error.
+    public var userInfo: [String: Any] { _nsError.userInfo }
+
+    /// What Foundation on Linux describes an `any Error` by.
+    public var errorUserInfo: [String: Any] {
+        userInfo.merging([NSLocalizedDescriptionKey: _nsError.localizedDescription]) { own, _ in own }
     }
 
     public static var _nsErrorDomain: String { CKErrorDomain }

@@ -74,7 +74,7 @@
             return 2 * meanRadius * asin(min(1, haversine.squareRoot()))
         }
 
-        public static var supportsSecureCoding: Bool { true }
+        open class var supportsSecureCoding: Bool { true }
 
         public required init?(coder: NSCoder) {
             guard coder.containsValue(forKey: Key.latitude), coder.containsValue(forKey: Key.longitude)

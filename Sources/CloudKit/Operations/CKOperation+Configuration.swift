@@ -5,7 +5,7 @@ extension CKOperation {
     ///
     /// What is set here wins over the operation group's default configuration, even if it equals the default; what is
     /// not set is taken from there, and then from the defaults.
-    public class Configuration: NSObject, @unchecked Sendable {
+    open class Configuration: NSObject, @unchecked Sendable {
         // Unchecked, because NSObject is not Sendable: all that is in here is behind the lock of `values`.
         private let values: Locked<ConfigurationValues>
 
@@ -14,38 +14,38 @@ extension CKOperation {
         init(_ values: ConfigurationValues) { self.values = Locked(values) }
 
         /// The container the operation runs in; nil means `CKContainer.default()`.
-        public var container: CKContainer? {
+        open var container: CKContainer? {
             get { values.container ?? nil }
             set { values.container = .some(newValue) }
         }
 
         /// How urgent the operation is; `.default` unless set.
-        public var qualityOfService: QualityOfService {
+        open var qualityOfService: QualityOfService {
             get { values.qualityOfService ?? .default }
             set { values.qualityOfService = newValue }
         }
 
         /// Kept for source compatibility: this platform does not tell cellular networks apart. True unless set.
-        public var allowsCellularAccess: Bool {
+        open var allowsCellularAccess: Bool {
             get { values.allowsCellularAccess ?? true }
             set { values.allowsCellularAccess = newValue }
         }
 
         /// Kept for source compatibility: operations do not outlive the process here. False unless set.
-        public var isLongLived: Bool {
+        open var isLongLived: Bool {
             get { values.isLongLived ?? false }
             set { values.isLongLived = newValue }
         }
 
         /// How many seconds the service may stay silent; 60 unless set.
-        public var timeoutIntervalForRequest: TimeInterval {
+        open var timeoutIntervalForRequest: TimeInterval {
             get { values.timeoutIntervalForRequest ?? ConfigurationValues.defaultRequestTimeout }
             set { values.timeoutIntervalForRequest = newValue }
         }
 
         /// How many seconds a request may take as a whole; seven days unless set, and no limit for operations a user
         /// waits for.
-        public var timeoutIntervalForResource: TimeInterval {
+        open var timeoutIntervalForResource: TimeInterval {
             get { values.timeoutIntervalForResource ?? ConfigurationValues.defaultResourceTimeout }
             set { values.timeoutIntervalForResource = newValue }
         }

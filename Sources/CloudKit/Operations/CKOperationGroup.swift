@@ -2,7 +2,7 @@ public import Foundation
 
 /// Operations that belong together for the user: a name, a default configuration and hints for the transfer
 /// (CKOperationGroup, Apple's documentation). A group makes nothing atomic.
-public class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendable {
+open class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendable {
     // Unchecked, because NSObject is not Sendable: what changes is behind the lock of `state`.
 
     /// How much data the operations of a group are expected to move.
@@ -28,39 +28,40 @@ public class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendable {
     private let state = Locked(State())
 
     /// What the system made up to tell the group from others.
-    public let operationGroupID: String
+    open var operationGroupID: String { identifier }
+    private let identifier: String
 
     public override init() {
-        operationGroupID = Self.makeID()
+        identifier = Self.makeID()
     }
 
     /// What the operations of the group take where their own configuration says nothing; setting nil resets it.
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
-    public var defaultConfiguration: CKOperation.Configuration! {
+    open var defaultConfiguration: CKOperation.Configuration! {
         get { state.defaultConfiguration }
         set { state.defaultConfiguration = newValue?.copied() ?? CKOperation.Configuration() }
     }
 
     /// What the app calls the group.
-    public var name: String? {
+    open var name: String? {
         get { state.name }
         set { state.name = newValue }
     }
 
     /// A number of the app's own, such as how many items it means to send.
-    public var quantity: Int {
+    open var quantity: Int {
         get { state.quantity }
         set { state.quantity = newValue }
     }
 
     /// How much the app expects to send.
-    public var expectedSendSize: TransferSize {
+    open var expectedSendSize: TransferSize {
         get { state.expectedSendSize }
         set { state.expectedSendSize = newValue }
     }
 
     /// How much the app expects to receive.
-    public var expectedReceiveSize: TransferSize {
+    open var expectedReceiveSize: TransferSize {
         get { state.expectedReceiveSize }
         set { state.expectedReceiveSize = newValue }
     }
@@ -85,12 +86,12 @@ public class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendable {
         static let resourceTimeout = configuration + ".timeoutIntervalForResource"
     }
 
-    public static var supportsSecureCoding: Bool { true }
+    open class var supportsSecureCoding: Bool { true }
 
     /// Reads a group that `encode(with:)` wrote. The container of its default configuration is not in an archive.
     public required init(coder aDecoder: NSCoder) {
-        let identifier = aDecoder.decodeObject(of: NSString.self, forKey: Key.identifier) as String?
-        operationGroupID = identifier ?? Self.makeID()
+        let archived = aDecoder.decodeObject(of: NSString.self, forKey: Key.identifier) as String?
+        identifier = archived ?? Self.makeID()
         super.init()
         var values = ConfigurationValues()
         if aDecoder.containsValue(forKey: Key.qualityOfService) {
@@ -121,7 +122,7 @@ public class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendable {
         }
     }
 
-    public func encode(with coder: NSCoder) {
+    open func encode(with coder: NSCoder) {
         let state = state.withLock { $0 }
         coder.encode(operationGroupID as NSString, forKey: Key.identifier)
         if let name = state.name { coder.encode(name as NSString, forKey: Key.name) }

@@ -11,7 +11,8 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // descriptors is behind the lock.
 
     /// The type of the records.
-    public let recordType: CKRecord.RecordType
+    open var recordType: CKRecord.RecordType { type }
+    private let type: CKRecord.RecordType
     private let condition: NSPredicate
     /// Whether the predicate may have what Apple's service refuses: `CloudKitExtras` asks for it.
     package let isExtended: Bool
@@ -23,26 +24,29 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     }
 
     /// A query for the records of a type that match a predicate.
-    public convenience init(recordType: CKRecord.RecordType, predicate: NSPredicate) {
+    public init(recordType: CKRecord.RecordType, predicate: NSPredicate) {
         precondition(!recordType.isEmpty, "CKQuery: the record type is empty.")
-        self.init(recordType: recordType, predicate: predicate, sortDescriptors: nil)
+        type = recordType
+        condition = predicate
+        isExtended = false
+        order = Mutex(SortOrderBox(descriptors: nil))
     }
 
     private init(
         recordType: CKRecord.RecordType, predicate: NSPredicate, sortDescriptors: [NSSortDescriptor]?,
-        isExtended: Bool = false
+        isExtended: Bool
     ) {
-        self.recordType = recordType
+        type = recordType
         condition = predicate
         self.isExtended = isExtended
         order = Mutex(SortOrderBox(descriptors: sortDescriptors))
     }
 
     /// The condition that the records match.
-    public var predicate: NSPredicate { condition }
+    open var predicate: NSPredicate { condition }
 
     /// The order of the results, the first descriptor first; nil leaves it to the service.
-    public var sortDescriptors: [NSSortDescriptor]? {
+    open var sortDescriptors: [NSSortDescriptor]? {
         get { order.withLock { $0 }.descriptors }
         set {
             let box = SortOrderBox(descriptors: newValue)
@@ -74,7 +78,7 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
             recordType: recordType, predicate: predicate, sortDescriptors: sortDescriptors, isExtended: isExtended)
     }
 
-    public static var supportsSecureCoding: Bool { true }
+    open class var supportsSecureCoding: Bool { true }
 
     private enum Key {
         static let recordType = "RecordType"
@@ -115,7 +119,7 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
             let format = coder.string(forKey: Key.format),
             let expression = try? PredicateTree(format: format, objects: list(Key.arguments) ?? [])
         else { return nil }
-        self.recordType = recordType
+        type = recordType
         condition = NSPredicate(expression)
         isExtended = coder.decodeBool(forKey: Key.isExtended)
         let descriptors = Self.sortDescriptors(

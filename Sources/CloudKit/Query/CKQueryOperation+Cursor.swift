@@ -3,14 +3,11 @@ import NephosWire
 
 extension CKQueryOperation {
     /// Where a query's results go on. It says nothing to apps; keep it only for as long as its results are of use.
-    public final class Cursor: NSObject, NSCopying, NSSecureCoding, Sendable {
+    open class Cursor: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
+        // Unchecked, because NSObject is not Sendable: everything in here is a constant.
+
         /// The request for the page that follows, without what each operation says for itself.
         let page: QueryRecordsRequest
-
-        @available(*, unavailable, message: "cursors come from queries")
-        public override init() {
-            preconditionFailure("CKQueryOperation.Cursor has no init(): cursors come from queries.")
-        }
 
         init(_ page: QueryRecordsRequest, continuationMarker: String) {
             var page = page
@@ -20,13 +17,13 @@ extension CKQueryOperation {
             self.page = page
         }
 
-        public static var supportsSecureCoding: Bool { true }
+        open class var supportsSecureCoding: Bool { true }
 
         private enum Key {
             static let data = "CursorData"
         }
 
-        public init?(coder: NSCoder) {
+        public required init?(coder: NSCoder) {
             guard let data = coder.decodeObject(of: NSData.self, forKey: Key.data),
                 let page = try? QueryRecordsRequest(decoding: [UInt8](Data(referencing: data))),
                 page.continuationMarker != nil
@@ -34,27 +31,27 @@ extension CKQueryOperation {
             self.page = page
         }
 
-        public func encode(with coder: NSCoder) {
+        open func encode(with coder: NSCoder) {
             coder.encode(NSData(data: Data(page.encoded())), forKey: Key.data)
             coder.encode(page.zoneID.map { CKRecordZone.ID(wire: $0) }, forKey: ArchiveKey.zoneID)
         }
 
-        public override var classForKeyedArchiver: AnyClass? { ArchivedClass.queryCursor.archiverClass }
+        open override var classForKeyedArchiver: AnyClass? { ArchivedClass.queryCursor.archiverClass(for: self) }
 
-        public func copy(with zone: NSZone? = nil) -> Any { self }
+        open func copy(with zone: NSZone? = nil) -> Any { self }
 
-        public override func isEqual(_ object: Any?) -> Bool {
+        open override func isEqual(_ object: Any?) -> Bool {
             guard let other = object as? CKQueryOperation.Cursor else { return false }
             return self === other || page == other.page
         }
 
-        public override var hash: Int { page.hashValue }
+        open override var hash: Int { page.hashValue }
 
-        public override var description: String {
+        open override var description: String {
             "<CKQueryCursor: \(address(of: self)); recordType=\(page.query.recordType)>"
         }
 
-        public override var debugDescription: String { description }
+        open override var debugDescription: String { description }
     }
 }
 

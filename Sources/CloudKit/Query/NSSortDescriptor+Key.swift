@@ -42,7 +42,7 @@ open class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
         super.init(keyPath: \SortKey.[key], ascending: true)
     }
 
-    public static var supportsSecureCoding: Bool { true }
+    open class var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {
         guard let key = coder.string(forKey: "key"),

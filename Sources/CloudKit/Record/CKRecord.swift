@@ -21,8 +21,11 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     /// A new record without fields in a zone, with a UUID for a name.
     @available(*, deprecated, message: "Use init(recordType:recordID:)")
-    public convenience init(recordType: CKRecord.RecordType, zoneID: CKRecordZone.ID) {
-        self.init(recordType: recordType, recordID: CKRecord.ID(zoneID: zoneID))
+    public init(recordType: CKRecord.RecordType, zoneID: CKRecordZone.ID) {
+        NameRules.checkRecordType(recordType)
+        givenType = recordType
+        givenID = CKRecord.ID(zoneID: zoneID)
+        state = Mutex(RecordState())
     }
 
     init(recordType: CKRecord.RecordType, recordID: CKRecord.ID, state: RecordState) {
@@ -80,6 +83,32 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         state.withLock { $0.changes.keys.sorted() }
     }
 
+    // MARK: Hierarchy
+
+    /// The record under which this one is shared. A reference whose action is not `.none` stops the program.
+    open var parent: CKRecord.Reference? {
+        get { state.withLock { $0.parent } }
+        set {
+            precondition(
+                newValue.map { $0.action == .none } ?? true,
+                "CKRecord: a parent reference must have the action .none, and this has .deleteSelf.")
+            state.withLock { $0.setParent(newValue) }
+        }
+    }
+
+    /// Refers to `parentRecord` as the parent; nil takes the record out of its parent.
+    open func setParent(_ parentRecord: CKRecord?) {
+        setParent(parentRecord?.recordID)
+    }
+
+    /// Refers to the record of that ID as the parent; nil takes the record out of its parent.
+    open func setParent(_ parentRecordID: CKRecord.ID?) {
+        parent = parentRecordID.map { CKRecord.Reference(recordID: $0, action: .none) }
+    }
+
+    /// The share that this record is the root of.
+    open var share: CKRecord.Reference? { state.withLock { $0.metadata.share } }
+
     // MARK: Copies and archives
 
     open func copy(with zone: NSZone? = nil) -> Any {
@@ -91,7 +120,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         CKRecord(recordType: recordType, recordID: recordID, state: state)
     }
 
-    public class var supportsSecureCoding: Bool { true }
+    open class var supportsSecureCoding: Bool { true }
 
     /// Restores a record from an archive of the whole record or of its system fields alone.
     public required init?(coder: NSCoder) {
@@ -114,7 +143,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
             .encodeSystemFields(with: coder)
     }
 
-    open override var classForKeyedArchiver: AnyClass? { ArchivedClass.record.archiverClass }
+    open override var classForKeyedArchiver: AnyClass? { ArchivedClass.record.archiverClass(for: self) }
 
     // MARK: Identity
 

@@ -27,7 +27,8 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
         var encryptionScope = EncryptionScope.perRecord
     }
 
-    public let zoneID: CKRecordZone.ID
+    open var zoneID: CKRecordZone.ID { givenID }
+    private let givenID: CKRecordZone.ID
     // Everything that changes is behind this lock: hence `@unchecked Sendable`, which an open class cannot do without.
     let state: Mutex<State>
 
@@ -35,17 +36,18 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
     open class func `default`() -> CKRecordZone { CKRecordZone(zoneID: .default) }
 
     /// A zone of the current user, to be saved.
-    public convenience init(zoneName: String) {
-        self.init(zoneID: CKRecordZone.ID(zoneName: zoneName))
+    public init(zoneName: String) {
+        givenID = CKRecordZone.ID(zoneName: zoneName)
+        state = Mutex(State())
     }
 
     public init(zoneID: CKRecordZone.ID) {
-        self.zoneID = zoneID
+        givenID = zoneID
         state = Mutex(State())
     }
 
     init(zoneID: CKRecordZone.ID, state: State) {
-        self.zoneID = zoneID
+        givenID = zoneID
         self.state = Mutex(state)
     }
 
@@ -60,11 +62,11 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
         set { state.withLock { $0.encryptionScope = newValue } }
     }
 
-    public static var supportsSecureCoding: Bool { true }
+    open class var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {
         guard let zoneID = coder.object(of: CKRecordZone.ID.self, forKey: ArchiveKey.zoneID) else { return nil }
-        self.zoneID = zoneID
+        givenID = zoneID
         state = Mutex(
             State(
                 capabilities: Capabilities(

@@ -3,51 +3,6 @@ public import Foundation
 extension CKContainer {
     // MARK: Participants
 
-    /// Makes a participant for the user of an e-mail address.
-    @preconcurrency
-    public func fetchShareParticipant(
-        withEmailAddress emailAddress: String,
-        completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
-    ) {
-        let info = CKUserIdentity.LookupInfo(emailAddress: emailAddress)
-        runFetchParticipants([info]) { hand($0.item(info), to: completionHandler) }
-    }
-
-    /// Makes a participant for the user of an e-mail address.
-    public func shareParticipant(forEmailAddress emailAddress: String) async throws -> CKShare.Participant {
-        try await shareParticipant(CKUserIdentity.LookupInfo(emailAddress: emailAddress))
-    }
-
-    /// Makes a participant for the user of a phone number.
-    @preconcurrency
-    public func fetchShareParticipant(
-        withPhoneNumber phoneNumber: String,
-        completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
-    ) {
-        let info = CKUserIdentity.LookupInfo(phoneNumber: phoneNumber)
-        runFetchParticipants([info]) { hand($0.item(info), to: completionHandler) }
-    }
-
-    /// Makes a participant for the user of a phone number.
-    public func shareParticipant(forPhoneNumber phoneNumber: String) async throws -> CKShare.Participant {
-        try await shareParticipant(CKUserIdentity.LookupInfo(phoneNumber: phoneNumber))
-    }
-
-    /// Makes a participant for a user of the container; fails with `unknownItem` where there is none of that ID.
-    @preconcurrency
-    public func fetchShareParticipant(
-        withUserRecordID userRecordID: CKRecord.ID,
-        completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
-    ) {
-        let info = CKUserIdentity.LookupInfo(userRecordID: userRecordID)
-        runFetchParticipants([info]) { hand($0.item(info), to: completionHandler) }
-    }
-
-    /// Makes a participant for a user of the container; fails with `unknownItem` where there is none of that ID.
-    public func shareParticipant(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKShare.Participant {
-        try await shareParticipant(CKUserIdentity.LookupInfo(userRecordID: userRecordID))
-    }
-
     /// Makes participants for users' e-mail addresses, each with its own result.
     @preconcurrency
     public func fetchShareParticipants(
@@ -115,23 +70,20 @@ extension CKContainer {
         try await resultOfOperation { runFetchParticipants(lookupInfos, $0) }
     }
 
-    private func shareParticipant(_ info: CKUserIdentity.LookupInfo) async throws -> CKShare.Participant {
+    func participant(_ info: CKUserIdentity.LookupInfo) async throws -> CKShare.Participant {
         try await shareParticipants(for: [info]).item(info)
+    }
+
+    func fetchParticipant(
+        _ info: CKUserIdentity.LookupInfo, _ handler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
+    ) {
+        runFetchParticipants([info]) { hand($0.item(info), to: handler) }
     }
 
     // MARK: Metadata and acceptance
 
-    /// Fetches what is known of a share; fails with `unknownItem` where no share has that URL.
-    @preconcurrency
-    public func fetchShareMetadata(
-        with url: URL, completionHandler: @escaping @Sendable (CKShare.Metadata?, (any Error)?) -> Void
-    ) {
-        runFetchMetadata([url]) { hand($0.item(url), to: completionHandler) }
-    }
-
-    /// Fetches what is known of a share; fails with `unknownItem` where no share has that URL.
-    public func shareMetadata(for url: URL) async throws -> CKShare.Metadata {
-        try await shareMetadatas(for: [url]).item(url)
+    func fetchMetadata(_ url: URL, _ handler: @escaping @Sendable (CKShare.Metadata?, (any Error)?) -> Void) {
+        runFetchMetadata([url]) { hand($0.item(url), to: handler) }
     }
 
     /// Fetches what is known of shares, each with its own result.
@@ -148,18 +100,8 @@ extension CKContainer {
         try await resultOfOperation { runFetchMetadata(urls, $0) }
     }
 
-    /// Accepts a share.
-    @preconcurrency
-    public func accept(
-        _ metadata: CKShare.Metadata, completionHandler: @escaping @Sendable (CKShare?, (any Error)?) -> Void
-    ) {
-        runAccept([metadata]) { hand($0.item(metadata), to: completionHandler) }
-    }
-
-    /// Accepts a share.
-    @discardableResult
-    public func accept(_ metadata: CKShare.Metadata) async throws -> CKShare {
-        try await accept([metadata]).item(metadata)
+    func acceptShare(_ metadata: CKShare.Metadata, _ handler: @escaping @Sendable (CKShare?, (any Error)?) -> Void) {
+        runAccept([metadata]) { hand($0.item(metadata), to: handler) }
     }
 
     /// Accepts shares, each with its own result.

@@ -3,54 +3,80 @@ public import Foundation
 extension CKShare {
     /// What is known of a share before it is accepted (CKShare.Metadata, Apple's documentation). Apps get it from the
     /// service, by the share's URL; they do not make it.
-    public final class Metadata: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+    open class Metadata: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         // Unchecked, because NSObject is not Sendable: everything in here is a constant.
 
+        private struct Values {
+            var containerIdentifier = ""
+            var share: CKShare?
+            var hierarchicalRootRecordID: CKRecord.ID?
+            var participantRole = CKShare.ParticipantRole.unknown
+            var participantStatus = CKShare.ParticipantAcceptanceStatus.unknown
+            var participantPermission = CKShare.ParticipantPermission.unknown
+            var ownerIdentity = CKUserIdentity(hasiCloudAccount: false)
+            var rootRecord: CKRecord?
+        }
+
+        private let values: Values
+
+        /// Metadata of no share, for the subclass that a test puts in the place of the service's.
+        public override init() { values = Values() }
+
         /// The container that holds the share.
-        public let containerIdentifier: String
-        public let share: CKShare
+        open var containerIdentifier: String { values.containerIdentifier }
+
+        /// The share. The program stops where the metadata is of none: it came neither from the service nor from an
+        /// archive of what did.
+        open var share: CKShare {
+            guard let share = values.share else {
+                preconditionFailure("CKShare.Metadata: this is metadata of no share.")
+            }
+            return share
+        }
+
         /// The record at the top of what is shared; nil where a whole zone is.
-        public let hierarchicalRootRecordID: CKRecord.ID?
-        /// What the current user is, may do and has answered.
-        public let participantRole: CKShare.ParticipantRole
-        public let participantStatus: CKShare.ParticipantAcceptanceStatus
-        public let participantPermission: CKShare.ParticipantPermission
-        public let ownerIdentity: CKUserIdentity
+        open var hierarchicalRootRecordID: CKRecord.ID? { values.hierarchicalRootRecordID }
+        /// What the current user is.
+        open var participantRole: CKShare.ParticipantRole { values.participantRole }
+        /// What the current user has answered.
+        open var participantStatus: CKShare.ParticipantAcceptanceStatus { values.participantStatus }
+        /// What the current user may do.
+        open var participantPermission: CKShare.ParticipantPermission { values.participantPermission }
+        /// Whose share it is.
+        open var ownerIdentity: CKUserIdentity { values.ownerIdentity }
         /// The root record, where it was asked for.
-        public let rootRecord: CKRecord?
+        open var rootRecord: CKRecord? { values.rootRecord }
 
         @available(*, deprecated, renamed: "participantRole")
-        public var participantType: CKShare.ParticipantType {
+        open var participantType: CKShare.ParticipantType {
             CKShare.ParticipantType(rawValue: participantRole.rawValue) ?? .privateUser
         }
 
         /// The root record's ID. Of a share of a whole zone, which has no root, it is the share's own.
         @available(*, deprecated, renamed: "hierarchicalRootRecordID")
-        public var rootRecordID: CKRecord.ID { hierarchicalRootRecordID ?? share.recordID }
+        open var rootRecordID: CKRecord.ID { hierarchicalRootRecordID ?? share.recordID }
 
-        public static var supportsSecureCoding: Bool { true }
+        open class var supportsSecureCoding: Bool { true }
 
-        public init?(coder: NSCoder) {
-            guard let containerIdentifier = coder.string(forKey: ArchiveKey.containerID),
-                let share = coder.object(of: CKShare.self, forKey: ArchiveKey.share),
-                let ownerIdentity = coder.object(of: CKUserIdentity.self, forKey: ArchiveKey.ownerIdentity)
-            else { return nil }
-            func value<Value: RawRepresentable<Int>>(_ key: String, _ unknown: Value) -> Value {
-                Value(rawValue: coder.decodeInteger(forKey: key)) ?? unknown
+        /// Restores what the archive has: Apple's framework makes metadata of an archive without any of it, too.
+        public required init?(coder: NSCoder) {
+            var values = Values()
+            values.containerIdentifier = coder.string(forKey: ArchiveKey.containerID) ?? ""
+            values.share = coder.object(of: CKShare.self, forKey: ArchiveKey.share)
+            values.hierarchicalRootRecordID = coder.object(of: CKRecord.ID.self, forKey: ArchiveKey.rootRecordID)
+            values.participantRole = coder.value(forKey: ArchiveKey.metadataRole) ?? .unknown
+            values.participantStatus = coder.value(forKey: ArchiveKey.metadataStatus) ?? .unknown
+            values.participantPermission = coder.value(forKey: ArchiveKey.metadataPermission) ?? .unknown
+            values.rootRecord = coder.object(of: CKRecord.self, forKey: ArchiveKey.rootRecord)
+            if let owner = coder.object(of: CKUserIdentity.self, forKey: ArchiveKey.ownerIdentity) {
+                values.ownerIdentity = owner
             }
-            self.containerIdentifier = containerIdentifier
-            self.share = share
-            self.ownerIdentity = ownerIdentity
-            hierarchicalRootRecordID = coder.object(of: CKRecord.ID.self, forKey: ArchiveKey.rootRecordID)
-            participantRole = value(ArchiveKey.metadataRole, .unknown)
-            participantStatus = value(ArchiveKey.metadataStatus, .unknown)
-            participantPermission = value(ArchiveKey.metadataPermission, .unknown)
-            rootRecord = coder.object(of: CKRecord.self, forKey: ArchiveKey.rootRecord)
+            self.values = values
         }
 
-        public func encode(with coder: NSCoder) {
+        open func encode(with coder: NSCoder) {
             coder.encode(containerIdentifier as NSString, forKey: ArchiveKey.containerID)
-            coder.encode(share, forKey: ArchiveKey.share)
+            if let share = values.share { coder.encode(share, forKey: ArchiveKey.share) }
             coder.encode(ownerIdentity, forKey: ArchiveKey.ownerIdentity)
             coder.encode(hierarchicalRootRecordID, forKey: ArchiveKey.rootRecordID)
             coder.encode(participantRole.rawValue, forKey: ArchiveKey.metadataRole)
@@ -59,23 +85,25 @@ extension CKShare {
             coder.encode(rootRecord, forKey: ArchiveKey.rootRecord)
         }
 
-        public override var classForKeyedArchiver: AnyClass? { ArchivedClass.shareMetadata.archiverClass }
+        open override var classForKeyedArchiver: AnyClass? { ArchivedClass.shareMetadata.archiverClass(for: self) }
 
-        public func copy(with zone: NSZone? = nil) -> Any { self }
+        open func copy(with zone: NSZone? = nil) -> Any { self }
 
         /// Metadata is equal that is about one share of one container.
-        public override func isEqual(_ object: Any?) -> Bool {
+        open override func isEqual(_ object: Any?) -> Bool {
             guard let other = object as? CKShare.Metadata else { return false }
-            return containerIdentifier == other.containerIdentifier && share.recordID == other.share.recordID
+            return self === other
+                || (containerIdentifier == other.containerIdentifier
+                    && values.share?.recordID == other.values.share?.recordID)
         }
 
-        public override var hash: Int { share.recordID.hash }
+        open override var hash: Int { values.share?.recordID.hash ?? 0 }
 
-        public override var description: String {
-            "<CKShareMetadata: \(address(of: self)); containerID=\(containerIdentifier), share=\(share.recordID), "
+        open override var description: String {
+            "<CKShareMetadata: \(address(of: self)); containerID=\(containerIdentifier), share=\(values.share?.recordID.recordName ?? "nil"), "
                 + "participantRole=\(participantRole), participantStatus=\(participantStatus)>"
         }
 
-        public override var debugDescription: String { description }
+        open override var debugDescription: String { description }
     }
 }

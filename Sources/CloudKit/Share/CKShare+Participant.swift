@@ -36,7 +36,7 @@ extension CKShare {
     /// Somebody who takes part in a share (CKShare.Participant, Apple's documentation).
     ///
     /// `CKContainer` makes participants from users' addresses; a share has its owner for a participant.
-    public final class Participant: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+    open class Participant: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         /// The data type of a participant's identifier.
         public typealias ID = String
 
@@ -46,73 +46,72 @@ extension CKShare {
             var acceptanceStatus = ParticipantAcceptanceStatus.pending
         }
 
-        /// Who takes part.
-        public let userIdentity: CKUserIdentity
-        /// What tells the participant from others of the share.
-        public let participantID: CKShare.Participant.ID
-        /// Whether the participant asked for access and was let in.
-        public let isApprovedRequester: Bool
-        /// When the participant was added; nil until the share was saved.
-        public let dateAddedToShare: Date?
+        private let identity: CKUserIdentity
+        private let identifier: String
         // Everything that changes is behind this lock: hence `@unchecked Sendable`, as NSObject is not.
         private let state: Mutex<State>
 
         init(_ userIdentity: CKUserIdentity, participantID: String = UUID().uuidString, state: State = State()) {
-            self.userIdentity = userIdentity
-            self.participantID = participantID
-            isApprovedRequester = false
-            dateAddedToShare = nil
+            identity = userIdentity
+            identifier = participantID
             self.state = Mutex(state)
         }
 
+        /// Who takes part.
+        open var userIdentity: CKUserIdentity { identity }
+        /// What tells the participant from others of the share.
+        open var participantID: CKShare.Participant.ID { identifier }
+        /// Whether the participant asked for access and was let in.
+        open var isApprovedRequester: Bool { false }
+        /// When the participant was added; nil until the share was saved.
+        open var dateAddedToShare: Date? { nil }
+
         /// A participant whom the share's one-time URL, and no address, will identify.
         public class func oneTimeURLParticipant() -> Self {
-            .init(CKUserIdentity(hasiCloudAccount: false))
+            guard let made = Participant(CKUserIdentity(hasiCloudAccount: false)) as? Self else {
+                preconditionFailure("CKShare.Participant: a subclass has no one-time URL participants.")
+            }
+            return made
         }
 
         /// What the participant is in the share; `.privateUser` unless set.
-        public var role: CKShare.ParticipantRole {
+        open var role: CKShare.ParticipantRole {
             get { state.withLock { $0.role } }
             set { state.withLock { $0.role = newValue } }
         }
 
         /// What the participant is in the share, under its older name.
         @available(*, deprecated, renamed: "role")
-        public var type: CKShare.ParticipantType {
+        open var type: CKShare.ParticipantType {
             get { CKShare.ParticipantType(rawValue: role.rawValue) ?? .privateUser }
             set { role = CKShare.ParticipantRole(rawValue: newValue.rawValue) ?? .unknown }
         }
 
         /// Whether the participant took the invitation.
-        public var acceptanceStatus: CKShare.ParticipantAcceptanceStatus { state.withLock { $0.acceptanceStatus } }
+        open var acceptanceStatus: CKShare.ParticipantAcceptanceStatus { state.withLock { $0.acceptanceStatus } }
 
         /// What the participant may do; `.readOnly` unless set.
-        public var permission: CKShare.ParticipantPermission {
+        open var permission: CKShare.ParticipantPermission {
             get { state.withLock { $0.permission } }
             set { state.withLock { $0.permission = newValue } }
         }
 
-        public static var supportsSecureCoding: Bool { true }
+        open class var supportsSecureCoding: Bool { true }
 
-        public init?(coder: NSCoder) {
-            guard let userIdentity = coder.object(of: CKUserIdentity.self, forKey: ArchiveKey.participantIdentity),
-                let participantID = coder.string(forKey: ArchiveKey.participantID)
-            else { return nil }
-            func value<Value: RawRepresentable<Int>>(_ key: String, _ unknown: Value) -> Value {
-                Value(rawValue: coder.decodeInteger(forKey: key)) ?? unknown
-            }
-            self.userIdentity = userIdentity
-            self.participantID = participantID
-            isApprovedRequester = false
-            dateAddedToShare = nil
+        /// Restores what the archive has: Apple's framework makes a participant of an archive without any of it, too.
+        public required init?(coder: NSCoder) {
+            identity =
+                coder.object(of: CKUserIdentity.self, forKey: ArchiveKey.participantIdentity)
+                ?? CKUserIdentity(hasiCloudAccount: false)
+            identifier = coder.string(forKey: ArchiveKey.participantID) ?? UUID().uuidString
             state = Mutex(
                 State(
-                    role: value(ArchiveKey.participantRole, .unknown),
-                    permission: value(ArchiveKey.participantPermission, .unknown),
-                    acceptanceStatus: value(ArchiveKey.participantAcceptanceStatus, .unknown)))
+                    role: coder.value(forKey: ArchiveKey.participantRole) ?? .unknown,
+                    permission: coder.value(forKey: ArchiveKey.participantPermission) ?? .unknown,
+                    acceptanceStatus: coder.value(forKey: ArchiveKey.participantAcceptanceStatus) ?? .unknown))
         }
 
-        public func encode(with coder: NSCoder) {
+        open func encode(with coder: NSCoder) {
             let state = self.state.withLock { $0 }
             coder.encode(userIdentity, forKey: ArchiveKey.participantIdentity)
             coder.encode(participantID as NSString, forKey: ArchiveKey.participantID)
@@ -121,26 +120,26 @@ extension CKShare {
             coder.encode(state.acceptanceStatus.rawValue, forKey: ArchiveKey.participantAcceptanceStatus)
         }
 
-        public override var classForKeyedArchiver: AnyClass? { ArchivedClass.participant.archiverClass }
+        open override var classForKeyedArchiver: AnyClass? { ArchivedClass.participant.archiverClass(for: self) }
 
-        public func copy(with zone: NSZone? = nil) -> Any { copied() }
+        open func copy(with zone: NSZone? = nil) -> Any { copied() }
 
         func copied() -> Participant {
             Participant(userIdentity, participantID: participantID, state: state.withLock { $0 })
         }
 
         /// Participants are equal that have one `participantID`; what they may do does not count.
-        public override func isEqual(_ object: Any?) -> Bool {
+        open override func isEqual(_ object: Any?) -> Bool {
             (object as? CKShare.Participant)?.participantID == participantID
         }
 
-        public override var hash: Int { participantID.hashValue }
+        open override var hash: Int { participantID.hashValue }
 
-        public override var description: String {
+        open override var description: String {
             "<CKShareParticipant: \(address(of: self)); participantID=\(participantID), role=\(role), "
                 + "permission=\(permission), acceptanceStatus=\(acceptanceStatus), identity=\(userIdentity)>"
         }
 
-        public override var debugDescription: String { description }
+        open override var debugDescription: String { description }
     }
 }

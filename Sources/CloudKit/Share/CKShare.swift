@@ -25,8 +25,11 @@ open class CKShare: CKRecord, @unchecked Sendable {
     let shareState: Mutex<ShareState>
 
     /// Shares the hierarchy under `rootRecord`, and makes the record refer to the share.
-    public convenience init(rootRecord: CKRecord) {
-        self.init(rootRecord: rootRecord, shareID: CKRecord.ID(zoneID: rootRecord.recordID.zoneID))
+    public init(rootRecord: CKRecord) {
+        let shareID = CKRecord.ID(zoneID: rootRecord.recordID.zoneID)
+        shareState = Mutex(ShareState(rootRecordID: rootRecord.recordID))
+        super.init(recordType: CKRecord.SystemType.share, recordID: shareID, state: RecordState())
+        rootRecord.setShare(CKRecord.Reference(recordID: shareID, action: .none))
     }
 
     /// Shares the hierarchy under `rootRecord` by a share of that ID, which must be in the record's zone.
@@ -123,5 +126,5 @@ open class CKShare: CKRecord, @unchecked Sendable {
         if let rootRecordID = state.rootRecordID { coder.encode(rootRecordID, forKey: ArchiveKey.rootRecordID) }
     }
 
-    open override var classForKeyedArchiver: AnyClass? { ArchivedClass.share.archiverClass }
+    open override var classForKeyedArchiver: AnyClass? { ArchivedClass.share.archiverClass(for: self) }
 }

@@ -6,8 +6,9 @@ open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
     private let type: Locked<CKRecord.RecordType?>
 
     /// Tells of changes in the database that it is saved in.
-    public convenience init(subscriptionID: CKSubscription.ID) {
-        self.init(subscriptionID, recordType: nil, notificationInfo: nil)
+    public init(subscriptionID: CKSubscription.ID) {
+        type = Locked(nil)
+        super.init(subscriptionID, .database)
     }
 
     /// Tells of changes in the database that it is saved in. The subscription gets a UUID as its ID, and so another one

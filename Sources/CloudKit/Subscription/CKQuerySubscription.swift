@@ -30,15 +30,17 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     /// Tells of records of a type that match a predicate, in every zone unless `zoneID` is set.
     ///
     /// Stops the program, as Apple's framework does, unless the options have one of creation, update and deletion.
-    public convenience init(
+    public init(
         recordType: CKRecord.RecordType, predicate: NSPredicate, subscriptionID: CKSubscription.ID,
         options querySubscriptionOptions: CKQuerySubscription.Options = [
             .firesOnRecordCreation, .firesOnRecordUpdate, .firesOnRecordDeletion,
         ]
     ) {
-        self.init(
-            CKQuery(recordType: recordType, predicate: predicate), subscriptionID, querySubscriptionOptions,
-            zoneID: nil, notificationInfo: nil)
+        Self.check(querySubscriptionOptions)
+        query = CKQuery(recordType: recordType, predicate: predicate)
+        options = querySubscriptionOptions
+        zone = Locked(nil)
+        super.init(subscriptionID, .query)
     }
 
     /// Tells of records of a type that match a predicate. The subscription gets a UUID as its ID, and so another one each
@@ -59,16 +61,20 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         _ query: CKQuery, _ subscriptionID: ID, _ options: Options, zoneID: CKRecordZone.ID?,
         notificationInfo: NotificationInfo?
     ) {
-        precondition(
-            !options.isDisjoint(with: Self.occasions),
-            """
-            CKQuerySubscription: the options have none of firesOnRecordCreation, firesOnRecordUpdate and \
-            firesOnRecordDeletion.
-            """)
+        Self.check(options)
         self.query = query
         self.options = options
         zone = Locked(zoneID)
         super.init(subscriptionID, .query, notificationInfo)
+    }
+
+    private static func check(_ options: Options) {
+        precondition(
+            !options.isDisjoint(with: occasions),
+            """
+            CKQuerySubscription: the options have none of firesOnRecordCreation, firesOnRecordUpdate and \
+            firesOnRecordDeletion.
+            """)
     }
 
     /// The type of the records.

@@ -7,8 +7,10 @@ open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
     private let type: Locked<CKRecord.RecordType?>
 
     /// Tells of changes in a zone.
-    public convenience init(zoneID: CKRecordZone.ID, subscriptionID: CKSubscription.ID) {
-        self.init(zoneID, subscriptionID, recordType: nil, notificationInfo: nil)
+    public init(zoneID: CKRecordZone.ID, subscriptionID: CKSubscription.ID) {
+        zone = zoneID
+        type = Locked(nil)
+        super.init(subscriptionID, .recordZone)
     }
 
     /// Tells of changes in a zone. The subscription gets a UUID as its ID, and so another one each time.

@@ -181,7 +181,7 @@ extension CKSubscription {
 
         open func copy(with zone: NSZone? = nil) -> Any { copied() }
 
-        public static var supportsSecureCoding: Bool { true }
+        open class var supportsSecureCoding: Bool { true }
 
         public required init?(coder aDecoder: NSCoder) {
             content = Locked(Content(aDecoder))

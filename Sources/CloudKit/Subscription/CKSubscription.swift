@@ -49,7 +49,7 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
 
     // MARK: Copying, archives and comparing
 
-    public static var supportsSecureCoding: Bool { true }
+    open class var supportsSecureCoding: Bool { true }
 
     /// Restores a subscription. From an archive that holds none it makes an empty one, and fails the coder.
     public required init(coder aDecoder: NSCoder) {

@@ -8,6 +8,11 @@ final class MisconfiguredService: CloudService {
         failure = .transport(.badContainer, reason.description)
     }
 
+    /// Of a database or container that was not made for one.
+    init(noContainerFor what: String) {
+        failure = .transport(.badContainer, "This \(what) belongs to no container.")
+    }
+
     var hasAccount: Bool { true }
 
     func modifyRecords(_: ModifyRecordsRequest, _: ServiceCall) async throws(ServiceFailure) -> RecordsResponse {

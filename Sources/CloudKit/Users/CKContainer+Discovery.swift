@@ -4,58 +4,6 @@
 extension CKContainer {
     /// Finds nobody.
     @preconcurrency
-    public func discoverAllIdentities(
-        completionHandler: @escaping @Sendable ([CKUserIdentity]?, (any Error)?) -> Void
-    ) {
-        discover([CKUserIdentity](), completionHandler)
-    }
-
-    /// Finds nobody.
-    public func allUserIdentitiesFromContacts() async throws -> [CKUserIdentity] { try await discovered([]) }
-
-    /// Finds nobody: neither an identity nor an error.
-    @preconcurrency
-    public func discoverUserIdentity(
-        withEmailAddress email: String, completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
-    ) {
-        discover(nil, completionHandler)
-    }
-
-    /// Finds nobody.
-    public func userIdentity(forEmailAddress email: String) async throws -> CKUserIdentity? {
-        try await discovered(nil)
-    }
-
-    /// Finds nobody: neither an identity nor an error.
-    @preconcurrency
-    public func discoverUserIdentity(
-        withPhoneNumber phoneNumber: String,
-        completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
-    ) {
-        discover(nil, completionHandler)
-    }
-
-    /// Finds nobody.
-    public func userIdentity(forPhoneNumber phoneNumber: String) async throws -> CKUserIdentity? {
-        try await discovered(nil)
-    }
-
-    /// Finds nobody: neither an identity nor an error.
-    @preconcurrency
-    public func discoverUserIdentity(
-        withUserRecordID userRecordID: CKRecord.ID,
-        completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
-    ) {
-        discover(nil, completionHandler)
-    }
-
-    /// Finds nobody.
-    public func userIdentity(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKUserIdentity? {
-        try await discovered(nil)
-    }
-
-    /// Finds nobody.
-    @preconcurrency
     public func discoverUserIdentities(
         forEmailAddresses emails: [String],
         completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
@@ -97,14 +45,16 @@ extension CKContainer {
     ) async throws -> [CKRecord.ID: CKUserIdentity] {
         try await discovered([:])
     }
+}
 
+extension CKContainer {
     /// `nothing`, where there is an account.
-    private func discovered<Found: Sendable>(_ nothing: Found) async throws(CKError) -> Found {
+    func discovered<Found: Sendable>(_ nothing: Found) async throws(CKError) -> Found {
         _ = try await session.currentUser(ServiceCall(scope: .public), ErrorContext(containerID: session.identifier))
         return nothing
     }
 
-    private func discover<Found: Sendable>(
+    func discover<Found: Sendable>(
         _ nothing: Found?, _ handler: @escaping @Sendable (Found?, (any Error)?) -> Void
     ) {
         callBack(handler) { container in
@@ -116,7 +66,7 @@ extension CKContainer {
         }
     }
 
-    private func discover<Found: Sendable>(
+    fileprivate func discover<Found: Sendable>(
         _ nothing: Found, _ handler: @escaping @Sendable (Result<Found, any Error>) -> Void
     ) {
         Task(priority: .userInitiated) {
