@@ -38,7 +38,7 @@ build: bootstrap ## build the server for use
 
 test: bootstrap ## build everything and run every test (ARGS="--filter Zones")
 	@swift build --build-tests
-	@swift test --skip-build --disable-xctest $(ARGS)
+	@scripts/run-tests $(ARGS)
 
 bench: build ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync)
 ifeq ($(TABLES),sync)

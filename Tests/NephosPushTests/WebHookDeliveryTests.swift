@@ -8,7 +8,7 @@ import Testing
         try WebHook(url: standIn.value("url") + path, secret: WebHookSecret(file: standIn.value("secretFile")))
     }
 
-    func deliver(_ count: Int = 1, to standIn: StandIn, timeout: Duration = .seconds(15)) async throws
+    func deliver(_ count: Int = 1, to standIn: StandIn, timeout: Duration = .seconds(300)) async throws
         -> [DeliveryOutcome]
     {
         let hook = try hook(standIn)

@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `the server forgets deletions by itself, as soon as it is told to`()
+    @Test(.timeLimit(.minutes(15))) func `the server forgets deletions by itself, as soon as it is told to`()
         async throws
     {
         try await Self.with(.server) { cloud in

@@ -321,7 +321,7 @@ import Testing
 
     @Test func finishesWhatItAcceptedBeforeItStops() async throws {
         let gate = Gate()
-        let server = try HTTPServer(ListeningSocket.loopback(port: 0)) { request in
+        let server = try HTTPServer(lastingSockets()) { request in
             await gate.pass()
             return await Self.echo(request)
         }
@@ -350,7 +350,7 @@ import Testing
     }
 
     @Test func stopsOnce() async throws {
-        let server = try HTTPServer(ListeningSocket.loopback(port: 0), handler: Self.echo)
+        let server = try HTTPServer(lastingSockets(), handler: Self.echo)
         await server.stop()
         await server.stop()
         let next = try HTTPServer(ListeningSocket.loopback(port: server.port), handler: Self.echo)
@@ -365,7 +365,7 @@ import Testing
     }
 
     @Test func listensOnBothLoopbacksWhereThereAreTwo() async throws {
-        let sockets = try ListeningSocket.loopback(port: 0)
+        let sockets = try lastingSockets()
         #expect(sockets.map(\.family) == [.ipv4] || sockets.map(\.family) == [.ipv4, .ipv6])
         #expect(Set(sockets.map(\.port)).count == 1)
         let families = sockets.map(\.family)
@@ -377,6 +377,18 @@ import Testing
         await server.stop()
         for family in families {
             #expect(throws: TestFailure.self) { try TestConnection(port: server.port, family: family) }
+        }
+    }
+}
+
+/// Sockets at a port below those that the system hands out: once they are closed, nothing else that runs beside the test
+/// has it.
+private func lastingSockets() throws -> [ListeningSocket] {
+    while true {
+        do throws(ListeningError) {
+            return try ListeningSocket.loopback(port: UInt16.random(in: 20_000..<32_000))
+        } catch {
+            guard case .portInUse = error else { throw error }
         }
     }
 }

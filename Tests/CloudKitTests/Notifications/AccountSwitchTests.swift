@@ -74,7 +74,7 @@ import Testing
         try await container.privateCloudDatabase.save(note(name, in: zoneID))
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: Transport.allCases)
+    @Test(.timeLimit(.minutes(15)), arguments: Transport.allCases)
     func `a container goes on as the new account, and so does who listens to its notifications`(
         transport: Transport
     ) async throws {
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: Transport.allCases)
+    @Test(.timeLimit(.minutes(15)), arguments: Transport.allCases)
     func `an engine that works by itself tells of the new account and fetches what its devices write`(
         transport: Transport
     ) async throws {
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `an answer for the old account that comes late is not told to the new one`()
+    @Test(.timeLimit(.minutes(15))) func `an answer for the old account that comes late is not told to the new one`()
         async
     {
         let (old, new) = (HeldCourier("old"), HeldCourier("new"))

@@ -3,7 +3,7 @@ import Testing
 
 /// From a change on one device to the notification on another, in process and over HTTP.
 @Suite struct NotificationDeliveryTests {
-    @Test(.timeLimit(.minutes(1)), arguments: Transport.allCases)
+    @Test(.timeLimit(.minutes(15)), arguments: Transport.allCases)
     func `a change is told to the account's other devices, with the fields that were asked for`(
         transport: Transport
     ) async throws {
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: Transport.allCases)
+    @Test(.timeLimit(.minutes(15)), arguments: Transport.allCases)
     func `zone and database subscriptions tell where something changed`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let (here, there) = (cloud.container(), cloud.container())
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: Transport.allCases)
+    @Test(.timeLimit(.minutes(15)), arguments: Transport.allCases)
     func `a device is not told of what it did itself`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let (here, there) = (cloud.container(), cloud.container())
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `two who listen in one process both hear of a change`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `two who listen in one process both hear of a change`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let (here, there) = (cloud.container(), cloud.container())
             let zoneID = try await there.privateCloudDatabase.zone("Notes")
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `the sequence ends with the task that reads it`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `the sequence ends with the task that reads it`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let notifications = try await cloud.container().notifications()
             let task = Task {
@@ -122,7 +122,7 @@ import Testing
     }
 
     @available(*, deprecated)
-    @Test(.timeLimit(.minutes(1))) func `what the subscription shows comes with the notification`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `what the subscription shows comes with the notification`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let (here, there) = (cloud.container(), cloud.container())
             let first = note("first")

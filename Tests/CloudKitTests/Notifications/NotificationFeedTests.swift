@@ -12,7 +12,7 @@ import Testing
             databaseScope: .private, zoneID: nil)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `receipts go with the next poll, and failures are waited out`() async {
+    @Test(.timeLimit(.minutes(15))) func `receipts go with the next poll, and failures are waited out`() async {
         let failure = ServiceFailure.transport(.networkFailure, "no network")
         let service = CourierScript([
             .success(payload("1")), .success(payload("2")), .failure(failure), .failure(failure), .success(nil),
@@ -34,7 +34,7 @@ import Testing
         #expect(waits.withLock { $0 } == [1, 2])
     }
 
-    @Test(.timeLimit(.minutes(1))) func `nobody polls when nobody listens`() async {
+    @Test(.timeLimit(.minutes(15))) func `nobody polls when nobody listens`() async {
         let service = CourierScript([.success(payload("1"))])
         let feed = NotificationFeed(service, environment: SyncEngineEnvironment(sleep: { _ in }))
         var iterator: AsyncStream<NotificationFeed.Event>.AsyncIterator? = feed.events().makeAsyncIterator()

@@ -51,9 +51,10 @@ final class SimulatedCloud: Sendable {
         // A test needs no disk that survives a loss of power.
         let stores = try DataDirectory(path: directory.path, options: SQLiteOptions(durability: .normal))
         let outside = outside
-        // What the service logs is a fault that it did not tell.
+        // What the service logs is a fault that it did not tell; that it is closed at a restart is none.
         let environment = ServiceEnvironment(
-            now: { outside.now }, makeUUID: { outside.makeUUID() }, log: { print("service: \($0)") })
+            now: { outside.now }, makeUUID: { outside.makeUUID() },
+            log: { if !$0.hasSuffix("the service is closed") { print("service: \($0)") } })
         let cloud = LocalCloud(stores: stores, environment: environment)
         opened.withLock { $0 = cloud }
     }

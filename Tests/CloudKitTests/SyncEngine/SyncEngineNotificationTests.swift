@@ -22,7 +22,7 @@ import Testing
         return device
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a notification makes the engine fetch`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `a notification makes the engine fetch`() async throws {
         let (one, two) = (SyncDevice(), other())
         one.start(database, automatically: true)
         await one.wait { $0.contains("did fetch") }
@@ -36,7 +36,7 @@ import Testing
         #expect(one.texts == ["a": "1", "b": "2"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func `the engine saves a database subscription of its own`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `the engine saves a database subscription of its own`() async throws {
         let one = SyncDevice()
         one.start(database, automatically: true)
         await one.wait { $0.contains("did fetch") }
@@ -50,7 +50,7 @@ import Testing
         #expect(try await database.allSubscriptions().count == 1)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `the engine uses the subscription ID that it is configured with`() async throws
+    @Test(.timeLimit(.minutes(15))) func `the engine uses the subscription ID that it is configured with`() async throws
     {
         let one = SyncDevice()
         one.start(database, automatically: true, subscriptionID: "mine")
@@ -58,7 +58,7 @@ import Testing
         #expect(try await database.allSubscriptions().map(\.subscriptionID) == ["mine"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func `an engine that is told what to do subscribes to nothing`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `an engine that is told what to do subscribes to nothing`() async throws {
         let one = SyncDevice()
         one.start(database)
         try await one.engine.fetchChanges()
@@ -66,7 +66,7 @@ import Testing
         #expect(try await database.allSubscriptions().isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a subscription that could not be saved is tried again`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `a subscription that could not be saved is tried again`() async throws {
         let failures = Box(0)
         let faulty = FaultyService(cloud.container()) { path in
             guard path == "subscriptions/modify", failures.value == 0 else { return .passes }
@@ -82,7 +82,7 @@ import Testing
         await one.wait { $0.contains("fetched [\"a\"]") }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `polls that fail are made up for by a fetch`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `polls that fail are made up for by a fetch`() async throws {
         let isOffline = Box(true)
         let faulty = FaultyService(cloud.container()) { path in
             guard path == "courier", isOffline.value else { return .passes }
