@@ -21,6 +21,17 @@ import Testing
     }
 
     @Test(arguments: [
+        (#"{"reason":"Unregistered","timestamp":1763713200250}"#, "Unregistered", 1_763_713_200_250),
+        (#"{"timestamp":1763713200250}"#, nil, 1_763_713_200_250),
+        (#"{"reason":"Unregistered","timestamp":"yesterday"}"#, "Unregistered", nil),
+        (#"{"reason":7,"timestamp":1e300}"#, nil, nil), ("[]", nil, nil), ("", nil, nil),
+    ])
+    func aTokenThatIsGoneIsSaidSinceWhen(_ body: String, _ reason: String?, _ since: Int64?) {
+        let text = "APNs answered 410" + (reason.map { " \($0)" } ?? "")
+        #expect(APNsAnswer(status: 410, body: Array(body.utf8)) == .outcome(.rejected(reason: text, since: since)))
+    }
+
+    @Test(arguments: [
         (400, "BadCollapseId"), (400, "PayloadEmpty"), (400, "DeviceTokenNotForTopic"), (413, "PayloadTooLarge"),
     ])
     func whatIsNeverTakenIsNotTriedAgainAndKeepsTheDevice(_ status: Int, _ reason: String) {

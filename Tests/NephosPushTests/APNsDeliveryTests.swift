@@ -73,7 +73,7 @@ import Testing
         let standIn = try await StandIn.start(
             "apns",
             answers: """
-                [{"status": 400, "reason": "BadDeviceToken"}, {"status": 410, "reason": "Unregistered"},
+                [{"status": 400, "reason": "BadDeviceToken"}, {"status": 410, "reason": "Unregistered", "timestamp": 1763713200250},
                  {"status": 429, "reason": "TooManyRequests", "retry-after": 17},
                  {"status": 503, "reason": "ServiceUnavailable"}, {"status": 403, "reason": "InvalidProviderToken"},
                  {"status": 500}, {"status": 418, "reason": "line\\nbreak"}]
@@ -84,7 +84,7 @@ import Testing
         #expect(
             outcomes == [
                 .rejected(reason: "APNs answered 400 BadDeviceToken"),
-                .rejected(reason: "APNs answered 410 Unregistered"),
+                .rejected(reason: "APNs answered 410 Unregistered", since: 1_763_713_200_250),
                 .retry(after: .seconds(17), reason: "APNs answered 429 TooManyRequests"),
                 .retry(after: nil, reason: "APNs answered 503 ServiceUnavailable"),
                 .retry(after: nil, reason: "APNs answered 403 InvalidProviderToken"),

@@ -4,7 +4,7 @@ package import NephosService
 /// What an answer of Apple's push service means (Apple's documentation, Handling notification responses from APNs).
 ///
 /// - 200: the service has it.
-/// - 410, and 400 `BadDeviceToken`: the token is not, or no longer, a device's.
+/// - 410, and 400 `BadDeviceToken`: the token is not, or no longer, a device's; a 410 says since when.
 /// - 403 `ExpiredProviderToken`: the request was right but for our token.
 /// - 403 otherwise, 404: we are set up wrongly; the notification waits until that is put right.
 /// - 400 otherwise, 405, 413: the service never takes this notification.
@@ -14,12 +14,15 @@ package enum APNsAnswer: Hashable, Sendable {
     /// With a new token, at once.
     case expiredProviderToken
 
-    /// - Parameter reason: of the answer's body, nil where it has none.
-    package init(status: Int, reason: String?, retryAfter: Duration? = nil) {
+    /// - Parameters:
+    ///   - reason: of the answer's body, nil where it has none.
+    ///   - timestamp: of the answer's body: since when the token is no device's, in milliseconds since 1970.
+    package init(status: Int, reason: String?, timestamp: Int64? = nil, retryAfter: Duration? = nil) {
         let text = "APNs answered \(status)" + (reason.map { " \($0)" } ?? "")
         switch (status, reason) {
         case (200, _): self = .outcome(.delivered)
-        case (410, _), (400, "BadDeviceToken"): self = .outcome(.rejected(reason: text))
+        case (410, _): self = .outcome(.rejected(reason: text, since: timestamp))
+        case (400, "BadDeviceToken"): self = .outcome(.rejected(reason: text))
         case (403, "ExpiredProviderToken"): self = .expiredProviderToken
         case (400, "IdleTimeout"): self = .outcome(.retry(after: retryAfter, reason: text))
         case (400, _), (405, _), (413, _): self = .outcome(.undeliverable(reason: text))
@@ -27,14 +30,29 @@ package enum APNsAnswer: Hashable, Sendable {
         }
     }
 
-    /// The reason in an answer's body; nil if there is none. Its characters are checked: it goes to the log.
-    static func reason(in body: [UInt8]) -> String? {
-        struct Body: Decodable {
-            var reason: String
+    /// Reads the body, which may have nothing of what it should.
+    package init(status: Int, body: [UInt8], retryAfter: Duration? = nil) {
+        let body = try? JSONDecoder().decode(Body.self, from: Data(body))
+        self.init(status: status, reason: body?.reason, timestamp: body?.timestamp, retryAfter: retryAfter)
+    }
+
+    private struct Body: Decodable {
+        var reason: String?
+        var timestamp: Int64?
+
+        enum CodingKeys: CodingKey {
+            case reason, timestamp
         }
-        guard let reason = try? JSONDecoder().decode(Body.self, from: Data(body)).reason,
-            (1...64).contains(reason.utf8.count), reason.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else { return nil }
-        return reason
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            // It goes to the log: short, and no characters but those that a reason has.
+            if let reason = try? container.decode(String.self, forKey: .reason), (1...64).contains(reason.utf8.count),
+                reason.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+            {
+                self.reason = reason
+            }
+            timestamp = try? container.decode(Int64.self, forKey: .timestamp)
+        }
     }
 }

@@ -101,8 +101,7 @@ package final class APNsDelivery: NotificationDelivery {
                     headers: request.headers + [("authorization", "bearer \(token)")],
                     body: request.notification.payload))
             return APNsAnswer(
-                status: response.status, reason: APNsAnswer.reason(in: response.body),
-                retryAfter: response.retryAfter(now: now()))
+                status: response.status, body: response.body, retryAfter: response.retryAfter(now: now()))
         } catch {
             return .outcome(.retry(after: nil, reason: "APNs: \(error.reason)"))
         }

@@ -125,8 +125,9 @@ package enum DeliveryOutcome: Hashable, Sendable {
     /// Not now. The next attempt is due after `RetrySchedule`'s delay, but not sooner than `after`, if the destination
     /// named a time.
     case retry(after: Duration?, reason: String)
-    /// The destination is no longer valid: it is to be removed, with everything that waits for it.
-    case rejected(reason: String)
+    /// The destination is no longer valid: it is to be removed, with everything that waits for it, unless it was
+    /// registered after `since`, in milliseconds since 1970.
+    case rejected(reason: String, since: Int64? = nil)
     /// The destination is valid, but never takes this notification: it is not tried again there.
     case undeliverable(reason: String)
 }

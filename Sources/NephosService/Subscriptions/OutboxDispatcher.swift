@@ -156,19 +156,30 @@ final class OutboxDispatcher: Sendable {
                     attempts: Int64(notification.attempt), due: due)
             }
             return
-        case .rejected(let reason):
-            environment.log("\(destination) is no destination any more: \(reason)")
-            try await engine.write { transaction in
-                if case .device(let token)? = OutboxDestination(row.destination) {
-                    try transaction.removePushToken(token)
-                }
-                try transaction.removeOutbox(account: row.account, destination: row.destination, keeping: 0)
+        case .rejected(let reason, let since):
+            let isForgotten = try await engine.write { try Self.forget(row, rejectedSince: since, in: $0) }
+            guard isForgotten else {
+                return try await settle(row, notification, destination, .retry(after: nil, reason: reason))
             }
+            environment.log("\(destination) is no destination any more: \(reason)")
             return
         case .undeliverable(let reason):
             environment.log("notification \(row.notificationID) to \(destination) cannot be delivered: \(reason)")
         }
         try await engine.write { try Self.remove(row, in: $0) }
+    }
+
+    /// Forgets the row's destination, with everything that waits for it; false where it is a device that has registered
+    /// since, and so is one again (Apple's documentation, Handling notification responses from APNs, `timestamp`).
+    private static func forget(
+        _ row: OutboxRow, rejectedSince since: Int64?, in transaction: any StorageTransaction
+    ) throws -> Bool {
+        if case .device(let token)? = OutboxDestination(row.destination) {
+            if let since, let known = try transaction.pushToken(token), known.seenAt > since { return false }
+            try transaction.removePushToken(token)
+        }
+        try transaction.removeOutbox(account: row.account, destination: row.destination, keeping: 0)
+        return true
     }
 
     private static func remove(_ row: OutboxRow, in transaction: any StorageTransaction) throws {

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A stand-in for Apple's push service: HTTP/2 over TLS; checks what it is sent as Apple documents it.
 
-An answer of its script has a "status", and may have a "reason", a "retry-after", or instead of all "reset": true, which
+An answer of its script has a "status", and may have a "reason" with a "timestamp", a "retry-after", or instead of all "reset": true, which
 closes the connection. {"gather": N} answers nobody until N requests are there, which needs one connection to carry many.
 What Apple's service would refuse is refused whatever the script says.
 """
@@ -116,7 +116,8 @@ class Connection:
         reason = answer.get("reason")
         self.h2.send_headers(stream, headers, end_stream=reason is None)
         if reason is not None:
-            self.h2.send_data(stream, json.dumps({"reason": reason}).encode(), end_stream=True)
+            body = {key: answer[key] for key in ("reason", "timestamp") if key in answer}
+            self.h2.send_data(stream, json.dumps(body).encode(), end_stream=True)
 
 
 def serve(directory):

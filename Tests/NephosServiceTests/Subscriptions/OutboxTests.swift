@@ -12,7 +12,9 @@ struct OutboxTests {
             (outcomes: [DeliveryOutcome](), sent: [(OutgoingNotification, NotificationDestination)]()))
 
         /// - Parameter outcomes: of the first deliveries; all later ones succeed.
-        init(_ outcomes: [DeliveryOutcome] = []) { state.withLock { $0.outcomes = outcomes } }
+        init(_ outcomes: [DeliveryOutcome] = []) { answer(outcomes) }
+
+        func answer(_ outcomes: [DeliveryOutcome]) { state.withLock { $0.outcomes = outcomes } }
 
         var sent: [OutgoingNotification] { state.withLock { $0.sent.map(\.0) } }
         var destinations: [NotificationDestination] { state.withLock { $0.sent.map(\.1) } }
@@ -134,6 +136,25 @@ struct OutboxTests {
         _ = try await zone.modify([.create("b")])
         await cloud.service.settle()
         #expect(devices.sent.count == 1)
+    }
+
+    @Test("a device that has registered since it was none keeps what waits for it", arguments: [false, true])
+    func registeredSince(again: Bool) async throws {
+        let devices = FakeDelivery()
+        let cloud = cloud(devices: devices)
+        let zone = try await zone(cloud)
+        try await register(cloud)
+        cloud.advance(milliseconds: 5_000)
+        devices.answer([.rejected(reason: "unregistered", since: cloud.now)])
+        if again {
+            cloud.advance(milliseconds: 5_000)
+            try await register(cloud)
+        }
+        _ = try await zone.modify([.create("a")])
+        await cloud.service.settle()
+        cloud.advance(milliseconds: 10_000_000)
+        await cloud.service.settle()
+        #expect(devices.sent.map(\.attempt) == (again ? [1, 2] : [1]))
     }
 
     @Test("a notification that a destination never takes is dropped, the next one is sent")

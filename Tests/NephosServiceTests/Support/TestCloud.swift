@@ -11,6 +11,7 @@ import Testing
 final class TestCloud: Sendable {
     let service: NephosService
     private let clock: Clock
+    var now: Int64 { clock.now }
     let log: Log
 
     /// Sleeps last until the clock is advanced.
