@@ -1,12 +1,13 @@
 // Reads a feed to its end over one keep-alive connection, page by page, and reports one JSON line.
 //
 //   feed --port P --path PATH [--body TEXT] [--header TEXT] --item TEXT --token KEY [--first TOKEN] [--more TEXT]
-//        [--times N] [--pid P]
+//        [--times N] [--pid P] [--end KEY --first-end VALUE] [--line]
 //
 // <<token>> in PATH and TEXT is the last value of KEY ("KEY":"value" or "KEY":number) in the page before; with --first
 // that token begins, otherwise an empty one. --item is what a page has once for each record. The feed ends with the first
-// page that lacks the --more text, or, without --more, with the first page that has no record. --times reads it that
-// often. What is measured is the server: the next page is asked for before the records of this one are counted. With
+// page that lacks the --more text, or, without --more, with the first page that has no record. <<end>> is the same of the
+// --end key. --line says that keys and the --more text are in the first line of a page, which is all that is JSON in it.
+// --times reads the feed that often. What is measured is the server: the next page is asked for before the records of this one are counted. With
 // --pid the peak of that process' memory is reported, counted from the start of the reading.
 
 #define _GNU_SOURCE
@@ -40,13 +41,14 @@ static double now(void) {
 }
 
 static int port, times = 1, pid;
-static const char *path, *body, *header = "", *item, *key, *first = "", *more;
+static const char *path, *body, *header = "", *item, *key, *first = "", *more, *end_key, *first_end = "";
+static bool has_line;
 
 // The page that is being read and the one before it, whose records are still to be counted.
 static char *pages[2], *page;
 static size_t page_length, capacities[2];
 static int current;
-static char token[4096];
+static char token[4096], end[4096];
 
 static int connect_to_server(void) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
@@ -57,13 +59,20 @@ static int connect_to_server(void) {
     return server;
 }
 
-// `template` with the token in it.
+// `template` with the token and the end in it.
 static size_t expand(char *out, size_t room, const char *template) {
-    const char *mark = strstr(template, "<<token>>");
-    int length = mark ? snprintf(out, room, "%.*s%s%s", (int)(mark - template), template, token, mark + 9)
-                      : snprintf(out, room, "%s", template);
-    if (length < 0 || (size_t)length >= room) die("the request is too long");
-    return (size_t)length;
+    size_t length = 0;
+    while (*template) {
+        const char *text = NULL;
+        if (strncmp(template, "<<token>>", 9) == 0) text = token, template += 9;
+        else if (strncmp(template, "<<end>>", 7) == 0) text = end, template += 7;
+        size_t size = text ? strlen(text) : 1;
+        if (length + size >= room) die("the request is too long");
+        memcpy(out + length, text ? text : template++, size);
+        length += size;
+    }
+    out[length] = 0;
+    return length;
 }
 
 static void send_request(int server) {
@@ -137,33 +146,48 @@ static size_t receive(int server) {
     return all;
 }
 
-static uint64_t count_items(const char *text) {
+static uint64_t count_items(void) {
     uint64_t count = 0;
     size_t length = strlen(item);
-    for (const char *at = text; (at = strstr(at, item)); at += length) count++;
+    const char *at = page, *stop = page + page_length;
+    while ((at = memmem(at, (size_t)(stop - at), item, length))) {
+        count++;
+        at += length;
+    }
     return count;
 }
 
-// Where `text` stands in the page for the last time.
+// Where `text` stands for the last time in the page, or in its first line where that is all there is to look at.
 static const char *last(const char *text) {
-    size_t length = strlen(text);
-    if (length > page_length) return NULL;
-    for (const char *at = page + page_length - length; at >= page; at--)
+    size_t length = strlen(text), looked_at = page_length;
+    if (has_line) {
+        const char *newline = memchr(page, '\n', page_length);
+        if (newline) looked_at = (size_t)(newline - page);
+    }
+    if (length > looked_at) return NULL;
+    for (const char *at = page + looked_at - length; at >= page; at--)
         if (memcmp(at, text, length) == 0) return at;
     return NULL;
 }
 
-static void keep_token(void) {
+// Copies the value of a key, which has room for 4096 bytes. Returns whether the page has it.
+static bool keep(const char *name, char *value) {
     char mark[200];
-    int length = snprintf(mark, sizeof mark, "\"%s\":", key);
+    int length = snprintf(mark, sizeof mark, "\"%s\":", name);
     const char *begin = last(mark);
-    if (!begin) die("no \"%s\" in a page: %.250s", key, page);
+    if (!begin) return false;
     begin += length;
     int is_string = *begin == '"';
     begin += is_string;
     size_t size = strcspn(begin, is_string ? "\"" : ",}");
-    if (size >= sizeof token) die("the token is too long");
-    snprintf(token, sizeof token, "%.*s", (int)size, begin);
+    if (size >= 4096) die("the %s is too long", name);
+    snprintf(value, 4096, "%.*s", (int)size, begin);
+    return true;
+}
+
+static void keep_token(void) {
+    if (!keep(key, token)) die("no \"%s\" in a page: %.250s", key, page);
+    if (end_key) keep(end_key, end);
 }
 
 static long memory(const char *name) {
@@ -190,7 +214,8 @@ static void forget_peak(void) {
 int main(int count, char **values) {
     static const struct option known[] = {
         {"port", 1, 0, 'p'}, {"path", 1, 0, 'u'}, {"body", 1, 0, 'b'}, {"header", 1, 0, 'h'}, {"item", 1, 0, 'i'},
-        {"token", 1, 0, 't'}, {"first", 1, 0, 'f'}, {"more", 1, 0, 'm'}, {"times", 1, 0, 'n'}, {"pid", 1, 0, 'o'}, {0, 0, 0, 0}};
+        {"token", 1, 0, 't'}, {"first", 1, 0, 'f'}, {"more", 1, 0, 'm'}, {"times", 1, 0, 'n'}, {"pid", 1, 0, 'o'},
+        {"end", 1, 0, 'e'}, {"first-end", 1, 0, 'g'}, {"line", 0, 0, 'l'}, {0, 0, 0, 0}};
     for (int option; (option = getopt_long(count, values, "", known, NULL)) != -1;) {
         switch (option) {
         case 'p': port = atoi(optarg); break;
@@ -203,6 +228,9 @@ int main(int count, char **values) {
         case 'm': more = optarg; break;
         case 'n': times = atoi(optarg); break;
         case 'o': pid = atoi(optarg); break;
+        case 'e': end_key = optarg; break;
+        case 'g': first_end = optarg; break;
+        case 'l': has_line = true; break;
         default: return 2;
         }
     }
@@ -213,14 +241,15 @@ int main(int count, char **values) {
     double start = now();
     for (int i = 0; i < times; i++) {
         snprintf(token, sizeof token, "%s", first);
+        snprintf(end, sizeof end, "%s", first_end);
         send_request(server);
         for (int goes_on = 1; goes_on;) {
             bytes += receive(server);
             asked++;
-            goes_on = more ? last(more) != NULL : strstr(page, item) != NULL;
+            goes_on = more ? last(more) != NULL : count_items() > 0;
             if (goes_on || more) keep_token();
             if (goes_on) send_request(server);
-            records += count_items(page);
+            records += count_items();
         }
     }
     double seconds = now() - start;

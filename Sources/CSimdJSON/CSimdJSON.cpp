@@ -77,3 +77,9 @@ size_t csimdjson_write_double(double value, char *out) {
     }
     return length;
 }
+
+bool csimdjson_read_double(const uint8_t *bytes, size_t length, double *value) {
+    auto *begin = reinterpret_cast<const char *>(bytes);
+    auto result = std::from_chars(begin, begin + length, *value);
+    return result.ec == std::errc() && result.ptr == begin + length;
+}

@@ -87,6 +87,12 @@ extension HTTPResponse {
             status: status, headers: [HTTPHeader("Content-Type", "application/json; charset=UTF-8")], body: body)
     }
 
+    /// An answer where it was written.
+    static func message<Message: WireMessage>(_ message: Message) -> HTTPResponse {
+        HTTPResponse(
+            status: 200, headers: [HTTPHeader("Content-Type", message.mediaType)], parts: message.encodedInParts())
+    }
+
     static func text(_ body: String, type: String = "text/plain; charset=UTF-8") -> HTTPResponse {
         HTTPResponse(status: 200, headers: [HTTPHeader("Content-Type", type)], body: Array(body.utf8))
     }

@@ -23,6 +23,12 @@ struct FuzzTests {
         attempt { _ = try ZonesResponse(decoding: body).encoded() }
         attempt { _ = try ErrorDictionary(decoding: body).encoded() }
         attempt { _ = try UserDictionary(decoding: body).encoded() }
+        attempt { _ = try RecordZoneChangesResponse(decoding: body).encoded() }
+        attempt { _ = try PackedRecords(bytes: JSONBytes(body)).results() }
+        body.withUnsafeBytes { bytes in
+            var tokens = FieldTokens(bytes)
+            while tokens.next() != nil {}
+        }
         edit(EncodedFields(bytes: body))
         return accepted
     }
@@ -59,6 +65,7 @@ struct FuzzTests {
         for _ in 0..<60 {
             for body in [
                 random.modifyRequest().encoded(), random.recordsResponse().encoded(), random.fields().encoded().bytes,
+                random.packedRecords().0.bytes.buffer.map { $0 }, random.packedAnswer().encoded(),
             ] {
                 for _ in 0..<4 { decodeEverything(mutate(body, using: &random)) }
                 decodeEverything(Array(body.prefix(random.below(body.count + 1))))

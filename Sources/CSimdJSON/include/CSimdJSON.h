@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,10 @@ const char *csimdjson_error_message(int32_t error);
 /// Writes the shortest decimal that reads back as `value` (finite), always with a fraction or an exponent.
 /// `out` has room for 32 bytes. Returns the number of bytes written.
 size_t csimdjson_write_double(double value, char *out);
+
+/// Reads all of `length` bytes as a decimal number, which must be finite. Returns whether they are one. Takes a little
+/// more than JSON does: the caller knows that they are one of its numbers.
+bool csimdjson_read_double(const uint8_t *bytes, size_t length, double *value);
 
 #ifdef __cplusplus
 }

@@ -95,8 +95,8 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
     private func hand(out change: RecordZoneChangeBatch.Change) {
         let blocks = blocks.withLock { $0 }
         switch change {
-        case .changed(_, .success(let record)): blocks.recordChanged?(record)
-        case .changed(_, .failure): break
+        case .changed(let record): blocks.recordChanged?(record)
+        case .failed: break
         case .deleted(let recordID, _): blocks.recordWithIDWasDeleted?(recordID)
         }
     }

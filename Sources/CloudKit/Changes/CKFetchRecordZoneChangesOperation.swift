@@ -28,12 +28,17 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         var completion: (((any Error)?) -> Void)?
     }
 
-    /// What is handed out, in this order.
-    private enum Item: Sendable {
-        case change(RecordZoneChangeBatch.Change)
-        case tokens(CKRecordZone.ID, CKServerChangeToken, Data?)
-        case zone(CKRecordZone.ID, CKServerChangeToken, Data?, moreComing: Bool)
-        case failed(CKRecordZone.ID, CKError)
+    /// What is handed out of an answer about a zone: first the changes, and then the end.
+    private struct Batch: Sendable {
+        enum End: Sendable {
+            case tokens(CKServerChangeToken, Data?)
+            case zone(CKServerChangeToken, Data?, moreComing: Bool)
+            case failed(CKError)
+        }
+
+        var zoneID: CKRecordZone.ID
+        var changes: [RecordZoneChangeBatch.Change] = []
+        var end: End
     }
 
     /// Zones that one request asks for.
@@ -185,10 +190,10 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             let goesOn = untilDone && answer.next != nil
             let position = goesOn && !answer.standsStill ? answer.next : nil
             async let fetched = Self.answer(position, context)
-            let items = items(answer, goesOn: goesOn, context)
+            let batch = batch(answer, goesOn: goesOn, context)
             await waitForCallbacks()
             guard !isCancelled else { return }
-            deliver(items) { self.hand(out: $0) }
+            deliver([batch]) { self.hand(out: $0) }
             guard goesOn else { return }
             guard let next = await fetched else {
                 throw CKError(
@@ -207,22 +212,18 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     }
 
     /// What an answer gives to hand out.
-    private func items(_ answer: RecordZoneAnswer, goesOn: Bool, _ context: DatabaseRequestContext) -> [Item] {
+    private func batch(_ answer: RecordZoneAnswer, goesOn: Bool, _ context: DatabaseRequestContext) -> Batch {
         let zoneID = answer.zoneID
-        let batch: RecordZoneChangeBatch
         do throws(CKError) {
-            batch = try context.batch(answer)
+            let batch = try context.batch(answer)
+            let (token, data) = (batch.serverChangeToken, batch.clientChangeTokenData)
+            fetchEnds.withLock { $0[zoneID] = batch.fetchEnd }
+            return Batch(
+                zoneID: zoneID, changes: batch.changes,
+                end: goesOn ? .tokens(token, data) : .zone(token, data, moreComing: batch.moreComing))
         } catch {
-            return [.failed(zoneID, error)]
+            return Batch(zoneID: zoneID, end: .failed(error))
         }
-        let (token, data) = (batch.serverChangeToken, batch.clientChangeTokenData)
-        fetchEnds.withLock { $0[zoneID] = batch.fetchEnd }
-        var items: [Item] = []
-        items.reserveCapacity(batch.changes.count + 1)
-        for change in batch.changes { items.append(.change(change)) }
-        items.append(
-            goesOn ? .tokens(zoneID, token, data) : .zone(zoneID, token, data, moreComing: batch.moreComing))
-        return items
     }
 
     private func waitForCallbacks() async {
@@ -231,27 +232,44 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         }
     }
 
-    private func hand(out item: Item) {
+    private func hand(out batch: Batch) {
+        // Nobody changes the blocks of an operation that runs: to look at them once is enough.
         let blocks = blocks.withLock { $0 }
-        switch item {
-        case .change(.changed(let recordID, let result)):
-            if case .failure(let error) = result { failures.withLock { $0[recordID] = error } }
+        for change in batch.changes {
+            guard !isCancelled else { return }
+            hand(out: change, blocks)
+        }
+        guard !isCancelled else { return }
+        hand(out: batch.end, of: batch.zoneID, blocks)
+    }
+
+    private func hand(out change: RecordZoneChangeBatch.Change, _ blocks: Blocks) {
+        switch change {
+        case .changed(let record):
             if let block = blocks.recordWasChanged {
-                block(recordID, result.mapError { $0 })
-            } else if case .success(let record) = result {
+                block(record.recordID, .success(record))
+            } else {
                 blocks.recordChanged?(record)
             }
-        case .change(.deleted(let recordID, let type)):
+        case .failed(let recordID, let error):
+            failures.withLock { $0[recordID] = error }
+            blocks.recordWasChanged?(recordID, .failure(error))
+        case .deleted(let recordID, let type):
             blocks.recordWithIDWasDeleted?(recordID, type)
-        case .tokens(let zoneID, let token, let data):
+        }
+    }
+
+    private func hand(out end: Batch.End, of zoneID: CKRecordZone.ID, _ blocks: Blocks) {
+        switch end {
+        case .tokens(let token, let data):
             blocks.tokensUpdated?(zoneID, token, data)
-        case .zone(let zoneID, let token, let data, let moreComing):
+        case .zone(let token, let data, let moreComing):
             if let block = blocks.zoneFetchResult {
                 block(zoneID, .success((token, data, moreComing)))
             } else {
                 blocks.zoneFetchCompletion?(zoneID, token, data, moreComing, nil)
             }
-        case .failed(let zoneID, let error):
+        case .failed(let error):
             failures.withLock { $0[zoneID] = error }
             if let block = blocks.zoneFetchResult {
                 block(zoneID, .failure(error))

@@ -4,7 +4,8 @@ package import NephosWire
 /// A batch of a zone's changes, as CloudKit's objects.
 struct RecordZoneChangeBatch: Sendable {
     enum Change: Sendable {
-        case changed(CKRecord.ID, Result<CKRecord, CKError>)
+        case changed(CKRecord)
+        case failed(CKRecord.ID, CKError)
         case deleted(CKRecord.ID, CKRecord.RecordType)
     }
 
@@ -64,7 +65,7 @@ extension DatabaseRequestContext {
                     zoneID: position.zoneID.wireValue,
                     syncToken: position.values.previousServerChangeToken?.syncToken,
                     resultsLimit: position.values.resultsLimit > 0 ? position.values.resultsLimit : nil,
-                    desiredKeys: position.values.desiredKeys, fetchEnd: position.fetchEnd)
+                    desiredKeys: position.values.desiredKeys, fetchEnd: position.fetchEnd, packed: true)
             })
         // The account's own name is asked for beside the first fetch: records name their users.
         async let userRecordName = session.userRecordName(call)
@@ -93,13 +94,40 @@ extension DatabaseRequestContext {
         switch answer.zone {
         case .failure(let error): throw CKError(error, errors)
         case .changes(let changes):
-            let users = WireUsers(currentUserRecordName: answer.userRecordName)
             return RecordZoneChangeBatch(
-                changes: changes.records.compactMap { change($0, in: answer.zoneID, users) },
+                changes: try records(changes, in: answer.zoneID, currentUserRecordName: answer.userRecordName),
                 serverChangeToken: CKServerChangeToken(syncToken: changes.syncToken),
                 clientChangeTokenData: changes.clientChangeToken.flatMap { Data(base64Encoded: $0) },
                 moreComing: changes.moreComing, fetchEnd: changes.fetchEnd)
         }
+    }
+
+    private func records(
+        _ changes: RecordZoneChanges, in zoneID: CKRecordZone.ID, currentUserRecordName user: String?
+    ) throws(CKError) -> [RecordZoneChangeBatch.Change] {
+        if let packed = changes.packedRecords { return try records(packed, in: zoneID, user) }
+        // Other servers send what Apple's does.
+        let users = WireUsers(currentUserRecordName: user)
+        return changes.records.compactMap { change($0, in: zoneID, users) }
+    }
+
+    private func records(
+        _ packed: PackedRecords, in zoneID: CKRecordZone.ID, _ user: String?
+    ) throws(CKError) -> [RecordZoneChangeBatch.Change] {
+        var decoder = PackedRecordDecoder(packed, zoneID: zoneID, currentUserRecordName: user)
+        var result: [RecordZoneChangeBatch.Change] = []
+        do throws(WireError) {
+            while let change = try decoder.next() {
+                switch change {
+                case .changed(let record): result.append(.changed(record))
+                case .unreadable(let recordID, let error): result.append(.failed(recordID, unreadable(error)))
+                case .deleted(let recordID, let type): result.append(.deleted(recordID, type))
+                }
+            }
+        } catch {
+            throw CKError(.internalError, "The service sent changes that cannot be read: \(error)", errors)
+        }
+        return result
     }
 
     private func change(
@@ -108,13 +136,17 @@ extension DatabaseRequestContext {
         switch result {
         case .record(let wire):
             let recordID = CKRecord.ID(unchecked: wire.recordName, zoneID: zoneID)
-            return .changed(recordID, Result { () throws(CKError) in try record(wire, recordID, users) })
+            do throws(CKError) {
+                return .changed(try record(wire, recordID, users))
+            } catch {
+                return .failed(recordID, error)
+            }
         case .deleted(let deleted):
             // Other servers leave the type out.
             return .deleted(CKRecord.ID(unchecked: deleted.recordName, zoneID: zoneID), deleted.recordType ?? "")
         case .failure(let error):
             return error.recordName.map {
-                .changed(CKRecord.ID(unchecked: $0, zoneID: zoneID), .failure(CKError(error, errors)))
+                .failed(CKRecord.ID(unchecked: $0, zoneID: zoneID), CKError(error, errors))
             }
         }
     }

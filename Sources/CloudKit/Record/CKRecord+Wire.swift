@@ -132,7 +132,7 @@ extension RecordMetadata {
 }
 
 extension RecordFields {
-    fileprivate func table(in context: WireContext) -> FieldTable {
+    func table(in context: WireContext) -> FieldTable {
         var fields: [FieldTable.Element] = []
         fields.reserveCapacity(count)
         for entry in entries {

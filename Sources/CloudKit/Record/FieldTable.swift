@@ -1,41 +1,56 @@
 /// The fields of a record by their keys.
 ///
-/// Records have few fields, and a fetch makes many records: an array in the order of the keys takes less time to make, and
-/// less room, than a dictionary.
+/// Records have few fields, and a fetch makes many records: two arrays in the order of the keys take less time to make,
+/// and less room, than a dictionary. Records of one fetch that have the same keys share the one of the keys.
 struct FieldTable: Sendable {
     typealias Element = (key: CKRecord.FieldKey, value: RecordField)
 
-    private var elements: [Element] = []
+    /// Sorted, each once.
+    private(set) var keys: [CKRecord.FieldKey]
+    private var values: [RecordField]
 
     /// - Parameter elements: each key once, in any order.
     init(_ elements: [Element]) {
-        self.elements = elements
+        var elements = elements
         // A service sends fields in the order of their names.
-        for index in elements.indices.dropFirst() where elements[index - 1].key >= elements[index].key {
-            self.elements.sort { $0.key < $1.key }
-            return
-        }
+        if !Self.areInOrder(elements.map(\.key)) { elements.sort { $0.key < $1.key } }
+        self.init(sortedKeys: elements.map(\.key), values: elements.map(\.value))
     }
 
     init(_ fields: [CKRecord.FieldKey: RecordField]) {
         self.init(fields.map { ($0.key, $0.value) })
     }
 
-    /// The keys, sorted.
-    var keys: [CKRecord.FieldKey] { elements.map(\.key) }
+    /// - Parameters:
+    ///   - sortedKeys: keys that are in order.
+    ///   - values: the value of each.
+    init(sortedKeys: [CKRecord.FieldKey], values: [RecordField]) {
+        keys = sortedKeys
+        self.values = values
+    }
+
+    /// Whether the keys are sorted and each is there once.
+    static func areInOrder(_ keys: [CKRecord.FieldKey]) -> Bool {
+        keys.indices.dropFirst().allSatisfy { keys[$0 - 1] < keys[$0] }
+    }
 
     subscript(key: CKRecord.FieldKey) -> RecordField? {
         get {
             let index = position(of: key)
-            return index < elements.count && elements[index].key == key ? elements[index].value : nil
+            return index < keys.count && keys[index] == key ? values[index] : nil
         }
         set {
             let index = position(of: key)
-            let isPresent = index < elements.count && elements[index].key == key
+            let isPresent = index < keys.count && keys[index] == key
             switch (newValue, isPresent) {
-            case (let value?, true): elements[index].value = value
-            case (let value?, false): elements.insert((key, value), at: index)
-            case (nil, true): elements.remove(at: index)
+            case (let value?, true):
+                values[index] = value
+            case (let value?, false):
+                keys.insert(key, at: index)
+                values.insert(value, at: index)
+            case (nil, true):
+                keys.remove(at: index)
+                values.remove(at: index)
             case (nil, false): break
             }
         }
@@ -44,17 +59,17 @@ struct FieldTable: Sendable {
     /// Where the key is, or belongs.
     private func position(of key: CKRecord.FieldKey) -> Int {
         var low = 0
-        var high = elements.count
+        var high = keys.count
         while low < high {
             let middle = (low + high) / 2
-            if elements[middle].key < key { low = middle + 1 } else { high = middle }
+            if keys[middle] < key { low = middle + 1 } else { high = middle }
         }
         return low
     }
 }
 
 extension FieldTable: RandomAccessCollection {
-    var startIndex: Int { elements.startIndex }
-    var endIndex: Int { elements.endIndex }
-    subscript(position: Int) -> Element { elements[position] }
+    var startIndex: Int { 0 }
+    var endIndex: Int { keys.count }
+    subscript(position: Int) -> Element { (keys[position], values[position]) }
 }

@@ -86,8 +86,12 @@ struct DatabaseRequestContext: Sendable {
             let fields = try wire.fields.decoded()
             return CKRecord.record(wire: wire, recordID: recordID, fields: fields, users)
         } catch {
-            throw CKError(.internalError, "The service sent a record that cannot be read: \(error)", errors)
+            throw unreadable(error)
         }
+    }
+
+    func unreadable(_ error: WireError) -> CKError {
+        CKError(.internalError, "The service sent a record that cannot be read: \(error)", errors)
     }
 
     /// users/current: the ID of the account's user record.

@@ -1,5 +1,6 @@
 import CMicroHTTPD
 import Dispatch
+import NephosWire
 import Synchronization
 
 /// One request and its answer, while libmicrohttpd works on it. Only the thread of its connection touches it.
@@ -98,7 +99,7 @@ final class Exchange {
 
     private func queue(_ response: HTTPResponse, _ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
         whenSent = response.whenSent
-        guard let native = ResponseBody(response.body).makeResponse() else { return .NO }
+        guard let native = ResponseBody(response.parts).makeResponse() else { return .NO }
         defer { MHD_destroy_response(native) }
         for header in response.headers {
             guard MHD_add_response_header(native, header.name, header.value) == .YES else { return .NO }
@@ -110,21 +111,30 @@ final class Exchange {
 
 /// Keeps a body's bytes alive while libmicrohttpd sends them: it reads them where they are.
 private final class ResponseBody {
-    private let bytes: [UInt8]
+    private let parts: [JSONBytes]
 
-    init(_ bytes: [UInt8]) {
-        self.bytes = bytes
+    init(_ parts: [JSONBytes]) {
+        self.parts = parts
     }
 
     func makeResponse() -> OpaquePointer? {
-        // An array that nobody changes keeps its elements in one place for as long as it is held, which is until the
-        // free callback.
-        let start = bytes.withUnsafeBytes { UnsafeMutableRawPointer(mutating: $0.baseAddress) }
         let held = Unmanaged.passRetained(self)
-        let response = MHD_create_response_from_buffer_with_free_callback_cls(
-            bytes.count, start, { if let held = $0 { Unmanaged<ResponseBody>.fromOpaque(held).release() } },
-            held.toOpaque())
+        let response = makeResponse(held.toOpaque()) { closure in
+            if let closure { Unmanaged<ResponseBody>.fromOpaque(closure).release() }
+        }
         if response == nil { held.release() }
         return response
+    }
+
+    private func makeResponse(
+        _ closure: UnsafeMutableRawPointer, whenDone: MHD_ContentReaderFreeCallback
+    ) -> OpaquePointer? {
+        if parts.count > 1 {
+            let places = parts.map { MHD_IoVec(iov_base: $0.buffer.baseAddress, iov_len: $0.buffer.count) }
+            return MHD_create_response_from_iovec(places, UInt32(places.count), whenDone, closure)
+        }
+        let bytes = parts.first?.buffer
+        return MHD_create_response_from_buffer_with_free_callback_cls(
+            bytes?.count ?? 0, UnsafeMutableRawPointer(mutating: bytes?.baseAddress), whenDone, closure)
     }
 }

@@ -1,3 +1,5 @@
+package import NephosWire
+
 /// The methods that Nephos tells apart.
 package enum HTTPMethod: String, Hashable, Sendable {
     case get = "GET"
@@ -53,13 +55,21 @@ package struct HTTPHeader: Hashable, Sendable {
 package struct HTTPResponse: Sendable {
     package var status: Int
     package var headers: [HTTPHeader]
-    package var body: [UInt8]
+    /// The body, one part after the other.
+    package var parts: [JSONBytes]
     /// Called once when the response is over, with whether all of it was handed to the network.
     package var whenSent: (@Sendable (Bool) -> Void)?
 
     package init(status: Int, headers: [HTTPHeader] = [], body: [UInt8] = []) {
+        self.init(status: status, headers: headers, parts: body.isEmpty ? [] : [JSONBytes(body)])
+    }
+
+    package init(status: Int, headers: [HTTPHeader] = [], parts: [JSONBytes]) {
         self.status = status
         self.headers = headers
-        self.body = body
+        self.parts = parts
     }
+
+    /// A copy of the body.
+    package var body: [UInt8] { parts.joined() }
 }

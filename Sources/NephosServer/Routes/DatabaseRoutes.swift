@@ -16,7 +16,7 @@ extension Route {
                 throw Refusal(error)
             }
             do throws(ServiceError) {
-                return .json(try await call(routed.service)(message, context).encoded())
+                return .message(try await call(routed.service)(message, context))
             } catch {
                 throw Refusal(error)
             }
@@ -31,7 +31,7 @@ extension Route {
         Route(methods, action) { routed throws(Refusal) in
             let context = try routed.context()
             do throws(ServiceError) {
-                return .json(try await call(routed.service)(context).encoded())
+                return .message(try await call(routed.service)(context))
             } catch {
                 throw Refusal(error)
             }

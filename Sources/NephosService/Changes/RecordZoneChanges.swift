@@ -42,23 +42,40 @@ struct FetchRecordZoneChanges {
         let position = try FeedPosition(
             .zone(row.key.id), token: zone.syncToken, fetchEnd: zone.fetchEnd, owner: caller.feedOwner,
             last: try reader.lastSequence(zone: row.key), forgotten: row.purgedUntil)
-        let limit = max(1, min(zone.resultsLimit ?? .max, Limits.changesPerPage))
+        // A fetch begins with a page as anybody's, so that something is there soon.
+        let mostPerPage =
+            zone.packed && zone.fetchEnd != nil ? Limits.packedChangesPerPage : Limits.changesPerPage
+        let limit = max(1, min(zone.resultsLimit ?? .max, mostPerPage))
         var page = FeedPage(position, types: zone.desiredRecordTypes.map(Set.init))
         let answer = RecordAnswer(desiredKeys: zone.desiredKeys, numbersAsStrings: zone.numbersAsStrings)
-        let records = AnswerRecords(
-            encoded: encodesRecords && !zone.reverse, reserving: Self.pageSize, accounts, reader)
-        try page.read(row.key, limit: limit, room: &room, reader) { record in
-            if record.isDeleted {
-                records.add(.deleted(Self.deleted(record)))
-            } else {
-                try records.add(record, answer)
-            }
-        }
-        let (values, encoded) = records.finish()
         var changes = RecordZoneChanges(
-            zoneID: zone.zoneID, records: zone.reverse ? values.reversed() : values, syncToken: "", moreComing: false,
+            zoneID: zone.zoneID, records: [], syncToken: "", moreComing: false,
             clientChangeToken: row.clientChangeToken)
-        changes.encodedRecords = encoded
+        if zone.packed && !zone.reverse {
+            let users = UserNames(accounts, reader)
+            var writer = PackedRecordsWriter(reserving: Self.packedPageSize)
+            try page.read(row.key, limit: limit, room: &room, reader) { record in
+                if record.isDeleted {
+                    writer.deleted(name: record.name, type: record.type)
+                } else {
+                    try answer.write(record, users, to: &writer)
+                }
+            }
+            changes.packedRecords = writer.finish()
+        } else {
+            let records = AnswerRecords(
+                encoded: encodesRecords && !zone.reverse, reserving: Self.pageSize, accounts, reader)
+            try page.read(row.key, limit: limit, room: &room, reader) { record in
+                if record.isDeleted {
+                    records.add(.deleted(Self.deleted(record)))
+                } else {
+                    try records.add(record, answer)
+                }
+            }
+            let (values, encoded) = records.finish()
+            changes.records = zone.reverse ? values.reversed() : values
+            changes.encodedRecords = encoded
+        }
         changes.syncToken = position.token(at: page.end, owner: caller.feedOwner)
         changes.moreComing = page.hasMore
         changes.fetchEnd = position.fetchEnd(after: page.end, owner: caller.feedOwner)
@@ -67,6 +84,7 @@ struct FetchRecordZoneChanges {
 
     /// Bytes that are reserved for a page: what most have.
     private static let pageSize = 256 * 1024
+    private static let packedPageSize = 1024 * 1024
 
     private static func deleted(_ record: VisitedRecord) -> DeletedRecord {
         DeletedRecord(

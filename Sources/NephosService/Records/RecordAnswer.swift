@@ -30,6 +30,19 @@ struct RecordAnswer {
 
     /// Writes the same dictionary from where the database has the record.
     func write(_ record: VisitedRecord, _ users: UserNames, to writer: inout JSONWriter) throws {
+        try withBytes(of: record, users) { $0.write(to: &writer) }
+    }
+
+    /// Writes the same packed.
+    func write(_ record: VisitedRecord, _ users: UserNames, to writer: inout PackedRecordsWriter) throws {
+        try withBytes(of: record, users) { writer.record($0) }
+    }
+
+    /// Calls `body` with what the answer says of a record.
+    @inline(__always)
+    private func withBytes(
+        of record: VisitedRecord, _ users: UserNames, _ body: (StoredRecordBytes) -> Void
+    ) throws {
         let created = (record.createdAt, try users.bytes(of: record.createdBy))
         let modified = (record.modifiedAt, try users.bytes(of: record.modifiedBy))
         ChangeTag.withBytes(sequence: record.sequence) { tag in
@@ -37,10 +50,10 @@ struct RecordAnswer {
                 recordName: record.name, recordType: record.type, recordChangeTag: tag, fields: record.fields,
                 created: created, modified: modified, zoneID: zoneID, parent: record.parent.map(Self.reference),
                 share: record.share.map(Self.reference))
-            if desiredKeys == nil && !numbersAsStrings { return bytes.write(to: &writer) }
+            if desiredKeys == nil && !numbersAsStrings { return body(bytes) }
             fields(Array(record.fields)).bytes.withUnsafeBytes { fields in
                 bytes.fields = fields
-                bytes.write(to: &writer)
+                body(bytes)
             }
         }
     }

@@ -20,6 +20,8 @@ package enum Limits {
 
     /// Changes in a page of a feed: CloudKit Web Services, Data Size Limits ("records in a response").
     package static let changesPerPage = 200
+    /// The same of packed records, which only our own library asks for, after the first page of a fetch.
+    package static let packedChangesPerPage = 1000
 
     /// Bytes of records in a page of a feed, but for the last record: as many as a request may have.
     static let changesSize = requestSize

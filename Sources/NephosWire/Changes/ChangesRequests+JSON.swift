@@ -14,6 +14,7 @@ extension RecordZoneChangesRequest.Zone {
             case "numbersAsStrings": numbersAsStrings = try value?.bool() ?? false
             case "reverse": reverse = try value?.bool() ?? false
             case "nephosFetchEnd": fetchEnd = try value?.string()
+            case "nephosPacked": packed = try value?.bool() ?? false
             default: break
             }
         }
@@ -43,6 +44,10 @@ extension RecordZoneChangesRequest.Zone {
             writer.bool(true)
         }
         writer.member("nephosFetchEnd", fetchEnd)
+        if packed {
+            writer.key("nephosPacked")
+            writer.bool(true)
+        }
     }
 }
 

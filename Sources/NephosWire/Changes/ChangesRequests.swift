@@ -15,11 +15,14 @@ package struct RecordZoneChangesRequest: Hashable, Sendable {
         /// Our addition, `nephosFetchEnd` on the wire: the `fetchEnd` of the page before. With it a fetch of several
         /// pages has no record twice; without it, a record that changes while the fetch goes on comes again.
         package var fetchEnd: String?
+        /// Our addition, `nephosPacked` on the wire: the records are to come as `PackedRecords`, and more of them at a
+        /// time.
+        package var packed: Bool
 
         package init(
             zoneID: ZoneIDDictionary, syncToken: String? = nil, resultsLimit: Int? = nil, desiredKeys: [String]? = nil,
             desiredRecordTypes: [String]? = nil, numbersAsStrings: Bool = false, reverse: Bool = false,
-            fetchEnd: String? = nil
+            fetchEnd: String? = nil, packed: Bool = false
         ) {
             self.zoneID = zoneID
             self.syncToken = syncToken
@@ -29,6 +32,7 @@ package struct RecordZoneChangesRequest: Hashable, Sendable {
             self.numbersAsStrings = numbersAsStrings
             self.reverse = reverse
             self.fetchEnd = fetchEnd
+            self.packed = packed
         }
     }
 
@@ -54,6 +58,8 @@ package struct RecordZoneChanges: Hashable, Sendable {
     /// The array `records` in JSON, in the place of `records`, which is empty then: a server writes records as it reads
     /// them.
     package var encodedRecords: JSONBytes?
+    /// The records as the request wants them, in the place of `records`, which is empty then.
+    package var packedRecords: PackedRecords?
 
     package init(
         zoneID: ZoneIDDictionary, records: [RecordResult], syncToken: String, moreComing: Bool,

@@ -1,5 +1,13 @@
 extension RecordZoneChanges {
     init(json: JSONValue, zoneID known: ZoneIDDictionary? = nil) throws(WireError) {
+        var size: Int64?
+        try self.init(json: json, zoneID: known, packedSize: &size)
+    }
+
+    /// - Parameter size: what the zone says of its packed records, which are elsewhere.
+    fileprivate init(
+        json: JSONValue, zoneID known: ZoneIDDictionary? = nil, packedSize size: inout Int64?
+    ) throws(WireError) {
         var zoneID = known
         var token: JSONValue?
         var records: JSONValue?
@@ -13,6 +21,7 @@ extension RecordZoneChanges {
             case "moreComing": moreComing = try value?.bool() ?? false
             case "clientChangeToken": clientChangeToken = try value?.string()
             case "nephosFetchEnd": fetchEnd = try value?.string()
+            case "nephosRecordsSize": size = try value?.int64()
             default: break
             }
         }
@@ -29,7 +38,12 @@ extension RecordZoneChanges {
             writer.key("zoneID")
             zoneID.write(to: &writer, withType: true)
         }
-        writer.records(records, encodedRecords)
+        if let packedRecords {
+            writer.key("nephosRecordsSize")
+            writer.int64(Int64(packedRecords.bytes.buffer.count))
+        } else {
+            writer.records(records, encodedRecords)
+        }
         writer.key("syncToken")
         writer.string(syncToken)
         writer.key("moreComing")
@@ -44,11 +58,19 @@ extension RecordZoneChanges {
 
 extension RecordZoneChangesResponse: WireMessage {
     package init(json: JSONValue) throws(WireError) {
+        try self.init(json: json) { (size) throws(WireError) in throw Self.missing(size, of: 0) }
+    }
+
+    /// - Parameter take: takes so many bytes of packed records, zone after zone.
+    private init(json: JSONValue, take: (Int64) throws(WireError) -> PackedRecords) throws(WireError) {
         self.init(
             zones: try json.required("zones", "an array") { (zones) throws(WireError) in
                 try zones.elements("an array of zones") { (zone) throws(WireError) in
-                    ErrorDictionary.describes(zone)
-                        ? .failure(try ErrorDictionary(json: zone)) : .changes(try RecordZoneChanges(json: zone))
+                    if ErrorDictionary.describes(zone) { return .failure(try ErrorDictionary(json: zone)) }
+                    var size: Int64?
+                    var changes = try RecordZoneChanges(json: zone, packedSize: &size)
+                    if let size { changes.packedRecords = try take(size) }
+                    return .changes(changes)
                 }
             })
     }
@@ -59,8 +81,14 @@ extension RecordZoneChangesResponse: WireMessage {
         }
     }
 
+    /// Packed records are behind the JSON, which is one line then and begins with `packedMark`.
     package func write(to writer: inout JSONWriter) {
+        let packed = packedRecords
         writer.beginObject()
+        if !packed.isEmpty {
+            writer.key("nephosPacked")
+            writer.bool(true)
+        }
         writer.key("zones")
         writer.beginArray()
         for zone in zones {
@@ -71,6 +99,42 @@ extension RecordZoneChangesResponse: WireMessage {
         }
         writer.endArray()
         writer.endObject()
+        guard !packed.isEmpty else { return }
+        writer.append(UInt8(ascii: "\n"))
+        for records in packed { writer.append(records.bytes) }
+    }
+
+    private static func missing(_ size: Int64, of count: Int) -> WireError {
+        WireError(path: "", reason: "expected \(size) bytes of packed records, found \(count)")
+    }
+
+    private static let packedMark: StaticString = "{\"nephosPacked\":true,"
+
+    package var mediaType: String { packedRecords.isEmpty ? Self.jsonMediaType : "application/vnd.nephos.packed" }
+
+    private var packedRecords: [PackedRecords] {
+        zones.compactMap { if case .changes(let changes) = $0 { changes.packedRecords } else { nil } }
+    }
+
+    package init(decoding body: UnsafeRawBufferPointer) throws(WireError) {
+        let mark = Self.packedMark
+        guard body.starts(with: UnsafeRawBufferPointer(start: mark.utf8Start, count: mark.utf8CodeUnitCount)),
+            let end = body.firstIndex(of: UInt8(ascii: "\n"))
+        else {
+            self = try JSONDocument.parse(body) { (json) throws(WireError) in try Self(json: json) }
+            return
+        }
+        let line = UnsafeRawBufferPointer(rebasing: body[..<end])
+        var rest = body[(end + 1)...]
+        self = try JSONDocument.parse(line) { (json) throws(WireError) in
+            try Self(json: json) { (size) throws(WireError) in
+                guard size >= 0, size <= rest.count, let size = Int(exactly: size) else {
+                    throw Self.missing(size, of: rest.count)
+                }
+                defer { rest = rest.dropFirst(size) }
+                return PackedRecords(bytes: JSONBytes(copying: UnsafeRawBufferPointer(rebasing: rest.prefix(size))))
+            }
+        }
     }
 }
 

@@ -15,6 +15,11 @@ extension RecordFields {
         self.init(entries)
     }
 
+    /// Decodes a record's `fields`.
+    package init(decoding bytes: UnsafeRawBufferPointer) throws(WireError) {
+        self = try JSONDocument.parse(bytes) { (json) throws(WireError) in try RecordFields(json: json) }
+    }
+
     /// The fields as they are stored and as responses carry them: in the order of their names, each with its type,
     /// null fields left out.
     package func encoded() -> EncodedFields { EncodedFields(bytes: encodedBytes()) }

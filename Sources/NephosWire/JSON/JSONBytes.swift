@@ -16,12 +16,24 @@ package final class JSONBytes: @unchecked Sendable {
     }
 
     /// A copy of a string's UTF-8.
-    package convenience init(_ text: String) {
-        let bytes = Array(text.utf8)
-        guard let memory = malloc(max(1, bytes.count)) else { preconditionFailure("no memory for a string") }
-        let start = memory.assumingMemoryBound(to: UInt8.self)
-        start.update(from: bytes, count: bytes.count)
-        self.init(owning: start, count: bytes.count)
+    package convenience init(_ text: String) { self.init(text.withUTF8Bytes { Self.copy($0) }) }
+
+    /// A copy.
+    package convenience init(_ bytes: [UInt8]) { self.init(bytes.withUnsafeBytes { Self.copy($0) }) }
+
+    /// A copy.
+    package convenience init(copying bytes: UnsafeRawBufferPointer) { self.init(Self.copy(bytes)) }
+
+    private convenience init(_ owned: (start: UnsafeMutablePointer<UInt8>, count: Int)) {
+        self.init(owning: owned.start, count: owned.count)
+    }
+
+    private static func copy(_ bytes: UnsafeRawBufferPointer) -> (start: UnsafeMutablePointer<UInt8>, count: Int) {
+        guard let memory = malloc(max(1, bytes.count)) else {
+            preconditionFailure("no memory for \(bytes.count) bytes")
+        }
+        if let source = bytes.baseAddress { memory.copyMemory(from: source, byteCount: bytes.count) }
+        return (memory.assumingMemoryBound(to: UInt8.self), bytes.count)
     }
 
     deinit { free(UnsafeMutableRawPointer(mutating: buffer.baseAddress)) }
@@ -33,4 +45,14 @@ extension JSONBytes: Hashable {
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(bytes: buffer) }
+}
+
+extension [JSONBytes] {
+    /// One copy of all.
+    package func joined() -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(reduce(0) { $0 + $1.buffer.count })
+        for part in self { bytes.append(contentsOf: part.buffer) }
+        return bytes
+    }
 }

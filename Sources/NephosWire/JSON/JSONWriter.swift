@@ -9,15 +9,19 @@ import CSimdJSON
 /// Appends JSON to a growing buffer. Commas come by themselves; the caller keeps the structure right.
 package struct JSONWriter: ~Copyable {
     private var start: UnsafeMutablePointer<UInt8>
+    /// Bytes since the last part that was taken over.
     private(set) package var count = 0
     private var capacity: Int
+    /// What was written up to there, in order.
+    private var parts: [JSONBytes] = []
 
     package init(reserving capacity: Int = 512) {
         self.capacity = max(capacity, 64)
         start = Self.memory(self.capacity)
     }
 
-    deinit { free(start) }
+    // Nil once somebody else has it.
+    deinit { free(capacity > 0 ? start : nil) }
 
     /// From the C library: Swift's own allocation asks it for aligned memory, which takes a slower way.
     private static func memory(_ capacity: Int) -> UnsafeMutablePointer<UInt8> {
@@ -27,14 +31,43 @@ package struct JSONWriter: ~Copyable {
 
     /// What was written.
     package consuming func finish() -> [UInt8] {
-        Array(UnsafeBufferPointer(start: start, count: count))
+        if parts.isEmpty { return Array(UnsafeBufferPointer(start: start, count: count)) }
+        return finishInParts().joined()
     }
 
-    /// What was written, where it is.
+    /// What was written, where it is; without parts that were taken over.
     package consuming func finishInPlace() -> JSONBytes {
-        let bytes = JSONBytes(owning: start, count: count)
-        discard self
-        return bytes
+        capacity = 0
+        return JSONBytes(owning: start, count: count)
+    }
+
+    /// What was written, where it is: one part after the other.
+    package consuming func finishInParts() -> [JSONBytes] {
+        endPart(nextCapacity: 0)
+        return parts
+    }
+
+    /// A value that is JSON already. Where it is long it becomes a part of its own and is not copied.
+    package mutating func verbatim(_ json: JSONBytes) {
+        separate()
+        append(json)
+    }
+
+    /// The same, of bytes as they are.
+    mutating func append(_ bytes: JSONBytes) {
+        guard bytes.buffer.count > Self.copied else { return append(bytes.buffer) }
+        endPart(nextCapacity: 512)
+        parts.append(bytes)
+    }
+
+    /// Up to this many bytes are sooner copied than sent from another place.
+    private static let copied = 16 * 1024
+
+    private mutating func endPart(nextCapacity: Int) {
+        if count > 0 { parts.append(JSONBytes(owning: start, count: count)) } else { free(start) }
+        count = 0
+        capacity = nextCapacity
+        if nextCapacity > 0 { start = Self.memory(nextCapacity) }
     }
 
     // MARK: Structure
@@ -179,6 +212,12 @@ package struct JSONWriter: ~Copyable {
         count += bytes.count
     }
 
+    /// Has `write` append up to `count` bytes; it returns how many they are.
+    @inline(__always)
+    mutating func append(upTo count: Int, _ write: (UnsafeMutablePointer<UInt8>) -> Int) {
+        self.count += write(reserve(count))
+    }
+
     private mutating func literal(_ text: StaticString) {
         separate()
         append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
@@ -188,7 +227,10 @@ package struct JSONWriter: ~Copyable {
     /// tells the structure.
     @inline(__always)
     private mutating func separate() {
-        guard count > 0 else { return }
+        guard count > 0 else {
+            if !parts.isEmpty { append(UInt8(ascii: ",")) }
+            return
+        }
         switch start[count - 1] {
         case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"): break
         default: append(UInt8(ascii: ","))

@@ -55,7 +55,7 @@ extension RecordsResponse: WireMessage {
 extension [RecordResult] {
     /// - Parameter encoded: the array in JSON, in the place of these.
     func estimatedSize(_ encoded: JSONBytes?) -> Int {
-        encoded?.buffer.count ?? reduce(16) { $0 + $1.estimatedSize }
+        encoded == nil ? reduce(16) { $0 + $1.estimatedSize } : 16
     }
 }
 
@@ -64,7 +64,7 @@ extension JSONWriter {
     /// - Parameter encoded: the array in JSON, in the place of `records`.
     mutating func records(_ records: [RecordResult], _ encoded: JSONBytes?) {
         key("records")
-        if let encoded { return verbatim(encoded.buffer) }
+        if let encoded { return verbatim(encoded) }
         beginArray()
         for record in records { record.write(to: &self) }
         endArray()

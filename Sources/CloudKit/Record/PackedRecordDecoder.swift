@@ -1,0 +1,171 @@
+import Foundation
+import NephosWire
+
+/// Makes records of what a page of a feed brought, from front to back. What they have in common is made once: user IDs,
+/// record types, keys.
+struct PackedRecordDecoder {
+    private var reader: PackedRecordsReader
+    private let bytes: PackedRecords
+    private let zoneID: CKRecordZone.ID
+    private let currentUserRecordName: String?
+    /// The IDs of users by the numbers of their names.
+    private var users: [CKRecord.ID?] = []
+    /// The fields that records have, by the number of their type.
+    private var shapes: [Shape] = []
+    /// Neighbours mostly refer to one record.
+    private var lastReference: (name: UnsafeRawBufferPointer, action: ReferenceValue.Action, made: CKRecord.Reference)?
+
+    /// The keys of the type's last record.
+    private struct Shape {
+        var names: [UnsafeRawBufferPointer] = []
+        var keys: [CKRecord.FieldKey] = []
+    }
+
+    init(_ records: PackedRecords, zoneID: CKRecordZone.ID, currentUserRecordName: String?) {
+        bytes = records
+        reader = PackedRecordsReader(records)
+        self.zoneID = zoneID
+        self.currentUserRecordName = currentUserRecordName
+    }
+
+    enum Change {
+        case changed(CKRecord)
+        /// The record's fields cannot be read.
+        case unreadable(CKRecord.ID, WireError)
+        case deleted(CKRecord.ID, CKRecord.RecordType)
+    }
+
+    /// The next record; nil at the end. Throws where what came is damaged.
+    mutating func next() throws(WireError) -> Change? {
+        switch try reader.next() {
+        case nil: return nil
+        case .deleted(let name, let type): return .deleted(try recordID(name), reader.texts[type])
+        case .record(let record):
+            let recordID = try recordID(record.name)
+            let type = reader.texts[record.type]
+            let metadata = try metadata(record)
+            let parent = try record.parent.map { (name) throws(WireError) in try reference(name) }
+            let fields: FieldTable
+            do throws(WireError) {
+                fields = try table(record.fields, type: record.type)
+            } catch {
+                return .unreadable(recordID, error)
+            }
+            let state = RecordState(metadata: metadata, fields: fields, parent: parent)
+            return .changed(
+                type == CKRecord.SystemType.share
+                    ? CKShare(recordID: recordID, state: state)
+                    : CKRecord(recordType: type, recordID: recordID, state: state))
+        }
+    }
+
+    private func recordID(_ name: UnsafeRawBufferPointer) throws(WireError) -> CKRecord.ID {
+        CKRecord.ID(unchecked: try reader.string(name), zoneID: zoneID)
+    }
+
+    /// A record's parent or share.
+    private func reference(_ name: UnsafeRawBufferPointer) throws(WireError) -> CKRecord.Reference {
+        CKRecord.Reference(recordID: try recordID(name), action: .none)
+    }
+
+    private mutating func metadata(_ record: PackedRecordsReader.Record) throws(WireError) -> RecordMetadata {
+        RecordMetadata(
+            changeTag: try reader.string(record.changeTag),
+            creationDate: Timestamp(milliseconds: record.created.time).date,
+            creatorUserRecordID: user(record.created.user),
+            modificationDate: Timestamp(milliseconds: record.modified.time).date,
+            lastModifiedUserRecordID: user(record.modified.user), modifiedByDevice: nil,
+            share: try record.share.map { (name) throws(WireError) in try reference(name) }, isKnownToServer: true)
+    }
+
+    private mutating func user(_ number: Int) -> CKRecord.ID {
+        if number < users.count, let known = users[number] { return known }
+        while users.count <= number { users.append(nil) }
+        let made = CKRecord.ID(
+            userRecordName: reader.texts[number], currentUserRecordName: currentUserRecordName)
+        users[number] = made
+        return made
+    }
+
+    // MARK: Fields
+
+    private mutating func table(_ fields: UnsafeRawBufferPointer, type: Int) throws(WireError) -> FieldTable {
+        while shapes.count <= type { shapes.append(Shape()) }
+        if let table = readTable(fields, type: type) { return table }
+        let decoded = try RecordFields(decoding: fields)
+        return decoded.table(in: WireContext(zoneID: zoneID, currentUserRecordName: currentUserRecordName))
+    }
+
+    /// Nil where the fields have to be decoded.
+    private mutating func readTable(_ fields: UnsafeRawBufferPointer, type: Int) -> FieldTable? {
+        var tokens = FieldTokens(fields)
+        var values: [RecordField] = []
+        values.reserveCapacity(shapes[type].keys.count)
+        // The names of this record, once they differ from those of the last.
+        var names: [UnsafeRawBufferPointer] = []
+        var differs = false
+        while let token = tokens.next() {
+            let index = values.count
+            if !differs, index >= shapes[type].names.count || !token.name.hasSameBytes(as: shapes[type].names[index]) {
+                differs = true
+                names = Array(shapes[type].names.prefix(index))
+            }
+            if differs { names.append(token.name) }
+            guard let value = value(token.value) else { return nil }
+            values.append(RecordField(value: value, isEncrypted: token.isEncrypted))
+        }
+        if tokens.isForeign { return nil }
+        if !differs, values.count < shapes[type].names.count {
+            differs = true
+            names = Array(shapes[type].names.prefix(values.count))
+        }
+        if differs {
+            var keys: [CKRecord.FieldKey] = []
+            keys.reserveCapacity(names.count)
+            for name in names {
+                guard let key = String(validating: name, as: UTF8.self) else { return nil }
+                keys.append(key)
+            }
+            guard FieldTable.areInOrder(keys) else { return nil }
+            shapes[type] = Shape(names: names, keys: keys)
+        }
+        return FieldTable(sortedKeys: shapes[type].keys, values: values)
+    }
+
+    /// The value as a record keeps it; nil where it has to be decoded, or is wrong.
+    private mutating func value(_ value: FieldTokens.Value) -> RecordValue? {
+        switch value {
+        case .string(let text): return String(validating: text, as: UTF8.self).map(RecordValue.string)
+        case .int64(let number): return .int64(number)
+        case .double(let number): return .double(number)
+        case .timestamp(let time): return .date(time.date)
+        case .bytes(let text): return FieldTokens.decodedBase64(text).map { .data(Data($0)) }
+        case .strings(let texts):
+            var elements: [RecordValue] = []
+            elements.reserveCapacity(texts.count)
+            for text in texts {
+                guard let element = String(validating: text, as: UTF8.self) else { return nil }
+                elements.append(.string(element))
+            }
+            return .list(elements)
+        case .reference(let name, let action):
+            if let lastReference, lastReference.action == action, lastReference.name.hasSameBytes(as: name) {
+                return .reference(lastReference.made)
+            }
+            guard let recordName = String(validating: name, as: UTF8.self) else { return nil }
+            let made = CKRecord.Reference(
+                recordID: CKRecord.ID(unchecked: recordName, zoneID: zoneID),
+                action: action == .deleteSelf ? .deleteSelf : .none)
+            lastReference = (name, action, made)
+            return .reference(made)
+        }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        guard let start = baseAddress, let otherStart = other.baseAddress else { return true }
+        return memcmp(start, otherStart, count) == 0
+    }
+}
