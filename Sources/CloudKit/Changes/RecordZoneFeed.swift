@@ -116,6 +116,8 @@ extension DatabaseRequestContext {
     ) throws(CKError) -> [RecordZoneChangeBatch.Change] {
         var decoder = PackedRecordDecoder(packed, zoneID: zoneID, currentUserRecordName: user)
         var result: [RecordZoneChangeBatch.Change] = []
+        // What the decoder reads is where the packed records are.
+        defer { withExtendedLifetime(packed) {} }
         do throws(WireError) {
             while let change = try decoder.next() {
                 switch change {

@@ -5,7 +5,6 @@ import NephosWire
 /// record types, keys.
 struct PackedRecordDecoder {
     private var reader: PackedRecordsReader
-    private let bytes: PackedRecords
     private let zoneID: CKRecordZone.ID
     private let currentUserRecordName: String?
     /// The IDs of users by the numbers of their names.
@@ -22,7 +21,6 @@ struct PackedRecordDecoder {
     }
 
     init(_ records: PackedRecords, zoneID: CKRecordZone.ID, currentUserRecordName: String?) {
-        bytes = records
         reader = PackedRecordsReader(records)
         self.zoneID = zoneID
         self.currentUserRecordName = currentUserRecordName

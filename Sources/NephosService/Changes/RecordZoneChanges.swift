@@ -53,7 +53,7 @@ struct FetchRecordZoneChanges {
             clientChangeToken: row.clientChangeToken)
         if zone.packed && !zone.reverse {
             let users = UserNames(accounts, reader)
-            var writer = PackedRecordsWriter(reserving: Self.packedPageSize)
+            var writer = PackedRecordsWriter(reserving: limit * Self.packedRecordSize)
             try page.read(row.key, limit: limit, room: &room, reader) { record in
                 if record.isDeleted {
                     writer.deleted(name: record.name, type: record.type)
@@ -84,7 +84,8 @@ struct FetchRecordZoneChanges {
 
     /// Bytes that are reserved for a page: what most have.
     private static let pageSize = 256 * 1024
-    private static let packedPageSize = 1024 * 1024
+    /// The same for each record that a page of packed ones can have.
+    private static let packedRecordSize = 1024
 
     private static func deleted(_ record: VisitedRecord) -> DeletedRecord {
         DeletedRecord(

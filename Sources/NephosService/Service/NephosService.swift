@@ -136,8 +136,11 @@ package final class NephosService: Sendable {
                 encodesRecords: context.takesEncodedRecords)
             return try await store.engine.read { reader in
                 var room = AnswerRoom()
+                // Only the answer of changes/zone has a place for packed records.
+                var zone = request.zone
+                zone.packed = false
                 return RecordChangesResponse(
-                    changes: try fetch.changes(request.zone, room: &room, store.accounts, reader))
+                    changes: try fetch.changes(zone, room: &room, store.accounts, reader))
             }
         }
     }

@@ -135,6 +135,7 @@ extension RecordZoneChangesResponse: WireMessage {
                 return PackedRecords(bytes: JSONBytes(copying: UnsafeRawBufferPointer(rebasing: rest.prefix(size))))
             }
         }
+        guard rest.isEmpty else { throw Self.missing(0, of: rest.count) }
     }
 }
 

@@ -1,4 +1,4 @@
-/// Reads `PackedRecords` from front to back. What it hands out points into them, and lives as long as they do.
+/// Reads `PackedRecords` from front to back. What it hands out points into them, and lives as long as this.
 package struct PackedRecordsReader {
     package enum Entry {
         case record(Record)
@@ -26,10 +26,15 @@ package struct PackedRecordsReader {
 
     /// The texts that entries refer to, as far as they were read.
     package private(set) var texts: [String] = []
+    /// Keeps `bytes` where they are.
+    private let records: PackedRecords
     private let bytes: UnsafeRawBufferPointer
     private var index = 0
 
-    package init(_ records: PackedRecords) { bytes = records.bytes.buffer }
+    package init(_ records: PackedRecords) {
+        self.records = records
+        bytes = records.bytes.buffer
+    }
 
     /// The next record; nil at the end.
     package mutating func next() throws(WireError) -> Entry? {

@@ -146,4 +146,50 @@ import Testing
             #expect(counts.withLock { $0 } == [200, 500])
         }
     }
+
+    /// A service that was made before records were packed: it does not know what asks for them.
+    private final class OlderService: PartialService {
+        private let target: any CloudService
+        init(_ target: any CloudService) { self.target = target }
+
+        func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary {
+            try await target.currentUser(call)
+        }
+        func recordZoneChanges(_ request: RecordZoneChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
+            -> RecordZoneChangesResponse
+        {
+            var request = request
+            for index in request.zones.indices { request.zones[index].packed = false }
+            return try await target.recordZoneChanges(request, call)
+        }
+    }
+
+    /// One line for each change that an operation tells of, in order.
+    private func feed(_ container: CKContainer) async -> [String] {
+        let log = CallLog()
+        let operation = CKFetchRecordZoneChangesOperation(
+            recordZoneIDs: [Self.zoneID], configurationsByRecordZoneID: [Self.zoneID: .init()])
+        operation.recordWasChangedBlock = { recordID, result in
+            let record = try? result.get()
+            log.note("\(recordID.recordName) \(record?.recordType ?? "?") \(record?.allKeys() ?? [])")
+        }
+        operation.recordWithIDWasDeletedBlock = { log.note("\($0.recordName) \($1) deleted") }
+        operation.fetchRecordZoneChangesResultBlock = { log.note("\($0)") }
+        await operation.finish(in: container.privateCloudDatabase)
+        return log.lines
+    }
+
+    @Test(arguments: Transport.allCases)
+    func `a service that does not pack records is followed all the same`(_ transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let container = cloud.container()
+            try await fill(container.privateCloudDatabase)
+            let older = CKContainer(
+                identifier: "iCloud.test", service: OlderService(container.session.service),
+                environment: SyncEngineEnvironment(sleep: { _ in }))
+            let lines = await feed(older)
+            #expect(lines.count > 20)
+            #expect(await feed(container) == lines)
+        }
+    }
 }
