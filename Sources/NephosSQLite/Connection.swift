@@ -8,8 +8,8 @@ final class Connection: SQLConnection {
     }
 
     static let dialect = SQLDialect(
-        key: "INTEGER PRIMARY KEY AUTOINCREMENT", integer: "INTEGER", text: "TEXT", bytes: "BLOB",
-        clustered: "WITHOUT ROWID")
+        key: "INTEGER PRIMARY KEY AUTOINCREMENT", rowKey: "INTEGER PRIMARY KEY", integer: "INTEGER", text: "TEXT",
+        bytes: "BLOB", clustered: "WITHOUT ROWID")
 
     private let handle: OpaquePointer
     private var statements = [Statement?](repeating: nil, count: SQL.allCases.count)

@@ -22,7 +22,7 @@ package struct SQLiteOptions: Sendable {
     package var migrations: [Migration]
 
     package init(
-        durability: Durability = .full, readers: Int = 3, writerCache: Int = 8192, readerCache: Int = 2048,
+        durability: Durability = .full, readers: Int = 3, writerCache: Int = 8192, readerCache: Int = 8192,
         checkpointPages: Int = 4000, migrations: [Migration] = Migration.all
     ) {
         self.durability = durability

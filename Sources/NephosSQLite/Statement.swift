@@ -76,12 +76,22 @@ final class Statement: SQLStatement {
 
     // MARK: Rows
 
+    // A column's value is fetched once and then asked for its parts. That is safe as one thread uses the connection.
+
     func step() throws -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
         case let code: throw error(code)
         }
+    }
+
+    func insert() throws -> Int64? {
+        // Only an insertion sets it, so it tells whether a row was added or one that existed changed.
+        sqlite3_set_last_insert_rowid(database, 0)
+        _ = try step()
+        let key = sqlite3_last_insert_rowid(database)
+        return key == 0 ? nil : key
     }
 
     var changes: Int { Int(sqlite3_changes64(database)) }
@@ -95,20 +105,21 @@ final class Statement: SQLStatement {
     }
 
     func optionalText(_ column: Int) -> String? {
-        guard let start = sqlite3_column_text(handle, Int32(column)) else { return nil }
-        let count = Int(sqlite3_column_bytes(handle, Int32(column)))
-        return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+        let bytes = textInPlace(column)
+        return bytes.baseAddress == nil ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
     func bytes(_ column: Int) -> [UInt8] { Array(bytesInPlace(column)) }
 
     func textInPlace(_ column: Int) -> UnsafeRawBufferPointer {
-        let start = sqlite3_column_text(handle, Int32(column))
-        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, Int32(column))))
+        let value = sqlite3_column_value(handle, Int32(column))
+        let start = sqlite3_value_text(value)
+        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
     }
 
     func bytesInPlace(_ column: Int) -> UnsafeRawBufferPointer {
-        let start = sqlite3_column_blob(handle, Int32(column))
-        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, Int32(column))))
+        let value = sqlite3_column_value(handle, Int32(column))
+        let start = sqlite3_value_blob(value)
+        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
     }
 }

@@ -32,8 +32,11 @@ package protocol StorageReader {
 
     /// The record or tombstone of that name.
     func record(zone: ZoneKey, named name: String) throws -> RecordRow?
-    /// The same, where the database has it: `body` is called at most once, and may read what is no record.
+    /// The zone's record or tombstone that has the number in this snapshot.
+    func record(_ number: RowNumber, zone: ZoneKey) throws -> RecordRow?
+    /// The same two, where the database has it: `body` is called at most once, and may read what is no record.
     func visitRecord(zone: ZoneKey, named name: String, _ body: (VisitedRecord) throws -> Void) throws
+    func visitRecord(_ number: RowNumber, zone: ZoneKey, _ body: (VisitedRecord) throws -> Void) throws
     /// The zone's records and tombstones written after `sequence`, in the order of their sequences. Ends with the row
     /// with which their fields have `size` bytes, if that comes before `limit`.
     func records(zone: ZoneKey, after sequence: Int64, limit: Int, size: Int) throws -> [RecordRow]
@@ -143,8 +146,11 @@ package protocol StorageTransaction: StorageReader {
     /// sequence it did. Returns how many it removed.
     func forgetZones(deletedBefore time: Int64, limit: Int) throws -> Int
 
-    /// Writes the record or tombstone of that name, whether or not one exists.
-    func put(_ record: RecordRow) throws
+    /// Writes the record or tombstone of that name, whether or not one exists; one that was read keeps the number that it
+    /// was read with.
+    /// - Returns: its number.
+    @discardableResult
+    func put(_ record: RecordRow) throws -> RowNumber
 
     /// Adds an edge; adding one that exists changes nothing.
     func insert(_ reference: ReferenceRow) throws

@@ -35,7 +35,7 @@ import Testing
                     group.addTask {
                         for number in 0..<(saves / writers) {
                             try await engine.write {
-                                try $0.put(record(zone, "\(round)-\(writer)-\(number)", $0, bytes: 2000))
+                                _ = try $0.put(record(zone, "\(round)-\(writer)-\(number)", $0, bytes: 2000))
                             }
                         }
                     }

@@ -15,7 +15,7 @@ final class Log: Sendable {
 
 /// A connection that only takes notes.
 final class FakeConnection: SQLConnection {
-    static let dialect = SQLDialect(key: "", integer: "", text: "", bytes: "", clustered: "")
+    static let dialect = SQLDialect(key: "", rowKey: "", integer: "", text: "", bytes: "", clustered: "")
 
     let log: Log
     var fails: Set<String> = []
@@ -67,6 +67,7 @@ final class FakeStatement: SQLStatement {
     func bind(_ value: String?) throws -> FakeStatement { self }
     func bind(_ value: [UInt8]) throws -> FakeStatement { self }
     func step() throws -> Bool { true }
+    func insert() throws -> Int64? { 1 }
     func reset() {}
     func integer(_ column: Int) -> Int64 { 0 }
     func text(_ column: Int) -> String { "" }

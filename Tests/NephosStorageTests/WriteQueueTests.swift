@@ -184,7 +184,7 @@ import Testing
         let zone = ZoneKey(owner: .everyone, id: 1)
         @Sendable func save(_ name: String, bytes: Int) async throws -> StorageError? {
             try await storageError {
-                try await queue.write { try $0.put(record(zone, name, $0, bytes: bytes)) }
+                try await queue.write { _ = try $0.put(record(zone, name, $0, bytes: bytes)) }
             }
         }
         let errors = try await withThrowingTaskGroup(of: (Int, StorageError?).self) { group in

@@ -206,7 +206,9 @@ private struct IndexPass {
                 for definition in indexes.definitions {
                     for value in definition.signature.entries(of: record) {
                         entries.append(
-                            IndexEntryRow(zone: key, definition: definition.id, value: value, name: row.name))
+                            IndexEntryRow(
+                                zone: key, definition: definition.id, value: value, name: row.name,
+                                record: row.number.value))
                     }
                 }
             }

@@ -13,28 +13,54 @@ struct IndexWriter {
 
     /// Makes the entries of a record those of `new`, given that they are those of `old`, or none yet in an index that is
     /// being built.
-    func update(old: RecordRow?, new: RecordRow?, in transaction: any StorageTransaction) throws {
+    func update(
+        old: RecordRow?, new: RecordRow?, _ known: KnownFields = .none, in transaction: any StorageTransaction
+    ) throws {
         guard let row = new ?? old, let indexes = definitions[row.type] else { return }
-        // What a save leaves as it was needs no look at the fields.
-        if let old, let new, !old.isDeleted, !new.isDeleted, !indexes.looksAtEverySave, old.fields == new.fields,
-            old.parent == new.parent, old.share == new.share
-        {
-            return
+        let previous = old.flatMap { $0.isDeleted ? nil : $0 }
+        let next = new.flatMap { $0.isDeleted ? nil : $0 }
+        if let previous, let next {
+            // What a save leaves as it was needs no look at the fields.
+            if !indexes.looksAtEverySave, previous.fields == next.fields, previous.parent == next.parent,
+                previous.share == next.share
+            {
+                return
+            }
+            if case .sent(let fields) = known,
+                !indexes.definitions.contains(where: { $0.mayMove(previous, next, fields) })
+            {
+                return
+            }
         }
-        let old = try old.flatMap { $0.isDeleted ? nil : try record($0, indexes, transaction) }
-        let new = try new.flatMap { $0.isDeleted ? nil : try record($0, indexes, transaction) }
+        let before = try previous.map { try record($0, indexes, transaction) }
+        let after = try next.map { try record($0, indexes, known, transaction) }
         for definition in indexes.definitions {
-            let before = old.map(definition.signature.entries) ?? []
-            let after = new.map(definition.signature.entries) ?? []
+            let gone = before.map(definition.signature.entries) ?? []
+            let come = after.map(definition.signature.entries) ?? []
             // While an index is being built the old entries may not be there yet, and the building does not come to a
             // record that was saved meanwhile.
-            let missing = definition.isReady ? Self.difference(after, before) : after
-            func entry(_ value: [UInt8]) -> IndexEntryRow {
-                IndexEntryRow(zone: row.zone, definition: definition.id, value: value, name: row.name)
+            let missing = definition.isReady ? Self.difference(come, gone) : come
+            var entry = IndexEntryRow(
+                zone: row.zone, definition: definition.id, value: [], name: row.name, record: row.number.value)
+            for value in Self.difference(gone, come) {
+                entry.value = value
+                try transaction.remove(entry)
             }
-            for value in Self.difference(before, after) { try transaction.remove(entry(value)) }
-            for value in missing { try transaction.insert(entry(value)) }
+            for value in missing {
+                entry.value = value
+                try transaction.insert(entry)
+            }
         }
+    }
+
+    private func record(
+        _ row: RecordRow, _ indexes: TypeIndexes, _ known: KnownFields, _ reader: any StorageReader
+    ) throws -> StoredRecord {
+        guard case .all(let fields) = known else { return try record(row, indexes, reader) }
+        guard indexes.needsUsers else { return StoredRecord(row, known: fields) }
+        return StoredRecord(
+            row, known: fields, creator: try accounts.userRecordName(id: row.createdBy, reader),
+            modifier: try accounts.userRecordName(id: row.modifiedBy, reader))
     }
 
     /// A record with what the indexes of its type want to know of it.
@@ -51,5 +77,30 @@ struct IndexWriter {
         if others.isEmpty || values.isEmpty { return values }
         let others = Set(others)
         return values.filter { !others.contains($0) }
+    }
+}
+
+/// What a save has of a record's fields, as values, beside their bytes.
+enum KnownFields {
+    case none
+    /// The fields that were sent: all others are as they were stored.
+    case sent(RecordFields)
+    /// All that the record has.
+    case all(RecordFields)
+}
+
+extension IndexDefinition {
+    /// Whether a save that sent these fields may change the entries of the record, or has to make them.
+    fileprivate func mayMove(_ old: RecordRow, _ new: RecordRow, _ sent: RecordFields) -> Bool {
+        !isReady
+            || signature.components.contains { component in
+                switch component.key {
+                case .field(let name): sent[name] != nil
+                case .system(.modifiedTimestamp), .system(.modifiedUserRecordName): true
+                case .system(.parent): old.parent != new.parent
+                case .system(.share): old.share != new.share
+                case .system, .allSearchableFields: false
+                }
+            }
     }
 }

@@ -118,11 +118,13 @@ struct LocationCell: Hashable {
     private static let tolerance = 1.0
 
     private func meets(_ center: LocationValue, _ inner: Double, _ outer: Double) -> Bool {
-        least(from: center) <= outer + Self.tolerance && greatest(from: center) >= inner - Self.tolerance
+        least(from: center) <= outer + Self.tolerance
+            && (inner <= 0 || greatest(from: center) >= inner - Self.tolerance)
     }
 
     private func isWithin(_ center: LocationValue, _ inner: Double, _ outer: Double) -> Bool {
-        least(from: center) >= inner && greatest(from: center) <= outer
+        // Of two points as far apart as south and north, one is at least half as far away: that spares the most.
+        height <= 2 * outer && (inner <= 0 || least(from: center) >= inner) && greatest(from: center) <= outer
     }
 
     /// The distance of the cell's nearest point.
@@ -133,16 +135,18 @@ struct LocationCell: Hashable {
             return degrees * radians * LocationValue.meanEarthRadius
         }
         // On a parallel the distance grows with the difference in longitude, so the nearest point is on a meridian's edge.
-        return [west, west + side * 360].map { meridian in
-            var latitudes = [south, north]
+        let (south, north) = (south, north)
+        let (sine, cosine) = (sin(point.latitude * radians), cos(point.latitude * radians))
+        func least(at meridian: Double) -> Double {
+            func distance(at latitude: Double) -> Double {
+                point.distance(to: LocationValue(latitude: latitude, longitude: meridian))
+            }
             // Where the great circle that is the meridian comes nearest.
-            let nearest =
-                atan2(
-                    sin(point.latitude * radians),
-                    cos(point.latitude * radians) * cos((meridian - point.longitude) * radians)) / radians
-            if nearest > south && nearest < north { latitudes.append(nearest) }
-            return latitudes.map { point.distance(to: LocationValue(latitude: $0, longitude: meridian)) }.min() ?? 0
-        }.min() ?? 0
+            let nearest = atan2(sine, cosine * cos((meridian - point.longitude) * radians)) / radians
+            let ends = min(distance(at: south), distance(at: north))
+            return nearest > south && nearest < north ? min(ends, distance(at: nearest)) : ends
+        }
+        return min(least(at: west), least(at: west + side * 360))
     }
 
     /// The distance of the cell's farthest point: what is farthest from here is nearest to the other side of the globe.

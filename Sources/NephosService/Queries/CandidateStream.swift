@@ -10,6 +10,8 @@ struct QueryZone: Sendable {
 /// A record that may match, at its place in the order.
 struct Candidate {
     var position: QueryPosition
+    /// The number of the record, where an index told it.
+    var number = RowNumber()
     /// The record, where it was read already.
     var row: RecordRow?
 }
@@ -123,7 +125,7 @@ struct MergedRanges: CandidateStream {
             let position = sources[top].current
             if position == last { continue }
             last = position
-            return Candidate(position: position, row: nil)
+            return Candidate(position: position, number: sources[top].number)
         }
     }
 
@@ -176,6 +178,8 @@ struct MergedRanges: CandidateStream {
         private var chunk = 0
         private var isAtEnd = false
         private(set) var current = QueryPosition(key: [], name: "", zone: 0)
+        /// The number of the record there.
+        private(set) var number = RowNumber()
 
         init(
             _ range: IndexRange, keyOffset: Int, after position: QueryPosition?, reader: any StorageReader,
@@ -214,6 +218,7 @@ struct MergedRanges: CandidateStream {
             }
             let entry = entries[index]
             index += 1
+            number = entry.record
             current = QueryPosition(
                 key: keyOffset == entry.value.count ? [] : Array(entry.value[keyOffset...]), name: entry.name,
                 zone: range.zone.id)

@@ -99,7 +99,7 @@ struct DistanceRings: CandidateStream {
                         let location = LocationCell.location(of: entry.value[part.keyOffset...])
                         let distance = location.map { scan.center.distance(to: $0) } ?? .infinity
                         guard distance >= inner && (distance < limit || distance == .infinity) else { return }
-                        candidates.append(try candidate(entry.name, zone.key, OrderedBytes.coordinate(distance)))
+                        candidates.append(try candidate(entry, zone.key, OrderedBytes.coordinate(distance)))
                     }
                 }
             }
@@ -108,9 +108,10 @@ struct DistanceRings: CandidateStream {
         return scan.scan.mayRepeat ? candidates.filter { seen.insert($0.position).inserted } : candidates
     }
 
-    private func candidate(_ name: String, _ zone: ZoneKey, _ key: [UInt8]) throws -> Candidate {
-        var candidate = Candidate(position: QueryPosition(key: key, name: name, zone: zone.id))
-        if let fullKey, let row = try reader.record(zone: zone, named: name) {
+    private func candidate(_ entry: IndexPosition, _ zone: ZoneKey, _ key: [UInt8]) throws -> Candidate {
+        var candidate = Candidate(
+            position: QueryPosition(key: key, name: entry.name, zone: zone.id), number: entry.record)
+        if let fullKey, let row = try reader.record(entry.record, zone: zone) {
             trace.readRecord()
             candidate.row = row
             candidate.position.key = try fullKey(row, zone)

@@ -3,7 +3,15 @@ import NephosStorage
 /// A record that a query comes to: where the database has it, or a copy that was made to be sorted.
 enum FoundRecord {
     case visited(VisitedRecord)
-    case row(RecordRow)
+    // Boxed, as it is many words, and the other one is handed on from call to call for every record of an answer.
+    indirect case row(RecordRow)
+
+    var number: RowNumber {
+        switch self {
+        case .visited(let record): record.number
+        case .row(let row): row.number
+        }
+    }
 
     var sequence: Int64 {
         switch self {
@@ -32,15 +40,6 @@ enum FoundRecord {
         switch self {
         case .visited(let record): !record.isDeleted && record.type.elementsEqual(type)
         case .row(let row): !row.isDeleted && row.type.utf8.elementsEqual(type)
-        }
-    }
-
-    func withName<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        switch self {
-        case .visited(let record): return body(record.name)
-        case .row(let row):
-            var name = row.name
-            return name.withUTF8 { body(UnsafeRawBufferPointer($0)) }
         }
     }
 }

@@ -29,11 +29,12 @@ struct QueryCursor: Equatable {
     /// The order, where the query left it to the service.
     var order: String?
 
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
 
     /// - Parameter query: tells the query from all others.
     func text(query: UInt64) -> String {
-        var bytes = ByteWriter()
+        let numbers = given.bytes
+        var bytes = ByteWriter(reserving: numbers.count + 256)
         bytes.append(Self.version)
         bytes.append(query)
         bytes.append(UInt64(bitPattern: start))
@@ -50,9 +51,9 @@ struct QueryCursor: Equatable {
             bytes.append(UInt64(bitPattern: zone))
             bytes.append(UInt64(bitPattern: sequence))
         }
-        bytes.append(given.bytes)
+        bytes.append(numbers)
         bytes.append(FNV.hash(bytes.bytes))
-        return Data(bytes.bytes).base64EncodedString()
+        return Base64.text(bytes.bytes)
     }
 
     init(phase: Phase, start: Int64, given: GivenRecords, order: String?) {
@@ -80,67 +81,69 @@ struct QueryCursor: Equatable {
             guard let zone = bytes.integer(), let sequence = bytes.integer() else { return nil }
             phase = .changes(zone: Int64(bitPattern: zone), sequence: Int64(bitPattern: sequence))
         }
-        guard let given = bytes.bytes(), given.count % GivenRecords.size == 0 else { return nil }
+        let since = Int64(bitPattern: fullSince)
+        guard let given = bytes.bytes().flatMap({ GivenRecords(bytes: $0, fullSince: since < 0 ? nil : since) })
+        else { return nil }
         self.start = Int64(bitPattern: start)
         self.order = kind & 2 == 0 ? nil : String(decoding: order, as: UTF8.self)
-        let since = Int64(bitPattern: fullSince)
-        self.given = GivenRecords(bytes: given, fullSince: since < 0 ? nil : since)
+        self.given = given
     }
 }
 
-/// The results of the pages so far: six bytes of a hash of each, which takes 10^7 records for one to be mistaken.
+/// The results of the pages so far, by their numbers.
 struct GivenRecords: Equatable {
-    static let size = 6
+    /// Bytes that a number takes in a marker.
+    private static let size = 6
 
-    private(set) var bytes: [UInt8]
+    private var numbers: [Int64] = []
     /// The change sequence at which no more were remembered.
     private(set) var fullSince: Int64?
-    private var hashes: Set<UInt64>?
+    private var known: Set<Int64>?
 
-    init(bytes: [UInt8] = [], fullSince: Int64? = nil) {
-        self.bytes = bytes
+    init() {}
+
+    /// Nil for what is no `bytes`.
+    init?(bytes: [UInt8], fullSince: Int64?) {
+        guard bytes.count % Self.size == 0 else { return nil }
         self.fullSince = fullSince
+        numbers.reserveCapacity(bytes.count / Self.size)
+        for start in stride(from: 0, to: bytes.count, by: Self.size) {
+            numbers.append(bytes[start..<start + Self.size].reduce(0) { $0 << 8 | Int64($1) })
+        }
     }
 
     static func == (left: GivenRecords, right: GivenRecords) -> Bool {
-        left.bytes == right.bytes && left.fullSince == right.fullSince
+        left.numbers == right.numbers && left.fullSince == right.fullSince
     }
 
-    var count: Int { bytes.count / Self.size }
+    var count: Int { numbers.count }
+
+    /// Their numbers, for a marker.
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Self.size * count)
+        for number in numbers {
+            withUnsafeBytes(of: (number << 16).bigEndian) { number in
+                for index in 0..<Self.size { bytes.append(number[index]) }
+            }
+        }
+        return bytes
+    }
 
     mutating func insert(_ record: FoundRecord) {
-        let hash = Self.hash(record)
-        hashes?.insert(hash)
-        withUnsafeBytes(of: hash.littleEndian) { bytes.append(contentsOf: $0.prefix(Self.size)) }
+        numbers.append(record.number.value)
+        known?.insert(record.number.value)
     }
 
     mutating func contains(_ record: FoundRecord) -> Bool {
-        if bytes.isEmpty { return false }
-        let known = hashes ?? decoded()
-        hashes = known
-        return known.contains(Self.hash(record))
+        if numbers.isEmpty { return false }
+        let all = known ?? Set(numbers)
+        known = all
+        return all.contains(record.number.value)
     }
 
     mutating func becameFull(at sequence: Int64) {
         if fullSince == nil { fullSince = sequence }
-    }
-
-    private func decoded() -> Set<UInt64> {
-        var hashes: Set<UInt64> = []
-        hashes.reserveCapacity(count)
-        for start in stride(from: 0, to: bytes.count, by: Self.size) {
-            var hash: UInt64 = 0
-            for index in 0..<Self.size { hash |= UInt64(bytes[start + index]) << UInt64(8 * index) }
-            hashes.insert(hash)
-        }
-        return hashes
-    }
-
-    private static func hash(_ record: FoundRecord) -> UInt64 {
-        var hash = FNV()
-        withUnsafeBytes(of: record.zone.id.bigEndian) { hash.add($0) }
-        record.withName { hash.add($0) }
-        return hash.value & 0xFFFF_FFFF_FFFF
     }
 }
 
@@ -169,11 +172,15 @@ struct FNV {
 }
 
 private struct ByteWriter {
-    var bytes: [UInt8] = []
+    private(set) var bytes: [UInt8] = []
+
+    init(reserving count: Int) { bytes.reserveCapacity(count) }
 
     mutating func append(_ byte: UInt8) { bytes.append(byte) }
 
-    mutating func append(_ integer: UInt64) { bytes += OrderedBytes.bigEndian(integer) }
+    mutating func append(_ integer: UInt64) {
+        withUnsafeBytes(of: integer.bigEndian) { bytes.append(contentsOf: $0) }
+    }
 
     mutating func append(_ content: [UInt8]) {
         append(UInt64(content.count))

@@ -12,6 +12,8 @@ extension QueryPage {
         private let type: [UInt8]
         /// Whether a record of the page may be among those of earlier pages.
         private let mayBeGiven: Bool
+        /// Whether what is given is remembered, as it can come again.
+        private let remembers: Bool
         /// Empty where the candidates passed them already.
         let probes: [IndexProbe]
         let checksRecords: Bool
@@ -30,7 +32,8 @@ extension QueryPage {
         ) {
             self.take = take
             type = Array(page.query.recordType.utf8)
-            mayBeGiven = page.cursor != nil && !order.isStable
+            remembers = !order.isStable
+            mayBeGiven = page.cursor != nil && remembers
             self.page = page
             self.plan = plan
             self.order = order
@@ -60,30 +63,61 @@ extension QueryPage {
         private mutating func read(_ range: SingleRange, after position: QueryPosition?) throws {
             enum Next { case nothing, page, run }
             var next = Next.nothing
-            var last = position
+            var last = EntryPlace(position)
+            let hasStrings = order.hasStrings
+            let zone = page.zones[range.zone].key.id
             try page.reader.visitIndexedRecords(
                 range.range, after: position.map(range.entry), limit: page.bounds.candidatesPerPage - looks + 1
             ) { record, value in
                 page.trace.read(1, at: range.place)
-                if isFull, last != nil {
+                if isFull, last.isSet {
                     next = .page
-                } else if range.cuts(value, order) {
+                } else if hasStrings, range.cuts(value, order) {
                     next = .run
                 } else {
                     looks += 1
                     page.trace.readRecord()
                     try look(at: .visited(record), range.zone)
                     // The place behind this one, where the next may be the first that is not of this page.
-                    if isFull || order.hasStrings { last = range.position(value, record) }
+                    if isFull || hasStrings { last.set(range.key(of: value), record.name) }
                     return true
                 }
                 return false
             }
             switch next {
             case .nothing: try endOrder()
-            case .page: if let last { try stop(at: .ordered(last)) }
+            case .page: if let last = last.position(zone: zone) { try stop(at: .ordered(last)) }
             // What the index does not tell apart.
-            case .run: try readStream(after: last)
+            case .run: try readStream(after: last.position(zone: zone))
+            }
+        }
+
+        /// A place in an index that moves on with every record, in memory that is used again.
+        private struct EntryPlace {
+            private var bytes: [UInt8] = []
+            private var keyCount = 0
+            private(set) var isSet = false
+
+            init(_ position: QueryPosition?) {
+                guard let position else { return }
+                bytes = position.key + position.name.utf8
+                keyCount = position.key.count
+                isSet = true
+            }
+
+            mutating func set(_ key: UnsafeRawBufferPointer, _ name: UnsafeRawBufferPointer) {
+                bytes.removeAll(keepingCapacity: true)
+                bytes.append(contentsOf: key)
+                bytes.append(contentsOf: name)
+                keyCount = key.count
+                isSet = true
+            }
+
+            func position(zone: Int64) -> QueryPosition? {
+                guard isSet else { return nil }
+                return QueryPosition(
+                    key: Array(bytes[..<keyCount]), name: String(decoding: bytes[keyCount...], as: UTF8.self),
+                    zone: zone)
             }
         }
 
@@ -119,7 +153,7 @@ extension QueryPage {
             guard try probes.allSatisfy({ try $0.finds(position.name, zone, page.reader) }) else { return }
             if let row = candidate.row { return try look(at: .row(row), index) }
             page.trace.readRecord()
-            try page.reader.visitRecord(zone: zone.key, named: position.name) { try look(at: .visited($0), index) }
+            try page.reader.visitRecord(candidate.number, zone: zone.key) { try look(at: .visited($0), index) }
         }
 
         /// Gives a record where it matches and was not given before.
@@ -132,7 +166,7 @@ extension QueryPage {
 
         private mutating func give(_ record: FoundRecord, _ zone: Int) throws {
             // On the first page all are older than where it ends.
-            if !order.isStable, given.fullSince == nil || record.sequence > start {
+            if remembers, given.fullSince == nil || record.sequence > start {
                 given.insert(record)
             }
             try take(record, zone)
@@ -141,7 +175,7 @@ extension QueryPage {
 
         /// Goes on with what was written since the first page, where that may be missing.
         private mutating func endOrder() throws {
-            guard page.cursor != nil, !order.isStable, let first = page.zones.first,
+            guard page.cursor != nil, remembers, let first = page.zones.first,
                 try page.zones.contains(where: { try page.reader.lastSequence(zone: $0.key) > start })
             else { return }
             try readChanges(zone: first.key.id, sequence: start)
@@ -190,7 +224,7 @@ extension QueryPage {
         }
 
         private mutating func stop(at phase: QueryCursor.Phase) throws {
-            if !order.isStable {
+            if remembers {
                 if page.cursor == nil { start = try now() }
                 if given.count >= page.bounds.rememberedResults { given.becameFull(at: try now()) }
             }

@@ -96,7 +96,7 @@ struct QueryPage {
             guard order.hasStrings else { return ranges }
             return WholeKeys(ranges, order, after: position) { candidate in
                 guard let zone = zones.first(where: { $0.key.id == candidate.position.zone }) else { return nil }
-                return try self.candidate(candidate.position.name, zone, order)
+                return try self.candidate(reader.record(candidate.number, zone: zone.key), order)
             }
         case .distance(let scan, _):
             let isWholeKey = order.keys.count == 1
@@ -116,14 +116,16 @@ struct QueryPage {
     ) throws -> [Candidate] {
         var candidates: [Candidate] = []
         for zone in zones {
-            var names: Set<String> = []
+            var numbers: Set<Int64> = []
             for range in scan.ranges where range.isIn(zone) {
                 guard let id = indexes.ready(range.signature) else { continue }
                 let entries = try reader.indexEntries(range.inIndex(id, zone), after: nil, limit: .max)
                 trace.read(entries.count, at: trace.began(range))
-                for entry in entries where names.insert(entry.name).inserted {
-                    guard try probes.allSatisfy({ try $0.finds(entry.name, zone, reader) }) else { continue }
-                    if let candidate = try candidate(entry.name, zone, order) { candidates.append(candidate) }
+                for entry in entries where numbers.insert(entry.record.value).inserted {
+                    guard try probes.allSatisfy({ try $0.finds(entry.name, zone, reader) }),
+                        let candidate = try candidate(reader.record(entry.record, zone: zone.key), order)
+                    else { continue }
+                    candidates.append(candidate)
                 }
             }
         }
@@ -136,7 +138,7 @@ struct QueryPage {
             var seen: Set<String> = []
             for name in names where name.zoneID == nil || name.zoneID == zone.zoneID {
                 guard seen.insert(name.recordName).inserted,
-                    let candidate = try candidate(name.recordName, zone, order)
+                    let candidate = try candidate(reader.record(zone: zone.key, named: name.recordName), order)
                 else { continue }
                 candidates.append(candidate)
             }
@@ -144,12 +146,12 @@ struct QueryPage {
         return candidates
     }
 
-    private func candidate(_ name: String, _ zone: QueryZone, _ order: QueryOrder) throws -> Candidate? {
+    private func candidate(_ row: RecordRow?, _ order: QueryOrder) throws -> Candidate? {
         trace.readRecord()
-        guard let row = try reader.record(zone: zone.key, named: name), isCandidate(row) else { return nil }
+        guard let row, isCandidate(row) else { return nil }
         let key =
             order.keys.isEmpty ? [] : order.key(of: try record(row, fields: order.fields, users: order.needsUsers))
-        return Candidate(position: QueryPosition(key: key, name: name, zone: zone.key.id), row: row)
+        return Candidate(position: QueryPosition(key: key, name: row.name, zone: row.zone.id), row: row)
     }
 
     // MARK: - Records

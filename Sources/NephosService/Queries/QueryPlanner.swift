@@ -206,6 +206,7 @@ struct QueryPlanner {
     /// A scan for each condition that an index answers and that is not among `covered`, with the equalities in front where
     /// an index can have both; the equalities by themselves come first.
     private func alternatives(besides covered: Set<Int>) -> [QueryScan] {
+        if covered.count == conjuncts.count { return [] }
         var scans: [QueryScan] = []
         var done = covered
         func add(_ scan: QueryScan) {

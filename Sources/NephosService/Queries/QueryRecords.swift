@@ -80,10 +80,11 @@ struct QueryRecords: Sendable {
         let answers = answers(zones)
         let result = try page.run(plan) { record, zone in
             guard let records else { return }
-            let answer = answers[min(zone, answers.count - 1)]
-            switch record {
-            case .visited(let record): try records.add(record, answer)
-            case .row(let row): try records.add(row, answer)
+            try answers.withUnsafeBufferPointer { answers in
+                switch record {
+                case .visited(let record): try records.add(record, answers[min(zone, answers.count - 1)])
+                case .row(let row): try records.add(row, answers[min(zone, answers.count - 1)])
+                }
             }
         }
         let (values, encoded) = records?.finish() ?? ([], nil)

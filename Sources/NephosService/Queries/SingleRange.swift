@@ -25,17 +25,16 @@ struct SingleRange {
 
     /// The same of an entry's value.
     func cuts(_ value: UnsafeRawBufferPointer, _ order: QueryOrder) -> Bool {
-        value.count - keyOffset > OrderedBytes.stringLimit && cuts(Array(value.dropFirst(keyOffset)), order)
+        value.count - keyOffset > OrderedBytes.stringLimit && cuts(Array(key(of: value)), order)
+    }
+
+    /// What of an entry's value orders the results.
+    func key(of value: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: value[min(keyOffset, value.count)...])
     }
 
     func entry(_ position: QueryPosition) -> IndexPosition {
         IndexPosition(value: range.from.prefix(keyOffset) + position.key, name: position.name)
-    }
-
-    func position(_ value: UnsafeRawBufferPointer, _ record: VisitedRecord) -> QueryPosition {
-        QueryPosition(
-            key: Array(value.dropFirst(keyOffset)), name: String(decoding: record.name, as: UTF8.self),
-            zone: record.zone.id)
     }
 }
 

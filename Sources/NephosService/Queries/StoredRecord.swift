@@ -28,6 +28,16 @@ struct StoredRecord: QueryableRecord {
         fields = Self.decode(row.fields, names)
     }
 
+    /// - Parameter fields: what the row's bytes say, where that is known.
+    init(_ row: RecordRow, known fields: RecordFields, creator: String? = nil, modifier: String? = nil) {
+        self.row = row
+        self.fields = fields
+        self.creator = creator
+        self.modifier = modifier
+        zoneID = .defaultZone
+        searchableFields = []
+    }
+
     private static func decode(_ bytes: [UInt8], _ names: [String]?) -> RecordFields {
         let encoded = EncodedFields(bytes: bytes)
         guard let names else { return (try? encoded.decoded()) ?? RecordFields() }

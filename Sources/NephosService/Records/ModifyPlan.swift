@@ -90,9 +90,9 @@ enum RecordWriter {
     ) throws -> RecordRow {
         var row = save.row
         row.sequence = try transaction.nextSequence()
-        try transaction.put(row)
+        row.number = try transaction.put(row)
         try writeEdges(of: row, old: save.oldEdges, new: save.newEdges, in: transaction)
-        try indexes.update(old: save.stored, new: row, in: transaction)
+        try indexes.update(old: save.stored, new: row, save.known, in: transaction)
         changes?.note(old: save.stored, new: row)
         return row
     }

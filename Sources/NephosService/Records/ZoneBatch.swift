@@ -25,6 +25,11 @@ struct PlannedSave {
     var fields: RecordFields
     var oldEdges: Set<ReferenceEdge>
     var newEdges: Set<ReferenceEdge>
+    /// Whether `fields` are all that the record will have.
+    var isWhole: Bool
+
+    /// What the indexes need not read again.
+    var known: KnownFields { isWhole ? .all(fields) : .sent(fields) }
 
     /// The references whose target has to exist for this save: the new ones of the kinds that demand it.
     var demandedTargets: [ReferenceEdge] {
@@ -108,7 +113,8 @@ struct ZoneBatch {
         try FieldMerge.checkSize(row)
         return PlannedSave(
             row: row, stored: stored, fields: fields, oldEdges: stored.map { ReferenceGraph.edges(of: $0) } ?? [],
-            newEdges: ReferenceGraph.edges(of: row))
+            newEdges: ReferenceGraph.edges(of: row),
+            isWhole: stored == nil || operation.operationType.dropsUnmentionedFields)
     }
 
     // MARK: - References

@@ -33,12 +33,15 @@ package struct IndexEntryRow: Hashable, Sendable {
     package var value: [UInt8]
     /// The name of the record.
     package var name: String
+    /// The record's number; where an entry is only looked for it does not count.
+    package var record: Int64
 
-    package init(zone: ZoneKey, definition: Int64, value: [UInt8], name: String) {
+    package init(zone: ZoneKey, definition: Int64, value: [UInt8], name: String, record: Int64 = 0) {
         self.zone = zone
         self.definition = definition
         self.value = value
         self.name = name
+        self.record = record
     }
 }
 
@@ -62,9 +65,12 @@ package struct IndexRange: Hashable, Sendable {
 package struct IndexPosition: Hashable, Sendable {
     package var value: [UInt8]
     package var name: String
+    /// The number of the record, in what was read.
+    package var record: RowNumber
 
-    package init(value: [UInt8], name: String) {
+    package init(value: [UInt8], name: String, record: RowNumber = RowNumber()) {
         self.value = value
         self.name = name
+        self.record = record
     }
 }

@@ -64,6 +64,18 @@ package struct ZoneRow: Hashable, Sendable {
     }
 }
 
+/// The number under which a store keeps a record: the shortest way to it. It says nothing about the record, so records
+/// whose numbers differ may be equal.
+package struct RowNumber: Hashable, Sendable {
+    /// Above 0; 0 where the record is not stored yet.
+    package var value: Int64
+
+    package init(_ value: Int64 = 0) { self.value = value }
+
+    package static func == (left: RowNumber, right: RowNumber) -> Bool { true }
+    package func hash(into hasher: inout Hasher) {}
+}
+
 /// A record, or the tombstone of one.
 package struct RecordRow: Hashable, Sendable {
     package var zone: ZoneKey
@@ -86,6 +98,8 @@ package struct RecordRow: Hashable, Sendable {
     package var share: String?
     /// Its fields in wire JSON, opaque here. Empty in a tombstone.
     package var fields: [UInt8]
+    /// What the store gave it when it was first written.
+    package var number = RowNumber()
 
     package init(
         zone: ZoneKey, name: String, type: String, sequence: Int64, isDeleted: Bool = false, createdAt: Int64,

@@ -20,8 +20,10 @@ package struct VisitedRecord {
     package var share: String? { statement.optionalText(9) }
     package var fields: UnsafeRawBufferPointer { statement.bytesInPlace(10) }
 
+    package var number: RowNumber { RowNumber(statement.integer(11)) }
+
     /// The value that an index has it under, where it was read by one.
-    var indexValue: UnsafeRawBufferPointer { statement.bytesInPlace(11) }
+    var indexValue: UnsafeRawBufferPointer { statement.bytesInPlace(12) }
 
     /// A copy, to keep.
     package var row: RecordRow { RecordRow(zone: zone, statement) }
@@ -33,5 +35,6 @@ extension RecordRow {
             zone: zone, name: row.text(0), type: row.text(1), sequence: row.integer(2), isDeleted: row.integer(3) != 0,
             createdAt: row.integer(4), createdBy: row.integer(5), modifiedAt: row.integer(6),
             modifiedBy: row.integer(7), parent: row.optionalText(8), share: row.optionalText(9), fields: row.bytes(10))
+        number = RowNumber(row.integer(11))
     }
 }

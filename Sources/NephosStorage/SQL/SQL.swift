@@ -10,7 +10,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case lastSequenceOfZone
     case expiredZones, forgetZone, forgottenZones, noteForgottenZone
     case expiredTombstones, removeTombstone, notePurge
-    case recordByName, recordsAfter, putRecord, purgeRecords
+    case recordByName, recordByNumber, recordNumber, recordsAfter, putRecord, updateRecord, purgeRecords
     case referencesTo, referencesToAfter, referencesFrom
     case insertReference, removeReference, purgeReferencesOfRecords, purgeReferences
     case recordTypes, schemaFields, insertRecordType, putSchemaField
@@ -102,10 +102,14 @@ package enum SQL: Int, CaseIterable, Sendable {
             "SELECT max(sequence) FROM record WHERE owner = $1 AND zone = $2"
 
         case .recordByName:
-            "SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND name = $3"
+            "SELECT \(Self.recordColumns), id FROM record WHERE owner = $1 AND zone = $2 AND name = $3"
+        case .recordByNumber:
+            "SELECT \(Self.recordColumns), id FROM record WHERE id = $1 AND owner = $2 AND zone = $3"
+        case .recordNumber:
+            "SELECT id FROM record WHERE owner = $1 AND zone = $2 AND name = $3"
         case .recordsAfter:
             """
-            SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND sequence > $3
+            SELECT \(Self.recordColumns), id FROM record WHERE owner = $1 AND zone = $2 AND sequence > $3
             ORDER BY sequence LIMIT $4
             """
         case .putRecord:
@@ -117,6 +121,13 @@ package enum SQL: Int, CaseIterable, Sendable {
                 created_at = excluded.created_at, created_by = excluded.created_by,
                 modified_at = excluded.modified_at, modified_by = excluded.modified_by,
                 parent = excluded.parent, share = excluded.share, fields = excluded.fields
+            """
+        case .updateRecord:
+            """
+            UPDATE record SET
+                type = $1, sequence = $2, deleted = $3, created_at = $4, created_by = $5, modified_at = $6,
+                modified_by = $7, parent = $8, share = $9, fields = $10
+            WHERE id = $11 AND owner = $12 AND zone = $13 AND name = $14
             """
         case .purgeRecords:
             "DELETE FROM record WHERE owner = $1 AND zone = $2 AND name IN (\(Self.firstNames))"
@@ -178,26 +189,26 @@ package enum SQL: Int, CaseIterable, Sendable {
         case .removeIndexDefinition: "DELETE FROM index_definition WHERE id = $1"
 
         case .indexEntries:
-            "SELECT value, name \(Self.indexRange) ORDER BY value, name LIMIT $6"
+            "SELECT value, name, record \(Self.indexRange) ORDER BY value, name LIMIT $6"
         case .indexEntriesAfter:
             """
-            SELECT value, name FROM index_entry
+            SELECT value, name, record FROM index_entry
             WHERE owner = $1 AND zone = $2 AND definition = $3 AND (value, name) > ($4, $5) AND value < $6
             ORDER BY value, name LIMIT $7
             """
         // A cross join keeps the order of the tables, so that the records are looked up as the entries come.
         case .indexedRecords:
             """
-            SELECT \(Self.recordColumns(of: "record")), value FROM index_entry AS entry CROSS JOIN record
+            SELECT \(Self.recordColumns(of: "record")), id, value FROM index_entry AS entry CROSS JOIN record
             WHERE entry.owner = $1 AND entry.zone = $2 AND definition = $3 AND value >= $4 AND value < $5
-                AND record.owner = $1 AND record.zone = $2 AND record.name = entry.name
+                AND record.id = entry.record AND record.owner = $1 AND record.zone = $2
             ORDER BY value, entry.name LIMIT $6
             """
         case .indexedRecordsAfter:
             """
-            SELECT \(Self.recordColumns(of: "record")), value FROM index_entry AS entry CROSS JOIN record
+            SELECT \(Self.recordColumns(of: "record")), id, value FROM index_entry AS entry CROSS JOIN record
             WHERE entry.owner = $1 AND entry.zone = $2 AND definition = $3 AND (value, entry.name) > ($4, $5)
-                AND value < $6 AND record.owner = $1 AND record.zone = $2 AND record.name = entry.name
+                AND value < $6 AND record.id = entry.record AND record.owner = $1 AND record.zone = $2
             ORDER BY value, entry.name LIMIT $7
             """
         case .countIndexEntries:
@@ -208,7 +219,7 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
         case .insertIndexEntry:
             """
-            INSERT INTO index_entry (owner, zone, definition, value, name) VALUES ($1, $2, $3, $4, $5)
+            INSERT INTO index_entry (owner, zone, definition, value, name, record) VALUES ($1, $2, $3, $4, $5, $6)
             ON CONFLICT DO NOTHING
             """
         case .removeIndexEntry:

@@ -34,6 +34,9 @@ package protocol SQLStatement: AnyObject {
 
     /// Moves to the next row; false when there is none.
     func step() throws -> Bool
+    /// Runs an insertion to its end.
+    /// - Returns: the key of the row that it added; nil where it added none.
+    func insert() throws -> Int64?
     /// Ends the execution. A statement that is not stepped to its end holds its snapshot until then.
     func reset()
     /// The number of rows the execution changed.
@@ -53,6 +56,8 @@ package protocol SQLStatement: AnyObject {
 package struct SQLDialect: Sendable {
     /// `{key}`: the type of a primary key that counts up and never gives a number twice.
     package var key: String
+    /// `{rowKey}`: the type of a primary key that counts up, and may give the number of a row that is gone again.
+    package var rowKey: String
     /// `{integer}`: 64 bits.
     package var integer: String
     /// `{text}`: UTF-8, compared byte by byte.
@@ -62,8 +67,9 @@ package struct SQLDialect: Sendable {
     /// `{clustered}`: after a table's definition, that its rows are kept in the order of its primary key.
     package var clustered: String
 
-    package init(key: String, integer: String, text: String, bytes: String, clustered: String) {
+    package init(key: String, rowKey: String, integer: String, text: String, bytes: String, clustered: String) {
         self.key = key
+        self.rowKey = rowKey
         self.integer = integer
         self.text = text
         self.bytes = bytes
@@ -73,7 +79,7 @@ package struct SQLDialect: Sendable {
     /// `script` in the dialect's words.
     package func render(_ script: String) -> String {
         let words = [
-            "key": key, "integer": integer, "text": text, "bytes": bytes, "clustered": clustered,
+            "key": key, "rowKey": rowKey, "integer": integer, "text": text, "bytes": bytes, "clustered": clustered,
         ]
         var result = ""
         for (index, part) in script.split(separator: "{", omittingEmptySubsequences: false).enumerated() {

@@ -86,7 +86,7 @@ extension SQLTransaction {
     }
 
     package func insert(_ entry: IndexEntryRow) throws {
-        try change(.insertIndexEntry) { try $0.bind(entry) }
+        try change(.insertIndexEntry) { try $0.bind(entry).bind(entry.record) }
     }
 
     package func remove(_ entry: IndexEntryRow) throws {
@@ -100,7 +100,7 @@ extension SQLTransaction {
 
 extension IndexPosition {
     fileprivate init(_ row: any SQLStatement) {
-        self.init(value: row.bytes(0), name: row.text(1))
+        self.init(value: row.bytes(0), name: row.text(1), record: RowNumber(row.integer(2)))
     }
 }
 

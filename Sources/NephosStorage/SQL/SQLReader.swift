@@ -121,6 +121,19 @@ package class SQLReader: StorageReader {
         try row(.recordByName, bind: { try $0.bind(zone).bind(name) }, read: { RecordRow(zone: zone, $0) })
     }
 
+    package final func record(_ number: RowNumber, zone: ZoneKey) throws -> RecordRow? {
+        try row(.recordByNumber, bind: { try $0.bind(number.value).bind(zone) }, read: { RecordRow(zone: zone, $0) })
+    }
+
+    package final func visitRecord(
+        _ number: RowNumber, zone: ZoneKey, _ body: (VisitedRecord) throws -> Void
+    ) throws {
+        try run(.recordByNumber) { statement in
+            try statement.bind(number.value).bind(zone)
+            if try statement.step() { try body(VisitedRecord(zone: zone, statement)) }
+        }
+    }
+
     package final func visitRecord(
         zone: ZoneKey, named name: String, _ body: (VisitedRecord) throws -> Void
     ) throws {

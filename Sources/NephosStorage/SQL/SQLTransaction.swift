@@ -90,12 +90,23 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
 
     // MARK: Records and references
 
-    package func put(_ record: RecordRow) throws {
-        try change(.putRecord) { statement in
-            try statement.bind(record.zone).bind(record.name).bind(record.type).bind(record.sequence)
-                .bind(record.isDeleted ? 1 : 0).bind(record.createdAt).bind(record.createdBy).bind(record.modifiedAt)
-                .bind(record.modifiedBy).bind(record.parent).bind(record.share).bind(record.fields)
+    @discardableResult
+    package func put(_ record: RecordRow) throws -> RowNumber {
+        hasWritten = true
+        if record.number.value > 0 {
+            let updated = try run(.updateRecord) { statement in
+                try statement.bind(contentOf: record).bind(record.number.value).bind(record.zone).bind(record.name)
+                _ = try statement.step()
+                return statement.changes
+            }
+            if updated > 0 { return record.number }
         }
+        let added = try run(.putRecord) { statement in
+            try statement.bind(record.zone).bind(record.name).bind(contentOf: record).insert()
+        }
+        if let added { return RowNumber(added) }
+        let number = try row(.recordNumber, bind: { try $0.bind(record.zone).bind(record.name) }) { $0.integer(0) }
+        return RowNumber(number ?? 0)
     }
 
     package func insert(_ reference: ReferenceRow) throws {
@@ -126,6 +137,13 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
 }
 
 extension SQLStatement {
+    /// Binds a record's columns behind its name.
+    @discardableResult fileprivate func bind(contentOf record: RecordRow) throws -> Self {
+        try bind(record.type).bind(record.sequence).bind(record.isDeleted ? 1 : 0).bind(record.createdAt)
+            .bind(record.createdBy).bind(record.modifiedAt).bind(record.modifiedBy).bind(record.parent)
+            .bind(record.share).bind(record.fields)
+    }
+
     @discardableResult fileprivate func bind(_ reference: ReferenceRow) throws -> Self {
         try bind(reference.zone).bind(reference.target).bind(reference.kind.rawValue).bind(reference.source)
     }

@@ -68,13 +68,16 @@ extension StorageConformance {
             let values: [[UInt8]] = [[], [0], [7, 255], [255]]
             try await engine.write { transaction in
                 for (index, name) in trickyTexts.enumerated() {
-                    // A record of the other zone must not be taken for the one that is missing.
-                    try transaction.put(
+                    // A record of the other zone must not be taken for one of this.
+                    let number = try transaction.put(
                         .sample(
                             name == "10" ? other : zone, name, sequence: Int64(1000 + index),
                             isDeleted: index % 7 == 0, parent: index % 3 == 0 ? "p" : nil, fields: "{\(index)}"))
                     for value in values {
-                        try transaction.insert(IndexEntryRow(zone: zone, definition: 1, value: value, name: name))
+                        try transaction.insert(
+                            IndexEntryRow(
+                                zone: zone, definition: 1, value: value, name: name,
+                                record: number.value))
                     }
                 }
             }

@@ -11,7 +11,7 @@ extension StorageConformance {
                     zone: zone, name: "extreme", type: "", sequence: 12, createdAt: .min, createdBy: .max,
                     modifiedAt: -1, modifiedBy: 0, parent: "", share: "", fields: []),
             ]
-            for row in rows { try await engine.write { try $0.put(row) } }
+            for row in rows { try await engine.write { _ = try $0.put(row) } }
             for row in rows { try expect(try await engine.record(zone, row.name), equals: row) }
         },
         .engine("A record that does not exist is nil") { engine in
@@ -31,7 +31,7 @@ extension StorageConformance {
             let second = RecordRow(
                 zone: zone, name: "a", type: "Other", sequence: 7, createdAt: 1, createdBy: 2, modifiedAt: 3,
                 modifiedBy: 4, fields: Array("second".utf8))
-            try await engine.write { try $0.put(second) }
+            try await engine.write { _ = try $0.put(second) }
             try expect(try await engine.record(zone, "a"), equals: second)
             try expect(try await engine.allRecords(zone).map(\.name), equals: ["b", "a"])
         },
@@ -39,12 +39,37 @@ extension StorageConformance {
             let zone = try await engine.makeZone()
             try await engine.save(zone, "a", fields: "text")
             let deleted = RecordRow.sample(zone, "a", sequence: 50, isDeleted: true, fields: "")
-            try await engine.write { try $0.put(deleted) }
+            try await engine.write { _ = try $0.put(deleted) }
             try expect(try await engine.record(zone, "a"), equals: deleted)
             try expect(try await engine.allRecords(zone), equals: [deleted])
             let again = RecordRow.sample(zone, "a", sequence: 51, fields: "again")
-            try await engine.write { try $0.put(again) }
+            try await engine.write { _ = try $0.put(again) }
             try expect(try await engine.allRecords(zone), equals: [again])
+        },
+        .engine("A record keeps its number, and is found by it") { engine in
+            let zone = try await engine.makeZone()
+            let other = try await engine.makeZone("Other")
+            let first = try await engine.write { try $0.put(.sample(zone, "a", sequence: 10)) }
+            let second = try await engine.write { try $0.put(.sample(other, "a", sequence: 11)) }
+            try expect(Set([0, first.value, second.value]).count, equals: 3, "numbers")
+            // With the number that it was read with, without one, and with one that is another record's.
+            for (sequence, number) in [(12, first), (13, RowNumber()), (14, second)] as [(Int64, RowNumber)] {
+                var row = RecordRow.sample(zone, "a", sequence: sequence, fields: "{\(sequence)}")
+                row.number = number
+                let written = row
+                try expect(try await engine.write { try $0.put(written) }.value, equals: first.value)
+                let (found, visited) = try await engine.read { reader in
+                    var visited: RecordRow?
+                    try reader.visitRecord(first, zone: zone) { visited = $0.row }
+                    return (try reader.record(first, zone: zone), visited)
+                }
+                try expect(found, equals: written)
+                try expect(visited, equals: written)
+                try expect(try await engine.record(zone, "a")?.number.value, equals: first.value)
+            }
+            try expect(try await engine.record(other, "a")?.sequence, equals: 11, "the other zone's record")
+            try expect(try await engine.read { try $0.record(RowNumber(.max), zone: zone) }, equals: nil)
+            try expect(try await engine.read { try $0.record(first, zone: other) }, equals: nil)
         },
         .engine("Records' names are told apart by their bytes") { engine in
             let zone = try await engine.makeZone()
@@ -82,15 +107,15 @@ extension StorageConformance {
                 var row = RecordRow.sample(zone, "r\(size)", sequence: Int64(size) + 100)
                 row.fields = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
                 let written = row
-                try await engine.write { try $0.put(written) }
+                try await engine.write { _ = try $0.put(written) }
                 try expect(try await engine.record(zone, row.name) == written, "\(size) bytes come back as they were")
             }
         },
         .engine("A sequence belongs to one record of a zone") { engine in
             let zone = try await engine.makeZone()
-            try await engine.write { try $0.put(.sample(zone, "a", sequence: 9)) }
+            try await engine.write { _ = try $0.put(.sample(zone, "a", sequence: 9)) }
             try await expect(.constraint, "a second record with the sequence") {
-                try await engine.write { try $0.put(.sample(zone, "b", sequence: 9)) }
+                try await engine.write { _ = try $0.put(.sample(zone, "b", sequence: 9)) }
             }
             try expect(try await engine.allRecords(zone).map(\.name), equals: ["a"])
         },

@@ -71,12 +71,12 @@ extension StorageConformance {
         },
         .engine("An operation that fails fails its write, even if the body goes on") { engine in
             let zone = try await engine.makeZone()
-            try await engine.write { try $0.put(.sample(zone, "a", sequence: 100)) }
+            try await engine.write { _ = try $0.put(.sample(zone, "a", sequence: 100)) }
             try await expect(.constraint, "a body that ignores the failure") {
                 try await engine.write { transaction in
                     try transaction.put(.sample(zone, "b", sequence: 101))
-                    try? transaction.put(.sample(zone, "c", sequence: 100))
-                    try? transaction.put(.sample(zone, "d", sequence: 102))
+                    _ = try? transaction.put(.sample(zone, "c", sequence: 100))
+                    _ = try? transaction.put(.sample(zone, "d", sequence: 102))
                 }
             }
             try expect(try await engine.allRecords(zone).map(\.name), equals: ["a"])

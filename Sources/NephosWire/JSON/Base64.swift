@@ -1,5 +1,5 @@
 /// Base 64 in the standard alphabet, padded (RFC 4648 §4), as BYTES fields travel.
-enum Base64 {
+package enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let invalid: UInt8 = 0xFF
     private static let values: [UInt8] = {
@@ -9,6 +9,15 @@ enum Base64 {
     }()
 
     static func encodedCount(_ count: Int) -> Int { (count + 2) / 3 * 4 }
+
+    /// The text of `bytes`.
+    package static func text(_ bytes: [UInt8]) -> String {
+        String(unsafeUninitializedCapacity: encodedCount(bytes.count)) { output in
+            guard let start = output.baseAddress else { return 0 }
+            bytes.withUnsafeBytes { encode($0, to: start) }
+            return encodedCount(bytes.count)
+        }
+    }
 
     /// Writes the text of `bytes` to `output`, which has room for `encodedCount`.
     static func encode(_ bytes: UnsafeRawBufferPointer, to output: UnsafeMutablePointer<UInt8>) {

@@ -254,25 +254,37 @@ package struct JSONWriter: ~Copyable {
     }
 
     private mutating func digits(of value: Int64) {
+        let most = 20
+        let output = reserve(most)
         var magnitude = value.magnitude
-        var length = value < 0 ? 2 : 1
-        var bound: UInt64 = 10
-        while magnitude >= bound {
-            length += 1
-            let (next, overflow) = bound.multipliedReportingOverflow(by: 10)
-            if overflow { break }
-            bound = next
-        }
-        let output = reserve(length)
-        if value < 0 { output[0] = UInt8(ascii: "-") }
-        var position = length
-        repeat {
-            position -= 1
-            let (quotient, remainder) = magnitude.quotientAndRemainder(dividingBy: 10)
-            output[position] = 0x30 &+ UInt8(truncatingIfNeeded: remainder)
+        // From the end of what is reserved, two digits at a time, then moved to the front.
+        var position = most
+        while magnitude >= 100 {
+            let (quotient, remainder) = magnitude.quotientAndRemainder(dividingBy: 100)
+            position -= 2
+            Self.twoDigits(Int(truncatingIfNeeded: remainder), to: output + position)
             magnitude = quotient
-        } while magnitude > 0
-        count += length
+        }
+        if magnitude >= 10 {
+            position -= 2
+            Self.twoDigits(Int(truncatingIfNeeded: magnitude), to: output + position)
+        } else {
+            position -= 1
+            output[position] = 0x30 &+ UInt8(truncatingIfNeeded: magnitude)
+        }
+        if value < 0 {
+            position -= 1
+            output[position] = UInt8(ascii: "-")
+        }
+        output.update(from: output + position, count: most - position)
+        count += most - position
+    }
+
+    @inline(__always)
+    private static func twoDigits(_ number: Int, to output: UnsafeMutablePointer<UInt8>) {
+        let tens = (number &* 205) &>> 11
+        output[0] = 0x30 &+ UInt8(truncatingIfNeeded: tens)
+        output[1] = 0x30 &+ UInt8(truncatingIfNeeded: number &- tens &* 10)
     }
 
     private mutating func escape(_ bytes: UnsafeRawBufferPointer) {

@@ -37,7 +37,9 @@ extension StorageReader {
                 let range = IndexRange(zone: zone, definition: definition.id, from: [], to: OrderedBytes.end)
                 for entry in try indexEntries(range, after: nil, limit: .max) {
                     entries.insert(
-                        IndexEntryRow(zone: zone, definition: definition.id, value: entry.value, name: entry.name))
+                        IndexEntryRow(
+                            zone: zone, definition: definition.id, value: entry.value, name: entry.name,
+                            record: entry.record.value))
                 }
             }
         }
@@ -55,7 +57,9 @@ extension StorageReader {
                 for definition in indexes.definitions {
                     for value in definition.signature.entries(of: record) {
                         entries.insert(
-                            IndexEntryRow(zone: zone, definition: definition.id, value: value, name: row.name))
+                            IndexEntryRow(
+                                zone: zone, definition: definition.id, value: value, name: row.name,
+                                record: row.number.value))
                     }
                 }
             }
