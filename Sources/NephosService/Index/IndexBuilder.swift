@@ -94,6 +94,7 @@ actor IndexBuilder {
         let step = IndexBuildStep(accounts: accounts)
         do {
             while !isClosed {
+                if try await buildLargeZone() { continue }
                 if try await changing({ try step.run(in: $0) }) { return }
             }
         } catch {
@@ -101,6 +102,28 @@ actor IndexBuilder {
             throw error
         }
         throw StorageError(.closed, "the store is closed")
+    }
+
+    /// Gives many records of a zone their entries, where one comes next that has as many.
+    /// - Returns: false where none does.
+    private func buildLargeZone() async throws -> Bool {
+        guard var bulk = try await engine.read({ try IndexBulkBuild($0) }) else { return false }
+        let accounts = accounts
+        var entries = EntryBatch()
+        var isFull = false
+        while !isFull && !isClosed {
+            isFull = bulk.add(try await engine.read { [bulk] in try bulk.gather($0, accounts) }, to: &entries)
+        }
+        var isLast = false
+        while !isLast && !isClosed {
+            isLast = bulk.endsNext(entries)
+            let write = { @Sendable [bulk, entries] (transaction: any StorageTransaction) in
+                try bulk.write(entries, in: transaction)
+            }
+            guard let rest = try await isLast ? changing(write) : engine.write(write) else { break }
+            bulk = rest
+        }
+        return true
     }
 
     /// Writes to the definitions as `IndexCatalog` wants it.
@@ -121,12 +144,8 @@ struct IndexBuildStep {
     /// - Returns: whether all indexes are ready.
     func run(in transaction: any StorageTransaction) throws -> Bool {
         let rows = try transaction.indexDefinitions()
-        guard let first = rows.first(where: { !$0.isReady }) else { return true }
-        // Those that are at the same place go together, so that the records are read once.
-        let batch = rows.filter {
-            !$0.isReady && $0.recordType == first.recordType && $0.builtZone == first.builtZone
-                && $0.builtSequence == first.builtSequence
-        }
+        let batch = Self.next(rows)
+        guard let first = batch.first else { return true }
         guard let indexes = IndexDefinitions(batch)[first.recordType] else {
             for row in batch { try finish(row, in: transaction) }
             return false
@@ -142,6 +161,15 @@ struct IndexBuildStep {
             try transaction.updateIndexDefinition(row)
         }
         return false
+    }
+
+    /// The oldest that are not ready: those that are at the same place go together, so that the records are read once.
+    static func next(_ rows: [IndexDefinitionRow]) -> [IndexDefinitionRow] {
+        guard let first = rows.first(where: { !$0.isReady }) else { return [] }
+        return rows.filter {
+            !$0.isReady && $0.recordType == first.recordType && $0.builtZone == first.builtZone
+                && $0.builtSequence == first.builtSequence
+        }
     }
 
     /// An index that this version does not know is not for it to build.

@@ -45,6 +45,11 @@ package enum Limits {
     static let recordsPerIndexStep = 1000
     static let recordsPerIndexRead = 100
 
+    /// Bytes of memory for the entries that building an index sorts at a time, and how many of them it then writes in one
+    /// transaction.
+    static let indexBuildMemory = 32 * 1024 * 1024
+    static let entriesPerIndexWrite = 2000
+
     /// Bytes of a subscription's ID.
     package static let subscriptionIDLength = 255
     /// Bytes of a subscription in JSON.

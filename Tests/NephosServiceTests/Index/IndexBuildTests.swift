@@ -166,3 +166,65 @@ struct IndexBuildTests {
         #expect(try await stores.engine.read { try $0.indexDefinitions() }.map(\.components) == ["=list,+rank"])
     }
 }
+
+extension IndexBuildTests {
+    @Test("Many records of a zone are built in the order of the index, and what is saved meanwhile is left out")
+    func bulk() async throws {
+        let stores = OpenStores()
+        let cloud = QueryCloud(stores: stores)
+        try await cloud.modify((0..<2500).map(note))
+        try await stores.engine.write { transaction in
+            for components in ["+rank", "=list,-rank"] {
+                _ = try transaction.insertIndexDefinition(
+                    recordType: "Note", components: components, sequence: transaction.nextSequence())
+            }
+            // Past the small zones before it.
+            #expect(try !IndexBuildStep(accounts: Accounts()).run(in: transaction))
+        }
+        let accounts = Accounts()
+        let found = try await stores.engine.read { reader in
+            let bulk = try IndexBulkBuild(reader)
+            return try bulk.map { bulk in
+                var (bulk, entries) = (bulk, EntryBatch())
+                for _ in 0..<2 { _ = bulk.add(try bulk.gather(reader, accounts), to: &entries) }
+                entries.sort()
+                return (bulk, entries)
+            }
+        }
+        let (bulk, gathered) = try #require(found)
+        #expect(gathered.count > 2000)
+        // Before the first entries are written, and between those and the last.
+        try await save(["n2005": nil, "n2007": -1], stores)
+        let written = try await stores.engine.write { try bulk.write(gathered, in: $0) }
+        let half = try #require(written)
+        try await save(["n2006": nil, "n2008": -2], stores)
+        let last = try await stores.engine.write { transaction in
+            _ = try half.write(gathered, in: transaction)
+            // The building is somewhere else then.
+            return try half.write(gathered, in: transaction)
+        }
+        let position = try await stores.engine.read { try $0.indexDefinitions() }
+        #expect(last == nil && position.allSatisfy { !$0.isReady && $0.builtZone > 0 })
+        try await stores.engine.write { while try !IndexBuildStep(accounts: Accounts()).run(in: $0) {} }
+        try await checkEntries(stores)
+    }
+    /// Saves records with other ranks, or deletes them, as a service that knows of the indexes does.
+    private func save(_ ranks: [String: Int64?], _ stores: OpenStores) async throws {
+        try await stores.engine.write { transaction in
+            let writer = IndexWriter(
+                definitions: IndexDefinitions(try transaction.indexDefinitions()), accounts: Accounts())
+            for zone in try transaction.zones(after: 0, limit: .max) {
+                for (name, rank) in ranks {
+                    guard let old = try transaction.record(zone: zone.key, named: name) else { continue }
+                    var new = old
+                    new.sequence = try transaction.nextSequence()
+                    new.isDeleted = rank == nil
+                    let change = RecordFields([.init(name: "rank", field: Field(rank.map { .int64($0) }))])
+                    new.fields = rank == nil ? [] : EncodedFields(bytes: old.fields).merging(change).bytes
+                    try transaction.put(new)
+                    try writer.update(old: old, new: rank == nil ? nil : new, .sent(change), in: transaction)
+                }
+            }
+        }
+    }
+}

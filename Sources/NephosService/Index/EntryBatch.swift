@@ -1,0 +1,62 @@
+import NephosStorage
+
+/// Entries of one zone in the order of their indexes, many in little memory: their bytes are in one array.
+struct EntryBatch: Sendable {
+    private struct Entry {
+        var definition: Int64
+        var record: Int64
+        /// Where its value begins; its name follows, up to where the next one's value begins.
+        var start: Int
+        var valueCount: Int32
+        var nameCount: Int32
+    }
+
+    private var bytes: [UInt8] = []
+    private var entries: [Entry] = []
+
+    var count: Int { entries.count }
+
+    /// Bytes of memory.
+    var size: Int { bytes.count + entries.count * MemoryLayout<Entry>.stride }
+
+    mutating func add(_ definition: Int64, _ value: [UInt8], _ record: RecordRow) {
+        let start = bytes.count
+        bytes.append(contentsOf: value)
+        bytes.append(contentsOf: record.name.utf8)
+        entries.append(
+            Entry(
+                definition: definition, record: record.number.value, start: start, valueCount: Int32(value.count),
+                nameCount: Int32(bytes.count - start - value.count)))
+    }
+
+    mutating func add(_ other: EntryBatch) {
+        let offset = bytes.count
+        bytes.append(contentsOf: other.bytes)
+        for var entry in other.entries {
+            entry.start += offset
+            entries.append(entry)
+        }
+    }
+
+    /// Puts them in the order in which a store keeps them: by index, by value, by name. No value is the beginning of
+    /// another one, so value and name compare as one.
+    mutating func sort() {
+        bytes.withUnsafeBufferPointer { bytes in
+            func key(_ entry: Entry) -> Slice<UnsafeBufferPointer<UInt8>> {
+                bytes[entry.start..<entry.start + Int(entry.valueCount + entry.nameCount)]
+            }
+            entries.sort { left, right in
+                left.definition != right.definition
+                    ? left.definition < right.definition : key(left).lexicographicallyPrecedes(key(right))
+            }
+        }
+    }
+
+    subscript(index: Int, zone: ZoneKey) -> IndexEntryRow {
+        let entry = entries[index]
+        let name = entry.start + Int(entry.valueCount)
+        return IndexEntryRow(
+            zone: zone, definition: entry.definition, value: Array(bytes[entry.start..<name]),
+            name: String(decoding: bytes[name..<name + Int(entry.nameCount)], as: UTF8.self), record: entry.record)
+    }
+}

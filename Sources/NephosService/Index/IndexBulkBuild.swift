@@ -1,0 +1,119 @@
+import NephosStorage
+
+/// Builds indexes over a zone of many records. Their entries are gathered in snapshots, which holds up no writer, sorted,
+/// and written in the order of the index, some in each transaction: written in the order of the records, every few
+/// thousand entries would change as many pages of an index that is large already.
+///
+/// A record that is saved between the two has its entries by then (`IndexWriter`), and is left out: each transaction looks
+/// through what the zone's feed got since the gathering began. How far the building came is stored with the last entries,
+/// so that after a crash these records come again; an entry that exists is not written twice.
+struct IndexBulkBuild: Sendable {
+    /// The definitions that are built, as they were found.
+    private let definitions: [IndexDefinitionRow]
+    private let recordType: String
+    private let zone: ZoneKey
+    /// Records written later have their entries.
+    private let lastSequence: Int64
+    /// The last record that was gathered.
+    private var sequence: Int64
+    /// Whether the zone has no more.
+    private var isAtEnd = false
+    /// Up to where the feed was looked through for records that were saved since, and their numbers.
+    private var checked: Int64
+    private var touched: Set<Int64> = []
+    private var written = 0
+
+    /// Nil where few records come next: those are built in one transaction (`IndexBuildStep`).
+    init?(_ reader: any StorageReader) throws {
+        let rows = try reader.indexDefinitions()
+        definitions = IndexBuildStep.next(rows)
+        guard let first = definitions.first, IndexDefinitions(definitions)[first.recordType] != nil,
+            let zone = try reader.zones(after: first.builtZone - 1, limit: 1).first?.key
+        else { return nil }
+        recordType = first.recordType
+        self.zone = zone
+        lastSequence = definitions.map(\.definedAt).max() ?? 0
+        sequence = zone.id == first.builtZone ? first.builtSequence : 0
+        checked = try reader.lastSequence(zone: zone)
+        var count = 0
+        try reader.visitRecords(zone: zone, after: sequence, limit: Limits.recordsPerIndexStep, size: .max) { _ in
+            count += 1
+        }
+        if count < Limits.recordsPerIndexStep { return nil }
+    }
+
+    /// The entries of the next records.
+    func gather(_ reader: any StorageReader, _ accounts: Accounts) throws -> Gathered {
+        var gathered = Gathered(sequence: sequence)
+        let known = IndexDefinitions(definitions)
+        guard let indexes = known[recordType] else { return gathered }
+        let writer = IndexWriter(definitions: known, accounts: accounts)
+        let rows = try reader.records(zone: zone, after: sequence, limit: Limits.recordsPerIndexStep)
+        gathered.isAtEnd = rows.count < Limits.recordsPerIndexStep
+        for row in rows {
+            if row.sequence > lastSequence {
+                gathered.isAtEnd = true
+                break
+            }
+            gathered.sequence = row.sequence
+            guard row.type == recordType, !row.isDeleted else { continue }
+            let record = try writer.record(row, indexes, reader)
+            for definition in indexes.definitions {
+                for value in definition.signature.entries(of: record) {
+                    gathered.entries.add(definition.id, value, row)
+                }
+            }
+        }
+        return gathered
+    }
+
+    struct Gathered: Sendable {
+        var sequence: Int64
+        var isAtEnd = true
+        var entries = EntryBatch()
+    }
+
+    /// - Returns: whether there are enough to be written.
+    mutating func add(_ gathered: Gathered, to entries: inout EntryBatch) -> Bool {
+        entries.add(gathered.entries)
+        sequence = gathered.sequence
+        isAtEnd = gathered.isAtEnd
+        guard isAtEnd || entries.size >= Limits.indexBuildMemory else { return false }
+        entries.sort()
+        return true
+    }
+
+    /// Whether the next writing is the last, which stores how far the building came.
+    func endsNext(_ entries: EntryBatch) -> Bool { written + Limits.entriesPerIndexWrite >= entries.count }
+
+    /// Writes the next of the entries.
+    /// - Returns: what is left to do; nil where the zone or an index is gone, or the building is somewhere else.
+    func write(_ entries: EntryBatch, in transaction: any StorageTransaction) throws -> IndexBulkBuild? {
+        guard try IndexBuildStep.next(transaction.indexDefinitions()) == definitions,
+            try transaction.zones(after: zone.id - 1, limit: 1).first?.key == zone
+        else { return nil }
+        var rest = self
+        try rest.checkFeed(transaction)
+        let end = min(written + Limits.entriesPerIndexWrite, entries.count)
+        for index in written..<end {
+            let entry = entries[index, zone]
+            if !rest.touched.contains(entry.record) { try transaction.insert(entry) }
+        }
+        rest.written = end
+        if endsNext(entries) {
+            for var row in definitions {
+                row.builtZone = isAtEnd ? zone.id + 1 : zone.id
+                row.builtSequence = isAtEnd ? 0 : sequence
+                try transaction.updateIndexDefinition(row)
+            }
+        }
+        return rest
+    }
+
+    private mutating func checkFeed(_ reader: any StorageReader) throws {
+        try reader.visitRecords(zone: zone, after: checked, limit: .max, size: .max) { record in
+            touched.insert(record.number.value)
+            checked = record.sequence
+        }
+    }
+}
