@@ -18,10 +18,27 @@ struct PackedRecordsTests {
         }
     }
 
+    @Test func `packed records are the bytes that the protocol says`() throws {
+        let texts = ["Note", "_a", "r", "1", "{}", "d"].map(JSONBytes.init)
+        let (type, user, name, tag, fields, gone) = (texts[0], texts[1], texts[2], texts[3], texts[4], texts[5])
+        var writer = PackedRecordsWriter(reserving: 64)
+        writer.record(
+            StoredRecordBytes(
+                recordName: name.buffer, recordType: type.buffer, recordChangeTag: tag.buffer, fields: fields.buffer,
+                created: (1000, user.buffer), modified: (1000, user.buffer), zoneID: nil, parent: nil, share: nil))
+        writer.deleted(name: gone.buffer, type: type.buffer)
+        let bytes: [UInt8] = [
+            0x01, 0x04, 0x4E, 0x6F, 0x74, 0x65, 0x01, 0x02, 0x5F, 0x61, 0x03, 0x04, 0x01, 0x72, 0x00, 0x01, 0x31, 0xE8,
+            0x03, 0, 0, 0, 0, 0, 0, 0x01, 0x02, 0x7B, 0x7D, 0x02, 0x01, 0x64, 0x00,
+        ]
+        withExtendedLifetime(texts) {}
+        #expect([writer.finish().bytes].joined() == bytes)
+    }
+
     @Test func `no beginning of packed records is taken for more than it is`() throws {
         try forEachSeed { (random: inout SeededGenerator, seed: Comment) throws in
             let (packed, records) = random.packedRecords()
-            let bytes = Array(packed.bytes.buffer)
+            let bytes = [packed.bytes].joined()
             for _ in 0..<8 {
                 let prefix = Array(bytes.prefix(random.below(bytes.count + 1)))
                 guard let results = try? PackedRecords(bytes: JSONBytes(prefix)).results() else { continue }
@@ -58,6 +75,15 @@ struct PackedRecordsTests {
             [3, 4, 1, 0x61, 0],
         ] {
             #expect(throws: WireError.self, "\(bytes)") { try PackedRecords(bytes: JSONBytes(bytes)).results() }
+        }
+    }
+
+    @Test func `text is read wherever it is UTF-8, and only there`() throws {
+        try forEachSeed { (random: inout SeededGenerator, seed: Comment) throws in
+            var bytes = Array(random.string(upTo: 20).utf8)
+            if !bytes.isEmpty, random.chance(2) { bytes[random.below(bytes.count)] ^= 0x80 }
+            let text = bytes.withUnsafeBytes { String(utf8: $0) }
+            #expect(text == String(validating: bytes, as: UTF8.self), seed)
         }
     }
 

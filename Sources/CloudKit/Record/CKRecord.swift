@@ -31,7 +31,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     init(recordType: CKRecord.RecordType, recordID: CKRecord.ID, state: RecordState) {
         givenType = recordType
         givenID = recordID
-        self.state = Mutex(state)
+        self.state = Mutex(consume state)
     }
 
     // MARK: Metadata

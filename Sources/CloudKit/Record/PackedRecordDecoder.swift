@@ -52,8 +52,8 @@ struct PackedRecordDecoder {
             let state = RecordState(metadata: metadata, fields: fields, parent: parent)
             return .changed(
                 type == CKRecord.SystemType.share
-                    ? CKShare(recordID: recordID, state: state)
-                    : CKRecord(recordType: type, recordID: recordID, state: state))
+                    ? CKShare(recordID: recordID, state: consume state)
+                    : CKRecord(recordType: type, recordID: recordID, state: consume state))
         }
     }
 
@@ -121,7 +121,7 @@ struct PackedRecordDecoder {
             var keys: [CKRecord.FieldKey] = []
             keys.reserveCapacity(names.count)
             for name in names {
-                guard let key = String(validating: name, as: UTF8.self) else { return nil }
+                guard let key = String(utf8: name) else { return nil }
                 keys.append(key)
             }
             guard FieldTable.areInOrder(keys) else { return nil }
@@ -133,7 +133,7 @@ struct PackedRecordDecoder {
     /// The value as a record keeps it; nil where it has to be decoded, or is wrong.
     private mutating func value(_ value: FieldTokens.Value) -> RecordValue? {
         switch value {
-        case .string(let text): return String(validating: text, as: UTF8.self).map(RecordValue.string)
+        case .string(let text): return String(utf8: text).map(RecordValue.string)
         case .int64(let number): return .int64(number)
         case .double(let number): return .double(number)
         case .timestamp(let time): return .date(time.date)
@@ -142,7 +142,7 @@ struct PackedRecordDecoder {
             var elements: [RecordValue] = []
             elements.reserveCapacity(texts.count)
             for text in texts {
-                guard let element = String(validating: text, as: UTF8.self) else { return nil }
+                guard let element = String(utf8: text) else { return nil }
                 elements.append(.string(element))
             }
             return .list(elements)
@@ -150,7 +150,7 @@ struct PackedRecordDecoder {
             if let lastReference, lastReference.action == action, lastReference.name.hasSameBytes(as: name) {
                 return .reference(lastReference.made)
             }
-            guard let recordName = String(validating: name, as: UTF8.self) else { return nil }
+            guard let recordName = String(utf8: name) else { return nil }
             let made = CKRecord.Reference(
                 recordID: CKRecord.ID(unchecked: recordName, zoneID: zoneID),
                 action: action == .deleteSelf ? .deleteSelf : .none)

@@ -49,3 +49,32 @@ extension String {
         withUTF8Bytes { mine in other.withUTF8Bytes { compareBytes(mine, $0) } }
     }
 }
+
+extension String {
+    /// The text that bytes are; nil where they are not UTF-8.
+    ///
+    /// As `String(validating:as:)`, which looks up generic types every time that it is called: too slow for each of the
+    /// texts of a feed, most of which are ASCII.
+    package init?(utf8 bytes: UnsafeRawBufferPointer) {
+        if isASCII(bytes) {
+            self.init(decoding: bytes, as: UTF8.self)
+        } else {
+            self.init(validating: bytes, as: UTF8.self)
+        }
+    }
+}
+
+@inline(__always)
+private func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var index = 0
+    var all: UInt64 = 0
+    while index &+ 8 <= bytes.count {
+        all |= bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+        index &+= 8
+    }
+    while index < bytes.count {
+        all |= UInt64(bytes[index])
+        index &+= 1
+    }
+    return all & 0x8080_8080_8080_8080 == 0
+}

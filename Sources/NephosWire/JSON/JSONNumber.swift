@@ -26,28 +26,36 @@ enum JSONNumber {
     /// The number by JSON's grammar that starts at `start`.
     static func scan(_ text: UnsafeRawBufferPointer, from start: Int) -> (end: Int, isInteger: Bool)? {
         var index = start
-        func byte() -> UInt8 { index < text.count ? text[index] : 0 }
-        func skipDigits() -> Bool {
-            let first = index
-            while byte() >= 0x30, byte() <= 0x39 { index += 1 }
-            return index > first
-        }
-        if byte() == UInt8(ascii: "-") { index += 1 }
-        let leading = byte()
+        if byte(text, index) == UInt8(ascii: "-") { index += 1 }
+        let leading = byte(text, index)
         let firstDigit = index
-        guard skipDigits(), leading != UInt8(ascii: "0") || index == firstDigit + 1 else { return nil }
+        guard skipDigits(text, &index), leading != UInt8(ascii: "0") || index == firstDigit + 1 else { return nil }
         var isInteger = true
-        if byte() == UInt8(ascii: ".") {
+        if byte(text, index) == UInt8(ascii: ".") {
             isInteger = false
             index += 1
-            guard skipDigits() else { return nil }
+            guard skipDigits(text, &index) else { return nil }
         }
-        if byte() | 0x20 == UInt8(ascii: "e") {
+        if byte(text, index) | 0x20 == UInt8(ascii: "e") {
             isInteger = false
             index += 1
-            if byte() == UInt8(ascii: "+") || byte() == UInt8(ascii: "-") { index += 1 }
-            guard skipDigits() else { return nil }
+            let sign = byte(text, index)
+            if sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { index += 1 }
+            guard skipDigits(text, &index) else { return nil }
         }
         return (index, isInteger)
+    }
+
+    @inline(__always)
+    private static func byte(_ text: UnsafeRawBufferPointer, _ index: Int) -> UInt8 {
+        index < text.count ? text[index] : 0
+    }
+
+    /// Returns whether there was one.
+    @inline(__always)
+    private static func skipDigits(_ text: UnsafeRawBufferPointer, _ index: inout Int) -> Bool {
+        let first = index
+        while byte(text, index) &- 0x30 <= 9 { index += 1 }
+        return index > first
     }
 }

@@ -109,7 +109,7 @@ package struct PackedRecordsReader {
 
     /// A text that has to be UTF-8.
     package func string(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> String {
-        guard let string = String(validating: bytes, as: UTF8.self) else { throw damaged }
+        guard let string = String(utf8: bytes) else { throw damaged }
         return string
     }
 

@@ -50,7 +50,7 @@ import Testing
         }
         #expect(changes.count == 1)
         let packed = try #require(changes.first?.packedRecords)
-        #expect(Array(text[(end + 1)...]) == Array(packed.bytes.buffer))
+        #expect(Array(text[(end + 1)...]) == [packed.bytes].joined())
         var reader = PackedRecordsReader(packed)
         var names: [String] = []
         while let entry = try reader.next() {
