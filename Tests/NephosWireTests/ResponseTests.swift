@@ -56,15 +56,17 @@ struct ResponseTests {
 
     @Test("An error carries every key it has, the server's record last")
     func errorDictionary() throws {
-        let error = ErrorDictionary(
+        var error = ErrorDictionary(
             uuid: "u", serverErrorCode: .throttled, reason: "say \"please\"", retryAfter: 30, redirectURL: "http://x/",
             recordName: "A", zoneID: .defaultZone, subscriptionID: "s", clientErrorCode: 14,
             serverRecord: RecordDictionary(recordName: "A", recordType: "T", recordChangeTag: "2"))
+        error.duplicateOf = "t"
         #expect(
             text(error.encoded())
                 == #"{"uuid":"u","serverErrorCode":"THROTTLED","reason":"say \"please\"","retryAfter":30,"#
                 + #""redirectURL":"http://x/","recordName":"A","zoneID":{"zoneName":"_defaultZone","#
                 + #""zoneType":"DEFAULT_ZONE"},"subscriptionID":"s","nephosErrorCode":14,"#
+                + #""nephosDuplicateOf":"t","#
                 + #""serverRecord":{"recordName":"A","recordType":"T","recordChangeTag":"2","fields":{},"#
                 + #""pluginFields":{},"deleted":false}}"#)
         #expect(try ErrorDictionary(decoding: error.encoded()) == error)

@@ -58,6 +58,9 @@ extension CKFetchRecordZoneChangesOperation {
     public class ZoneOptions: ZoneConfiguration, @unchecked Sendable {}
 }
 
+@available(*, deprecated, renamed: "CKFetchRecordZoneChangesOperation.ZoneOptions")
+public typealias CKFetchRecordZoneChangesOptions = CKFetchRecordZoneChangesOperation.ZoneOptions
+
 /// What a zone's configuration says.
 struct ZoneFetchValues: Sendable {
     var previousServerChangeToken: CKServerChangeToken?

@@ -49,6 +49,9 @@ public struct CKError: _BridgedStoredNSError, Hashable, Sendable {
         userInfo.merging([NSLocalizedDescriptionKey: _nsError.localizedDescription]) { own, _ in own }
     }
 
+    // Older code reads a dictionary here; Foundation says nothing on Linux.
+    public var _userInfo: AnyObject? { NSDictionary(dictionary: userInfo) }
+
     public static var _nsErrorDomain: String { CKErrorDomain }
     public static var errorDomain: String { CKErrorDomain }
 }
@@ -127,6 +130,7 @@ extension CKError: CustomStringConvertible, CustomDebugStringConvertible {
 
     /// The keys of `userInfo` that Apple's framework uses without naming them in its API.
     enum InfoKey {
+        static let description = "CKErrorDescription"
         static let serverDescription = "ServerErrorDescription"
         static let requestUUID = "RequestUUID"
         static let operationID = "OperationID"

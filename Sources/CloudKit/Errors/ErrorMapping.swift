@@ -48,8 +48,8 @@ extension CKError {
     /// An error of the service's, about a whole request or about one item of it; `info` is put beside what it says.
     init(_ error: ErrorDictionary, _ context: ErrorContext, adding info: [String: Any] = [:]) {
         var userInfo = context.userInfo
-        userInfo[NSLocalizedDescriptionKey] = error.reason
-        userInfo[InfoKey.serverDescription] = error.reason
+        userInfo[InfoKey.serverDescription] = error.nativeReason
+        userInfo.describe(error.nativeDescription)
         userInfo[InfoKey.requestUUID] = error.uuid
         userInfo[CKErrorRetryAfterKey] = error.retryAfter
         if error.userDidResetEncryptedData { userInfo[CKErrorUserDidResetEncryptedDataKey] = true }
@@ -75,7 +75,7 @@ extension CKError {
         adding info: [String: Any] = [:]
     ) {
         var userInfo = context.userInfo
-        userInfo[NSLocalizedDescriptionKey] = message
+        userInfo.describe(message)
         userInfo.merge(info) { _, new in new }
         self.init(code, userInfo: userInfo)
     }
@@ -90,6 +90,28 @@ extension CKError {
         CKError(
             .partialFailure, "Some items failed: partialErrorsByItemID says which and why.", context,
             adding: [CKPartialErrorsByItemIDKey: errors])
+    }
+}
+
+extension ErrorDictionary {
+    // The words of Apple's framework, by which apps recognise a subscription that asks for the same as another. Web
+    // Services call that an internal error, and say neither.
+
+    fileprivate var nativeReason: String {
+        duplicateOf.map { "subscription is duplicate of '\($0)'" } ?? reason
+    }
+
+    fileprivate var nativeDescription: String {
+        guard duplicateOf != nil, let subscriptionID else { return nativeReason }
+        return "Error saving record subscription with id \(subscriptionID) to server: \(nativeReason)"
+    }
+}
+
+extension [String: Any] {
+    /// Puts what an error says where Foundation looks for it, and where Apple's framework keeps it too.
+    fileprivate mutating func describe(_ message: String) {
+        self[NSLocalizedDescriptionKey] = message
+        self[CKError.InfoKey.description] = message
     }
 }
 

@@ -120,7 +120,7 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
             let expression = try? PredicateTree(format: format, objects: list(Key.arguments) ?? [])
         else { return nil }
         type = recordType
-        condition = NSPredicate(expression)
+        condition = .matching(expression)
         isExtended = coder.decodeBool(forKey: Key.isExtended)
         let descriptors = Self.sortDescriptors(
             list(Key.sortKeys), list(Key.sortAscending), list(Key.sortLocations))

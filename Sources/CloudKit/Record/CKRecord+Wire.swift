@@ -123,7 +123,8 @@ extension RecordMetadata {
         creatorUserRecordID = wire.created.map { users.id($0.userRecordName) }
         modificationDate = wire.modified.map { Timestamp(milliseconds: $0.timestamp).date }
         lastModifiedUserRecordID = wire.modified.map { users.id($0.userRecordName) }
-        modifiedByDevice = wire.modified?.deviceID
+        let device = wire.modified?.deviceID
+        modifiedByDevice = device == TimestampDictionary.anyDevice ? nil : device
         share = wire.share.map {
             CKRecord.Reference(wire: $0, inZone: zoneID, currentUserRecordName: users.currentUserRecordName)
         }

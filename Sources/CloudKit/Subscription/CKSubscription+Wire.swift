@@ -44,7 +44,8 @@ extension CKSubscription {
             var options = CKQuerySubscription.Options(
                 CKQuerySubscription.Options.triggers.filter { wire.firesOn.contains($0.1) }.map(\.0))
             if wire.firesOnce { options.insert(.firesOnce) }
-            let predicate = NSPredicate(PredicateTree(query, currentUserRecordName: currentUserRecordName))
+            let predicate = NSPredicate.matching(
+                PredicateTree(query, currentUserRecordName: currentUserRecordName))
             return CKQuerySubscription(
                 CKQuery(recordType: query.recordType, predicate: predicate), id, options,
                 zoneID: wire.zoneWide ? nil : zoneID ?? .default, notificationInfo: info)

@@ -65,7 +65,9 @@ struct RecordAnswer {
     }
 
     private func timestamp(_ time: Int64, by account: Int64) -> TimestampDictionary {
-        TimestampDictionary(timestamp: time, userRecordName: userRecordNames[account] ?? "")
+        TimestampDictionary(
+            timestamp: time, userRecordName: userRecordNames[account] ?? "",
+            deviceID: TimestampDictionary.anyDevice)
     }
 
     private static func reference(_ name: String) -> ReferenceValue { ReferenceValue(recordName: name) }

@@ -31,6 +31,8 @@ package struct ServiceError: Error, Hashable, Sendable {
     package var retryAfter: Double?
     /// Whether the zone is gone because its user reset what is encrypted (`CKErrorUserDidResetEncryptedDataKey`).
     package var userDidResetEncryptedData = false
+    /// The ID of the subscription that asks for the same as the refused one.
+    package var duplicateOf: String?
 
     package init(_ code: ServerErrorCode, _ clientCode: ClientCode, _ reason: String, retryAfter: Double? = nil) {
         self.code = code
@@ -45,6 +47,7 @@ package struct ServiceError: Error, Hashable, Sendable {
             uuid: requestID, serverErrorCode: code, reason: reason, retryAfter: retryAfter,
             clientErrorCode: clientCode.rawValue)
         dictionary.userDidResetEncryptedData = userDidResetEncryptedData
+        dictionary.duplicateOf = duplicateOf
         return dictionary
     }
 }

@@ -85,11 +85,11 @@ struct ModifySubscriptions {
                 "the subscription holds \(row.body.count) bytes; at most \(Limits.subscriptionSize) are allowed")
         }
         let others = try transaction.subscriptions(owner: owner, account: account.id)
-        let isDuplicate = try others.contains { other in
+        let same = try others.first { other in
             guard other.id != id, other.recordType == row.recordType, other.zone == zone else { return false }
             return SubscriptionRules.isDuplicate(subscription, try SubscriptionRules.dictionary(other))
         }
-        if isDuplicate { throw ServiceError.duplicateSubscription }
+        if let same { throw ServiceError.duplicateSubscription(of: same.id) }
         // Before the commit: the next save must not overlook it.
         watched.insert(owner)
         try transaction.put(row)

@@ -84,6 +84,10 @@ extension ServiceError {
     static let subscriptionNotFound = ServiceError(.notFound, .unknownItem, "Subscription not found")
     /// By this reason clients recognise a subscription that exists under another ID (CloudKit Web Services,
     /// subscriptions/modify).
-    static let duplicateSubscription = ServiceError(
-        .internalError, .serverRejectedRequest, "could not find subscription we just created")
+    static func duplicateSubscription(of id: String) -> ServiceError {
+        var error = ServiceError(
+            .internalError, .serverRejectedRequest, "could not find subscription we just created")
+        error.duplicateOf = id
+        return error
+    }
 }

@@ -23,6 +23,7 @@ extension ErrorDictionary: WireMessage {
             case "nephosErrorCode":
                 clientErrorCode = try value.map { (value) throws(WireError) in Int(try value.int64()) }
             case "nephosUserDidResetEncryptedData": userDidResetEncryptedData = try value?.bool() ?? false
+            case "nephosDuplicateOf": duplicateOf = try value?.string()
             case "serverRecord":
                 serverRecord =
                     try value.map { (value) throws(WireError) in
@@ -65,6 +66,7 @@ extension ErrorDictionary: WireMessage {
             writer.key("nephosUserDidResetEncryptedData")
             writer.bool(true)
         }
+        writer.member("nephosDuplicateOf", duplicateOf)
         if let record = serverRecord.first {
             writer.key("serverRecord")
             record.write(to: &writer)

@@ -34,6 +34,8 @@ package struct ErrorDictionary: Hashable, Sendable {
     /// Our addition, `nephosUserDidResetEncryptedData` on the wire: the zone is gone because its user reset what is
     /// encrypted.
     package var userDidResetEncryptedData = false
+    /// Our addition, `nephosDuplicateOf` on the wire: the ID of the subscription that asks for the same.
+    package var duplicateOf: String?
     /// Our addition, `serverRecord` on the wire: at most one record, sent with a conflict to those who ask for it.
     package var serverRecord: [RecordDictionary]
 

@@ -46,6 +46,10 @@ package struct TimestampDictionary: Hashable, Sendable {
         self.userRecordName = userRecordName
         self.deviceID = deviceID
     }
+
+    /// What the service says of every device: it does not tell them apart. Clients of CloudKit Web Services take a
+    /// dictionary without a `deviceID` for malformed.
+    package static let anyDevice = "2"
 }
 
 /// A record as responses carry it (CloudKit Web Services, Record Dictionary).

@@ -29,7 +29,7 @@ struct QueryAgreementTests {
             let isExtended = random.chance(30)
             let predicate = random.predicate(isExtended: isExtended, in: zoneID)
             // As one tree: Foundation's compounds know nothing of what a NOT means where a field is missing.
-            let tree = NSPredicate(predicate.expression)
+            let tree = NSPredicate.matching(predicate.expression)
             var query = CKQuery(recordType: "Item", predicate: predicate)
             query.sortDescriptors = random.sortDescriptors()
             if isExtended { query = query.extended }

@@ -13,6 +13,8 @@ import Testing
         let user = try await database.cloud.service.currentUser(database.context).userRecordName
         #expect(saved.created?.timestamp == saved.modified?.timestamp)
         #expect(saved.created?.userRecordName == user)
+        // Clients of CloudKit Web Services take a timestamp without one for malformed.
+        #expect(saved.created?.deviceID == "2" && saved.modified?.deviceID == "2")
         let changed = try #require(try await database.modify([.update(saved, ["year": .int64(1932)])])[0].record)
         #expect(changed.recordChangeTag != saved.recordChangeTag)
         #expect(changed.created == saved.created)

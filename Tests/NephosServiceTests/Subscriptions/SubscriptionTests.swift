@@ -63,7 +63,7 @@ struct SubscriptionTests {
         #expect(error.serverErrorCode == .internalError)
         #expect(error.reason == "could not find subscription we just created")
         #expect(error.clientErrorCode == ServiceError.ClientCode.serverRejectedRequest.rawValue)
-        #expect(error.subscriptionID == "T")
+        #expect(error.subscriptionID == "T" && error.duplicateOf == "S")
         for (index, other) in [
             SubscriptionDictionary.query("", [.create, .update], where: filter), .query("", [.create]),
             .query("", [.create], where: filter, once: true), .query("", [.create], where: filter, zone: "Z"),

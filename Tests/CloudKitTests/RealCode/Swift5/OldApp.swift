@@ -33,6 +33,8 @@ protocol OldNotes: AnyObject {
     func makeZone(named name: String, completion: @escaping (CKRecordZone?, Error?) -> Void)
     func me(completion: @escaping (CKRecord?, CKAccountStatus) -> Void)
     func queued(_ log: @escaping (String) -> Void) -> OperationQueue
+    func zoneOptions(_ zone: CKRecordZone.ID, since token: CKServerChangeToken?, keys: [String]) -> [String]?
+    func subscriptionName(_ predicate: NSPredicate) -> String
 }
 
 final class OldNotesManager: OldNotes {
@@ -46,6 +48,20 @@ final class OldNotesManager: OldNotes {
     init(container: CKContainer = CKContainer.default()) {
         self.container = container
     }
+
+    @available(*, deprecated)
+    func zoneOptions(_ zone: CKRecordZone.ID, since token: CKServerChangeToken?, keys: [String]) -> [String]? {
+        var options: [CKRecordZoneID: CKFetchRecordZoneChangesOptions] = [:]
+        let ofZone = CKFetchRecordZoneChangesOptions()
+        ofZone.previousServerChangeToken = token
+        ofZone.desiredKeys = keys
+        options[zone] = ofZone
+        let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: [zone], optionsByRecordZoneID: options)
+        return operation.optionsByRecordZoneID?[zone]?.desiredKeys
+    }
+
+    @available(*, deprecated)
+    func subscriptionName(_ predicate: NSPredicate) -> String { "public-Note-" + predicate.predicateFormat }
 
     @available(*, deprecated)
     func save(_ titles: [String], completion: @escaping (Error?) -> Void) {

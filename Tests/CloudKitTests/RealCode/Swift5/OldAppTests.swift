@@ -61,6 +61,19 @@ private struct Maker: OldNotesMaker {
         #expect(user?.recordType == CKRecord.SystemType.userRecord && status == .available)
     }
 
+    @Test func `has zone options and predicates as they once were`() {
+        #expect(notes.zoneOptions(CKRecordZone.ID(zoneName: "Z"), since: nil, keys: ["a"]) == ["a"])
+        let names = [
+            NSPredicate(value: true), NSPredicate(format: "TRUEPREDICATE"),
+            NSPredicate(format: "year > %d AND title BEGINSWITH %@", 1900, "a"),
+        ].map(notes.subscriptionName)
+        #expect(
+            names == [
+                "public-Note-TRUEPREDICATE", "public-Note-TRUEPREDICATE",
+                "public-Note-year > 1900 AND title BEGINSWITH \"a\"",
+            ])
+    }
+
     @Test func `an operation of the app's own prepares itself in main, and waits for what it depends on`() async throws
     {
         let log = Log()

@@ -20,6 +20,19 @@ import Testing
         return try shelf.fruit.compactMap { try results[$0.recordID]?.get() }
     }
 
+    @Test func `predicates that ask for the same are equal, and say what they ask for`() throws {
+        let one = NSPredicate(format: "year >= %d", 1900)
+        let same = NSPredicate(format: "%K >= %@", "year", 1900)
+        #expect(one == same && one.hash == same.hash && Set([one, same]).count == 1)
+        #expect(one != NSPredicate(format: "year > 1900") && one != NSPredicate(value: true))
+        #expect(NSPredicate(format: "TRUEPREDICATE") == NSPredicate(value: true))
+        #expect(one.copy() as? NSPredicate == one && String(describing: one) == "year >= 1900")
+        let both = NSCompoundPredicate(andPredicateWithSubpredicates: [one, NSPredicate(format: "name == 'a'")])
+        #expect(both.subpredicates.first == one)
+        #expect(CKQuery(recordType: "Fruit", predicate: one).predicate == same)
+        #expect(one.evaluate(with: ["year": 1901]) && !one.evaluate(with: ["year": 1899]))
+    }
+
     private func names(_ predicate: NSPredicate, sortedBy order: [NSSortDescriptor]? = nil) async throws -> [String] {
         let query = CKQuery(recordType: "Fruit", predicate: predicate)
         query.sortDescriptors = order
