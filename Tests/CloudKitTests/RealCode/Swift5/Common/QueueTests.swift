@@ -59,8 +59,9 @@ private func onThread(_ body: @escaping @Sendable () -> Void) async {
             let operation = CKModifyRecordsOperation(recordsToSave: [CKRecord(recordType: "N")])
             #expect(operation.startAlone(in: database))
         }
-        #expect(try await database.records(matching: CKQuery(recordType: "N", predicate: NSPredicate(value: true)))
-            .matchResults.count == 1)
+        #expect(
+            try await database.records(matching: CKQuery(recordType: "N", predicate: NSPredicate(value: true)))
+                .matchResults.count == 1)
     }
 
     @Test func `a subscription that asks for the same as another is known by its text`() async throws {
