@@ -23,6 +23,8 @@ extension CKContainer {
 private func resultOfOperation<Value: Sendable>(
     _ start: (@escaping @Sendable (Result<Value, any Error>) -> Void) -> CKOperation
 ) async throws -> Value {
+    // An operation that is started could be done before anybody cancels it.
+    if Task.isCancelled { throw CKError.cancelled(nil) }
     let running = Locked<CKOperation?>(nil)
     return try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { continuation in
