@@ -37,6 +37,9 @@ struct ArchivedClass: Sendable {
     static let participant = ArchivedClass("CKShareParticipant", CKShare.Participant.self)
     static let userIdentity = ArchivedClass("CKUserIdentity", CKUserIdentity.self)
     static let userIdentityLookupInfo = ArchivedClass("CKUserIdentityLookupInfo", CKUserIdentity.LookupInfo.self)
+    /// Foundation's own, and so none of `all`: see `ArchivedPersonName`.
+    static let personName = ArchivedClass("NSPersonNameComponents", ArchivedPersonName.self)
+    static let personNameParts = ArchivedClass("_NSPersonNameComponentsData", ArchivedPersonName.self)
     static let zoneID = ArchivedClass("CKRecordZoneID", CKRecordZone.ID.self)
     static let zone = ArchivedClass("CKRecordZone", CKRecordZone.self)
     static let asset = ArchivedClass("CKAsset", ArchivedAsset.self)
@@ -65,7 +68,7 @@ struct ArchivedClass: Sendable {
     static var all: [ArchivedClass] {
         [
             recordID, reference, record, share, shareMetadata, participant, userIdentity, userIdentityLookupInfo,
-            zoneID, zone, asset, location, valueStore, encryptedValueStore, encryptedData, changeToken,
+            personNameParts, zoneID, zone, asset, location, valueStore, encryptedValueStore, encryptedData, changeToken,
             zoneConfiguration, query, queryCursor, subscription, querySubscription, recordZoneSubscription,
             databaseSubscription, notificationInfo, notificationID,
         ]

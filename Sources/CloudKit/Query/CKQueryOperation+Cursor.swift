@@ -6,15 +6,27 @@ extension CKQueryOperation {
     open class Cursor: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
         // Unchecked, because NSObject is not Sendable: everything in here is a constant.
 
-        /// The request for the page that follows, without what each operation says for itself.
-        let page: QueryRecordsRequest
+        private let content: Content
+
+        private enum Content: Hashable {
+            /// The request for the page that follows, without what each operation says for itself.
+            case page(QueryRecordsRequest)
+            /// What an archive has that was not made here.
+            case foreign(Data, CKRecordZone.ID?)
+        }
+
+        /// The request for the page that follows; nil where the cursor is not of this service.
+        var page: QueryRecordsRequest? {
+            guard case .page(let page) = content else { return nil }
+            return page
+        }
 
         init(_ page: QueryRecordsRequest, continuationMarker: String) {
             var page = page
             page.continuationMarker = continuationMarker
             page.resultsLimit = nil
             page.desiredKeys = nil
-            self.page = page
+            content = .page(page)
         }
 
         open class var supportsSecureCoding: Bool { true }
@@ -23,17 +35,26 @@ extension CKQueryOperation {
             static let data = "CursorData"
         }
 
+        // What is no cursor of ours makes one that no query goes on from: Apple's framework opens any archive of its own,
+        // and apps' tests keep one, as there is no other way to make a cursor.
         public required init?(coder: NSCoder) {
-            guard let data = coder.decodeObject(of: NSData.self, forKey: Key.data),
-                let page = try? QueryRecordsRequest(decoding: [UInt8](Data(referencing: data))),
-                page.continuationMarker != nil
-            else { return nil }
-            self.page = page
+            let data = coder.object(of: NSData.self, forKey: Key.data).map { Data(referencing: $0) } ?? Data()
+            if let page = try? QueryRecordsRequest(decoding: [UInt8](data)), page.continuationMarker != nil {
+                content = .page(page)
+            } else {
+                content = .foreign(data, coder.object(of: CKRecordZone.ID.self, forKey: ArchiveKey.zoneID))
+            }
         }
 
         open func encode(with coder: NSCoder) {
-            coder.encode(NSData(data: Data(page.encoded())), forKey: Key.data)
-            coder.encode(page.zoneID.map { CKRecordZone.ID(wire: $0) }, forKey: ArchiveKey.zoneID)
+            switch content {
+            case .page(let page):
+                coder.encode(NSData(data: Data(page.encoded())), forKey: Key.data)
+                coder.encode(page.zoneID.map { CKRecordZone.ID(wire: $0) }, forKey: ArchiveKey.zoneID)
+            case .foreign(let data, let zoneID):
+                coder.encode(NSData(data: data), forKey: Key.data)
+                coder.encode(zoneID, forKey: ArchiveKey.zoneID)
+            }
         }
 
         open override var classForKeyedArchiver: AnyClass? { ArchivedClass.queryCursor.archiverClass(for: self) }
@@ -42,13 +63,18 @@ extension CKQueryOperation {
 
         open override func isEqual(_ object: Any?) -> Bool {
             guard let other = object as? CKQueryOperation.Cursor else { return false }
-            return self === other || page == other.page
+            return self === other || content == other.content
         }
 
-        open override var hash: Int { page.hashValue }
+        open override var hash: Int { content.hashValue }
 
         open override var description: String {
-            "<CKQueryCursor: \(address(of: self)); recordType=\(page.query.recordType)>"
+            let about =
+                switch content {
+                case .page(let page): "recordType=\(page.query.recordType)"
+                case .foreign(_, let zoneID): "zoneName=\(zoneID?.zoneName ?? "nil")"
+                }
+            return "<CKQueryCursor: \(address(of: self)); \(about)>"
         }
 
         open override var debugDescription: String { description }

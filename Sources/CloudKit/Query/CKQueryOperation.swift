@@ -118,7 +118,11 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         let request = request.withLock { $0 }
         var page: QueryRecordsRequest
         if let cursor = request.cursor {
-            page = cursor.page
+            guard let next = cursor.page else {
+                throw CKError(
+                    .invalidArguments, "The cursor is not of this service: begin with the query.", context.errors)
+            }
+            page = next
         } else if let query = request.query {
             page = try context.request(query, in: request.zoneID)
         } else {

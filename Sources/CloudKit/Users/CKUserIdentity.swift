@@ -41,15 +41,14 @@ open class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
     public required init?(coder: NSCoder) {
         recordID = coder.object(of: CKRecord.ID.self, forKey: ArchiveKey.userRecordID)
         info = coder.object(of: CKUserIdentity.LookupInfo.self, forKey: ArchiveKey.lookupInfo)
-        name = coder.object(of: NSPersonNameComponents.self, forKey: ArchiveKey.nameComponents)
-            .map { $0 as PersonNameComponents }
+        name = coder.personName(forKey: ArchiveKey.nameComponents)
         hasAccount = coder.bool(forKey: ArchiveKey.hasAccount)
     }
 
     open func encode(with coder: NSCoder) {
         coder.encode(userRecordID, forKey: ArchiveKey.userRecordID)
         coder.encode(lookupInfo, forKey: ArchiveKey.lookupInfo)
-        coder.encode(nameComponents.map { $0 as NSPersonNameComponents }, forKey: ArchiveKey.nameComponents)
+        coder.encode(nameComponents, forKey: ArchiveKey.nameComponents)
         coder.encode(hasiCloudAccount, forKey: ArchiveKey.hasAccount)
     }
 

@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitLocal
 import NephosWire
 import Testing
 
@@ -118,6 +119,91 @@ import Testing
         #expect(share.publicPermission == .readOnly)
         #expect(share.url?.absoluteString == "https://www.icloud.com/share/0")
         #expect(share.recordChangeTag == "k3f")
+    }
+
+    /// A participant with the keys that Apple writes for one.
+    private func participant(_ archive: inout AppleArchive, user: String) -> AppleArchive.Reference {
+        let phonetic = archive.add(
+            "NSPersonNameComponents",
+            values: [
+                "NS.nameComponentsPrivate": archive.add(
+                    "_NSPersonNameComponentsData", values: ["NS.givenName": archive.add("Æn")])
+            ])
+        let names = archive.add(
+            "_NSPersonNameComponentsData",
+            values: [
+                "NS.givenName": archive.add("Ann"), "NS.familyName": archive.add("Lee"), "NS.middleName": archive.null,
+                "NS.nickname": archive.null, "NS.namePrefix": archive.null, "NS.nameSuffix": archive.null,
+                "NS.phoneticRepresentation": phonetic,
+            ])
+        let lookupInfo = archive.add(
+            "CKUserIdentityLookupInfo",
+            values: [
+                "EmailAddress": archive.add("\(user)@example.org"), "PhoneNumber": archive.null,
+                "RecordID": archive.null, "ReportsMissing": true, "EncryptedPersonalInfo": archive.null,
+            ])
+        let identity = archive.add(
+            "CKUserIdentity",
+            values: [
+                "UserRecordID": archive.recordID(user, zone: "_defaultZone"), "HasICloudAccount": true,
+                "IsCached": false, "LookupInfo": lookupInfo, "ContactIdentifiers": archive.array([]),
+                "NameComponents": archive.add(
+                    "NSPersonNameComponents", values: ["NS.nameComponentsPrivate": names]),
+                "OONProtectionData": archive.null, "ProtectionData": archive.add(Data([1])),
+            ])
+        return archive.add(
+            "CKShareParticipant",
+            values: [
+                "ParticipantID": archive.add("id of \(user)"), "UserIdentity": identity, "Permission": 3, "Type": 3,
+                "AcceptanceStatus": 2, "OriginalPermission": 3, "IsCurrentUser": false, "InvitationToken": archive.null,
+                "ProtectionInfo": archive.null, "InviterID": archive.null, "wantsNewInvitationToken": false,
+            ])
+    }
+
+    @Test func `a share's participants`() throws {
+        var archive = AppleArchive()
+        var fields = systemFields(&archive, type: "cloudkit.share")
+        let participants = [participant(&archive, user: "_ann"), participant(&archive, user: "_bob")].map(\.plist)
+        fields["Participants"] = archive.add("NSMutableArray", "NSArray", values: ["NS.objects": participants])
+        let root = archive.add("CKShare", "CKRecord", values: fields)
+        let data = try archive.data(top: ["root": root])
+        let share = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.self, from: data))
+        try expectAnnAndBob(share)
+        let again = try NSKeyedArchiver.archivedData(withRootObject: share, requiringSecureCoding: true)
+        try expectAnnAndBob(try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.self, from: again)))
+    }
+
+    private func expectAnnAndBob(_ share: CKShare) throws {
+        #expect(share.participants.map(\.participantID) == ["id of _ann", "id of _bob"])
+        let ann = try #require(share.participants.first)
+        #expect(ann.permission == .readWrite && ann.role == .privateUser && ann.acceptanceStatus == .accepted)
+        #expect(ann.userIdentity.userRecordID?.recordName == "_ann" && ann.userIdentity.hasiCloudAccount)
+        #expect(ann.userIdentity.lookupInfo?.emailAddress == "_ann@example.org")
+        #expect(ann.userIdentity.nameComponents?.givenName == "Ann")
+        #expect(ann.userIdentity.nameComponents?.familyName == "Lee")
+        #expect(ann.userIdentity.nameComponents?.phoneticRepresentation?.givenName == "Æn")
+        #expect(ann.userIdentity.nameComponents?.nickname == nil)
+    }
+
+    /// Apps' tests keep one, to hand it to code that expects a cursor.
+    @Test func `a cursor, which no query goes on from`() async throws {
+        var archive = AppleArchive()
+        let zoneID = archive.add(
+            "CKRecordZoneID", values: ["ZoneName": archive.add("z"), "ownerName": archive.add("o")])
+        let marker = archive.add(Data([10, 139, 1, 10, 6]))
+        let root = archive.add("CKQueryCursor", values: ["CursorData": marker, "ZoneID": zoneID])
+        let data = try archive.data(top: ["root": root])
+        func cursor(_ data: Data) throws -> CKQueryOperation.Cursor {
+            try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKQueryOperation.Cursor.self, from: data))
+        }
+        let opened = try cursor(data)
+        let again = try cursor(NSKeyedArchiver.archivedData(withRootObject: opened, requiringSecureCoding: true))
+        #expect(opened == again && opened.hash == again.hash)
+        let database = try CKContainer.local().privateCloudDatabase
+        let error = await #expect(throws: CKError.self) {
+            _ = try await database.records(continuingMatchFrom: opened)
+        }
+        #expect(error?.code == .invalidArguments)
     }
 
     @Test func `identifiers and a reference`() throws {
