@@ -128,12 +128,19 @@ extension CKShare {
             Participant(userIdentity, participantID: participantID, state: state.withLock { $0 })
         }
 
-        /// Participants are equal that have one `participantID`; what they may do does not count.
+        /// Participants are equal that are one person: that have one `participantID`, or whose identities have one user
+        /// record ID or were looked up by the same; what they may do does not count (isEqual(_:) of CKShare.Participant,
+        /// Apple's documentation).
         open override func isEqual(_ object: Any?) -> Bool {
-            (object as? CKShare.Participant)?.participantID == participantID
+            guard let other = object as? CKShare.Participant else { return false }
+            let (mine, theirs) = (userIdentity, other.userIdentity)
+            return participantID == other.participantID
+                || mine.userRecordID != nil && mine.userRecordID == theirs.userRecordID
+                || mine.lookupInfo != nil && mine.lookupInfo == theirs.lookupInfo
         }
 
-        open override var hash: Int { participantID.hashValue }
+        // The same for all, as any one of three things makes two participants equal; a share has 100 at most.
+        open override var hash: Int { 0 }
 
         open override var description: String {
             "<CKShareParticipant: \(address(of: self)); participantID=\(participantID), role=\(role), "

@@ -11,7 +11,7 @@ extension CKShare {
             participant.role != .owner && participant.role != .publicUser,
             "CKShare: a participant with the role \(participant.role) cannot be added.")
         shareState.withLock { state in
-            let index = state.participants.firstIndex { $0.isSameUser(as: participant) }
+            let index = state.participants.firstIndex { $0 == participant }
             if let index { state.participants[index] = participant } else { state.participants.append(participant) }
         }
     }
@@ -20,7 +20,7 @@ extension CKShare {
     public func removeParticipant(_ participant: CKShare.Participant) {
         requirePrivate("remove")
         shareState.withLock { state in
-            state.participants.removeAll { $0.isSameUser(as: participant) && $0.role != .owner }
+            state.participants.removeAll { $0 == participant && $0.role != .owner }
         }
     }
 
@@ -48,12 +48,6 @@ extension CKShare.Participant {
     static var currentUser: CKShare.Participant {
         CKShare.Participant(
             .currentUser, state: State(role: .owner, permission: .readWrite, acceptanceStatus: .accepted))
-    }
-
-    fileprivate func isSameUser(as other: CKShare.Participant) -> Bool {
-        self == other
-            || userIdentity == other.userIdentity
-                && (userIdentity.userRecordID != nil || userIdentity.lookupInfo != nil)
     }
 
     public typealias AcceptanceStatus = CKShare.ParticipantAcceptanceStatus

@@ -41,6 +41,17 @@ import Testing
         #expect(share.participants.map(\.role) == [.owner, .privateUser, .privateUser])
     }
 
+    @Test func `participants are equal that are one person`() async throws {
+        let (guest, again) = (try await participant("guest@example.org"), try await participant("guest@example.org"))
+        let other = try await participant("other@example.org")
+        again.permission = .readWrite
+        #expect(guest.participantID != again.participantID)
+        #expect(guest == again && guest.hash == again.hash && guest != other)
+        #expect([other, guest].firstIndex(of: again) == 1)
+        #expect(CKShare(rootRecord: root).owner == CKShare(rootRecord: root).owner)
+        #expect(CKShare.Participant.oneTimeURLParticipant() != CKShare.Participant.oneTimeURLParticipant())
+    }
+
     @Test func `opening a share to everybody removes those whose invitation is pending`() async throws {
         let share = CKShare(rootRecord: root)
         share.addParticipant(try await participant("guest@example.org"))
