@@ -1,7 +1,7 @@
 public import Foundation
 
 // Foundation's part of two things that code around CloudKit does all the time, where this platform's Foundation lacks it.
-// Disfavoured, so that Foundation's own win once it has them.
+// The methods are disfavoured, so that Foundation's own win once it has them; `Notifications` has to go then.
 
 extension NotificationCenter {
     /// The notifications of a name, as they are posted. Observing starts with this call, and ends when the sequence and
@@ -9,16 +9,47 @@ extension NotificationCenter {
     ///
     /// Code written for Apple's platforms waits for `CKAccountChanged` this way.
     @_disfavoredOverload
-    public func notifications(named name: Notification.Name, object: AnyObject? = nil) -> AsyncStream<Notification> {
-        let (stream, continuation) = AsyncStream.makeStream(of: Notification.self)
-        let observer = addObserver(forName: name, object: object, queue: nil) { notification in
-            // A value that the sender has posted: nobody changes it any more.
-            nonisolated(unsafe) let posted = notification
-            continuation.yield(posted)
+    public func notifications(named name: Notification.Name, object: AnyObject? = nil) -> Notifications {
+        Notifications(of: self, named: name, object: object)
+    }
+
+    /// What `notifications(named:object:)` gives, under the name that Apple's Foundation has for it.
+    public final class Notifications: AsyncSequence, @unchecked Sendable {
+        // Unchecked: the stream has its own lock, and Foundation does not mark its element, a notification, Sendable.
+
+        public typealias Element = Notification
+        public typealias Failure = Never
+
+        private let stream: AsyncStream<Notification>
+
+        init(of center: NotificationCenter, named name: Notification.Name, object: AnyObject?) {
+            let (stream, continuation) = AsyncStream.makeStream(of: Notification.self)
+            let observer = center.addObserver(forName: name, object: object, queue: nil) { notification in
+                // A value that the sender has posted: nobody changes it any more.
+                nonisolated(unsafe) let posted = notification
+                continuation.yield(posted)
+            }
+            let observation = Observation(center: center, observer: observer)
+            continuation.onTermination = { _ in observation.end() }
+            self.stream = stream
         }
-        let observation = Observation(center: self, observer: observer)
-        continuation.onTermination = { _ in observation.end() }
-        return stream
+
+        /// One walk over the notifications.
+        public struct Iterator: AsyncIteratorProtocol {
+            private var notifications: AsyncStream<Notification>.Iterator
+
+            init(_ notifications: AsyncStream<Notification>.Iterator) { self.notifications = notifications }
+
+            /// The next notification; nil once the task was cancelled.
+            public mutating func next() async -> Notification? { await notifications.next() }
+
+            /// The next notification; nil once the task was cancelled.
+            public mutating func next(isolation actor: isolated (any Actor)?) async -> Notification? {
+                await notifications.next(isolation: actor)
+            }
+        }
+
+        public func makeAsyncIterator() -> Iterator { Iterator(stream.makeAsyncIterator()) }
     }
 }
 

@@ -126,7 +126,8 @@ enum Chains {
 
     /// The account status now and after each change of the account, for so many changes.
     static func statuses(of container: CKContainer, changes: Int, post: () -> Void) async throws -> [CKAccountStatus] {
-        let notifications = NotificationCenter.default.notifications(named: .CKAccountChanged)
+        let notifications: NotificationCenter.Notifications =
+            NotificationCenter.default.notifications(named: .CKAccountChanged)
         var statuses = [try await container.accountStatus()]
         post()
         for await _ in notifications {
