@@ -58,6 +58,7 @@ extension CKFetchRecordZoneChangesOperation {
     public class ZoneOptions: ZoneConfiguration, @unchecked Sendable {}
 }
 
+/// The name of `ZoneOptions` before Swift nested it (CKFetchRecordZoneChangesOptions, Apple's headers up to iOS 12).
 @available(*, deprecated, renamed: "CKFetchRecordZoneChangesOperation.ZoneOptions")
 public typealias CKFetchRecordZoneChangesOptions = CKFetchRecordZoneChangesOperation.ZoneOptions
 

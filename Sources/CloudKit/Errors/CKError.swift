@@ -49,7 +49,8 @@ public struct CKError: _BridgedStoredNSError, Hashable, Sendable {
         userInfo.merging([NSLocalizedDescriptionKey: _nsError.localizedDescription]) { own, _ in own }
     }
 
-    // Older code reads a dictionary here; Foundation says nothing on Linux.
+    /// `userInfo` as a dictionary object, as the `Error` of Apple's standard library has it under this name, which older
+    /// code reads; Foundation's own is nil on Linux.
     public var _userInfo: AnyObject? { NSDictionary(dictionary: userInfo) }
 
     public static var _nsErrorDomain: String { CKErrorDomain }

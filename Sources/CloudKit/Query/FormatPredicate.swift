@@ -1,13 +1,15 @@
 public import Foundation
 import NephosWire
 
-/// What has `NSPredicate`'s initialisers that take a format. Foundation has none of them here, and lets no extension of
-/// the class give an object of a subclass, which a protocol's extension may.
-public protocol PredicateFormatting {}
+/// Not for use by name: it carries `NSPredicate`'s initialisers that take a format, which Foundation lacks here.
+///
+/// An initialiser in an extension of the class cannot give an object of a subclass; one in a protocol's extension can.
+/// The protocol is public because public initialisers need a public place; nothing else is to conform to it.
+public protocol _PredicateFormatting {}
 
-extension NSPredicate: PredicateFormatting {}
+extension NSPredicate: _PredicateFormatting {}
 
-extension PredicateFormatting {
+extension _PredicateFormatting {
     /// A predicate from a format such as `"year >= %d AND title BEGINSWITH %@"`, and the arguments for its
     /// placeholders: `%@` for values, `%K` for the names of fields, `%d`, `%f` and the like for numbers.
     ///
