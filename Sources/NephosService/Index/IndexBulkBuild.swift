@@ -87,10 +87,14 @@ struct IndexBulkBuild: Sendable {
     func endsNext(_ entries: EntryBatch) -> Bool { written + Limits.entriesPerIndexWrite >= entries.count }
 
     /// Writes the next of the entries.
-    /// - Returns: what is left to do; nil where the zone or an index is gone, or the building is somewhere else.
+    /// - Returns: what is left to do; nil where the zone or an index is gone, the building is somewhere else, or it has to
+    ///   gather again.
     func write(_ entries: EntryBatch, in transaction: any StorageTransaction) throws -> IndexBulkBuild? {
         guard try IndexBuildStep.next(transaction.indexDefinitions()) == definitions,
-            try transaction.zones(after: zone.id - 1, limit: 1).first?.key == zone
+            let name = try transaction.zones(after: zone.id - 1, limit: 1).first?.name,
+            let row = try transaction.zone(owner: zone.owner, named: name), row.key == zone,
+            // A record that was deleted and forgotten since is not in the feed, and its number can be another's.
+            row.purgedUntil <= checked
         else { return nil }
         var rest = self
         try rest.checkFeed(transaction)

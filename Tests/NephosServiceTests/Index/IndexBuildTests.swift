@@ -171,27 +171,7 @@ extension IndexBuildTests {
     @Test("Many records of a zone are built in the order of the index, and what is saved meanwhile is left out")
     func bulk() async throws {
         let stores = OpenStores()
-        let cloud = QueryCloud(stores: stores)
-        try await cloud.modify((0..<2500).map(note))
-        try await stores.engine.write { transaction in
-            for components in ["+rank", "=list,-rank"] {
-                _ = try transaction.insertIndexDefinition(
-                    recordType: "Note", components: components, sequence: transaction.nextSequence())
-            }
-            // Past the small zones before it.
-            #expect(try !IndexBuildStep(accounts: Accounts()).run(in: transaction))
-        }
-        let accounts = Accounts()
-        let found = try await stores.engine.read { reader in
-            let bulk = try IndexBulkBuild(reader)
-            return try bulk.map { bulk in
-                var (bulk, entries) = (bulk, EntryBatch())
-                for _ in 0..<2 { _ = bulk.add(try bulk.gather(reader, accounts), to: &entries) }
-                entries.sort()
-                return (bulk, entries)
-            }
-        }
-        let (bulk, gathered) = try #require(found)
+        let (bulk, gathered) = try await gather(stores)
         #expect(gathered.count > 2000)
         // Before the first entries are written, and between those and the last.
         try await save(["n2005": nil, "n2007": -1], stores)
@@ -208,6 +188,53 @@ extension IndexBuildTests {
         try await stores.engine.write { while try !IndexBuildStep(accounts: Accounts()).run(in: $0) {} }
         try await checkEntries(stores)
     }
+
+    @Test("What was gathered is given up when a record was deleted and forgotten since")
+    func bulkAndPurge() async throws {
+        let stores = OpenStores()
+        let (bulk, gathered) = try await gather(stores)
+        try await save(["n2007": nil], stores)
+        let isLeft = try await stores.engine.write { try bulk.write(gathered, in: $0) != nil }
+        #expect(isLeft, "a deletion that the feed tells of is taken into account")
+        let later = try await gather(stores, defines: false)
+        try await save(["n2008": nil], stores)
+        let isGivenUp = try await stores.engine.write { transaction in
+            #expect(try transaction.purgeTombstones(deletedBefore: .max, limit: 10) == 2)
+            return try later.0.write(later.1, in: transaction) == nil
+        }
+        #expect(isGivenUp)
+        try await stores.engine.write { while try !IndexBuildStep(accounts: Accounts()).run(in: $0) {} }
+        try await checkEntries(stores)
+    }
+
+    /// What a building of two indexes over 2,500 records has gathered before it writes.
+    private func gather(
+        _ stores: OpenStores, defines: Bool = true
+    ) async throws -> (bulk: IndexBulkBuild, entries: EntryBatch) {
+        if defines {
+            try await QueryCloud(stores: stores).modify((0..<2500).map(note))
+            try await stores.engine.write { transaction in
+                for components in ["+rank", "=list,-rank"] {
+                    _ = try transaction.insertIndexDefinition(
+                        recordType: "Note", components: components, sequence: transaction.nextSequence())
+                }
+                // Past the small zones before it.
+                #expect(try !IndexBuildStep(accounts: Accounts()).run(in: transaction))
+            }
+        }
+        let accounts = Accounts()
+        let found = try await stores.engine.read { reader in
+            let bulk = try IndexBulkBuild(reader)
+            return try bulk.map { bulk in
+                var (bulk, entries) = (bulk, EntryBatch())
+                for _ in 0..<2 { _ = bulk.add(try bulk.gather(reader, accounts), to: &entries) }
+                entries.sort()
+                return (bulk, entries)
+            }
+        }
+        return try #require(found)
+    }
+
     /// Saves records with other ranks, or deletes them, as a service that knows of the indexes does.
     private func save(_ ranks: [String: Int64?], _ stores: OpenStores) async throws {
         try await stores.engine.write { transaction in
