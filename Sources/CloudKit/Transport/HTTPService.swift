@@ -311,17 +311,3 @@ extension CKDatabase.Scope {
         }
     }
 }
-
-extension WireMessage {
-    /// Decodes a body where the transport left it.
-    fileprivate init(decoding body: Data) throws(WireError) {
-        let result: Result<Self, WireError> = body.withUnsafeBytes { bytes in
-            do throws(WireError) {
-                return .success(try Self(decoding: bytes))
-            } catch {
-                return .failure(error)
-            }
-        }
-        self = try result.get()
-    }
-}

@@ -1,3 +1,5 @@
+package import FoundationEssentials
+
 /// A message of CloudKit Web Services: the body of a request or of an answer.
 package protocol WireMessage {
     /// Throws what a body says wrongly; keys it does not know are ignored.
@@ -22,7 +24,7 @@ extension WireMessage {
     }
 
     /// Decodes a body; an empty one counts as `{}`.
-    package init(decoding body: [UInt8]) throws(WireError) {
+    package init(decoding body: some ContiguousBytes) throws(WireError) {
         let result: Result<Self, WireError> = body.withUnsafeBytes { bytes in
             do throws(WireError) {
                 return .success(try Self(decoding: bytes))
