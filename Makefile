@@ -19,7 +19,8 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
 TABLES ?= records,queries
 
 # How the server is built for use. The static standard library makes it start faster and run where Swift is not installed.
-RELEASE_FLAGS ?= -c release --static-swift-stdlib
+# Exclusive access is checked when compiling, and when running in debug builds, as which the tests run.
+RELEASE_FLAGS ?= -c release --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked
 
 # What swift-format reads.
 SWIFT_SOURCES = Package.swift Sources Tests $(wildcard Examples)

@@ -122,4 +122,6 @@ final class Statement: SQLStatement {
         let start = sqlite3_value_blob(value)
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
     }
+
+    func visitedRecord(zone: ZoneKey) -> VisitedRecord { VisitedRecord(zone: zone, self) }
 }

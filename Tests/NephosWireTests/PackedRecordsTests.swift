@@ -25,7 +25,7 @@ struct PackedRecordsTests {
         writer.record(
             StoredRecordBytes(
                 recordName: name.buffer, recordType: type.buffer, recordChangeTag: tag.buffer, fields: fields.buffer,
-                created: (1000, user.buffer), modified: (1000, user.buffer), zoneID: nil, parent: nil, share: nil))
+                created: (1000, user.buffer), modified: (1000, user.buffer)))
         writer.deleted(name: gone.buffer, type: type.buffer)
         let bytes: [UInt8] = [
             0x01, 0x04, 0x4E, 0x6F, 0x74, 0x65, 0x01, 0x02, 0x5F, 0x61, 0x03, 0x04, 0x01, 0x72, 0x00, 0x01, 0x31, 0xE8,
@@ -202,13 +202,14 @@ extension SeededGenerator {
             let texts = [
                 record.recordName, record.recordType, record.recordChangeTag, created.userRecordName,
                 modified.userRecordName, String(decoding: record.fields.bytes, as: UTF8.self),
+                record.parent?.recordName ?? "", record.share?.recordName ?? "",
             ]
             withTexts(texts) { texts in
                 writer.record(
                     StoredRecordBytes(
                         recordName: texts[0], recordType: texts[1], recordChangeTag: texts[2], fields: texts[5],
-                        created: (created.timestamp, texts[3]), modified: (modified.timestamp, texts[4]), zoneID: nil,
-                        parent: record.parent, share: record.share))
+                        created: (created.timestamp, texts[3]), modified: (modified.timestamp, texts[4]),
+                        parent: record.parent == nil ? nil : texts[6], share: record.share == nil ? nil : texts[7]))
             }
             results.append(.record(record))
         }

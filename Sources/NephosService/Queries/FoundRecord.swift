@@ -1,4 +1,5 @@
 import NephosStorage
+import NephosWire
 
 /// A record that a query comes to: where the database has it, or a copy that was made to be sorted.
 enum FoundRecord {
@@ -38,7 +39,7 @@ enum FoundRecord {
     /// - Parameter type: a record type's name in UTF-8.
     func isLive(ofType type: [UInt8]) -> Bool {
         switch self {
-        case .visited(let record): !record.isDeleted && record.type.elementsEqual(type)
+        case .visited(let record): !record.isDeleted && type.withUnsafeBytes { compareBytes(record.type, $0) == 0 }
         case .row(let row): !row.isDeleted && row.type.utf8.elementsEqual(type)
         }
     }

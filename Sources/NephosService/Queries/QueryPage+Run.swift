@@ -94,7 +94,9 @@ extension QueryPage {
 
         /// A place in an index that moves on with every record, in memory that is used again.
         private struct EntryPlace {
+            /// The key and the name, as far as `count`.
             private var bytes: [UInt8] = []
+            private var count = 0
             private var keyCount = 0
             private(set) var isSet = false
 
@@ -102,21 +104,25 @@ extension QueryPage {
                 guard let position else { return }
                 bytes = position.key + position.name.utf8
                 keyCount = position.key.count
+                count = bytes.count
                 isSet = true
             }
 
             mutating func set(_ key: UnsafeRawBufferPointer, _ name: UnsafeRawBufferPointer) {
-                bytes.removeAll(keepingCapacity: true)
-                bytes.append(contentsOf: key)
-                bytes.append(contentsOf: name)
                 keyCount = key.count
+                count = keyCount + name.count
                 isSet = true
+                if bytes.count < count { bytes = [UInt8](repeating: 0, count: max(256, 2 * count)) }
+                bytes.withUnsafeMutableBytes {
+                    $0.copyMemory(from: key)
+                    UnsafeMutableRawBufferPointer(rebasing: $0[keyCount...]).copyMemory(from: name)
+                }
             }
 
             func position(zone: Int64) -> QueryPosition? {
                 guard isSet else { return nil }
                 return QueryPosition(
-                    key: Array(bytes[..<keyCount]), name: String(decoding: bytes[keyCount...], as: UTF8.self),
+                    key: Array(bytes[..<keyCount]), name: String(decoding: bytes[keyCount..<count], as: UTF8.self),
                     zone: zone)
             }
         }

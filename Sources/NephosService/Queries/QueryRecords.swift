@@ -80,11 +80,10 @@ struct QueryRecords: Sendable {
         let answers = answers(zones)
         let result = try page.run(plan) { record, zone in
             guard let records else { return }
-            try answers.withUnsafeBufferPointer { answers in
-                switch record {
-                case .visited(let record): try records.add(record, answers[min(zone, answers.count - 1)])
-                case .row(let row): try records.add(row, answers[min(zone, answers.count - 1)])
-                }
+            let answer = answers[min(zone, answers.count - 1)]
+            switch record {
+            case .visited(let record): try records.add(record, answer)
+            case .row(let row): try records.add(row, answer)
             }
         }
         let (values, encoded) = records?.finish() ?? ([], nil)
@@ -161,13 +160,11 @@ struct QueryRecords: Sendable {
 
     /// How a record is put into the answer, by its zone: records name theirs where the query is of all.
     private func answers(_ zones: [QueryZone]) -> [RecordAnswer] {
-        let answer = RecordAnswer(desiredKeys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings)
-        guard request.zoneWide else { return [answer] }
-        return zones.map { zone in
-            var answer = answer
-            answer.zoneID = zone.zoneID
-            return answer
+        func answer(_ zoneID: ZoneIDDictionary?) -> RecordAnswer {
+            RecordAnswer(
+                desiredKeys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings, zoneID: zoneID)
         }
+        return request.zoneWide ? zones.map { answer($0.zoneID) } : [answer(nil)]
     }
 
     private func explanation(

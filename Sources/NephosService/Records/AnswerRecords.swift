@@ -27,12 +27,10 @@ final class AnswerRecords {
     }
 
     func add(_ row: RecordRow, _ answer: RecordAnswer) throws {
-        var answer = answer
         for account in [row.createdBy, row.modifiedBy] where userRecordNames[account] == nil {
             userRecordNames[account] = try users.string(of: account)
         }
-        answer.userRecordNames = userRecordNames
-        add(.record(answer.dictionary(row)))
+        add(.record(answer.dictionary(row, users: userRecordNames)))
     }
 
     func add(_ result: RecordResult) {

@@ -235,10 +235,10 @@ struct ModifyRecords {
         let operation = request.operations[index]
         let answer = RecordAnswer(
             desiredKeys: operation.desiredKeys ?? request.desiredKeys, numbersAsStrings: request.numbersAsStrings,
-            zoneID: operation.record.zoneID, userRecordNames: userRecordNames)
+            zoneID: operation.record.zoneID)
         switch outcome {
         case .saved(let row):
-            return .record(answer.dictionary(row))
+            return .record(answer.dictionary(row, users: userRecordNames))
         case .deleted(let type):
             return .deleted(
                 DeletedRecord(
@@ -249,9 +249,8 @@ struct ModifyRecords {
             dictionary.zoneID = operation.record.zoneID
             if request.wantsServerRecord, let server {
                 let whole = RecordAnswer(
-                    desiredKeys: nil, numbersAsStrings: request.numbersAsStrings, zoneID: operation.record.zoneID,
-                    userRecordNames: userRecordNames)
-                dictionary.serverRecord = [whole.dictionary(server)]
+                    desiredKeys: nil, numbersAsStrings: request.numbersAsStrings, zoneID: operation.record.zoneID)
+                dictionary.serverRecord = [whole.dictionary(server, users: userRecordNames)]
             }
             return .failure(dictionary)
         }

@@ -3,34 +3,35 @@ import NephosWire
 
 /// How a stored record is put into an answer: its fields as they are stored, unless the request wants fewer fields or
 /// numbers as strings.
-struct RecordAnswer {
+final class RecordAnswer {
     private let desiredKeys: DesiredKeys?
     private let numbersAsStrings: Bool
     /// The zone as the item named it; nil where it is the request's.
-    var zoneID: ZoneIDDictionary?
-    var userRecordNames: [Int64: String]
+    private let zoneID: ZoneIDDictionary?
 
-    init(
-        desiredKeys: [String]?, numbersAsStrings: Bool, zoneID: ZoneIDDictionary? = nil,
-        userRecordNames: [Int64: String] = [:]
-    ) {
+    init(desiredKeys: [String]?, numbersAsStrings: Bool, zoneID: ZoneIDDictionary? = nil) {
         self.desiredKeys = desiredKeys.map(DesiredKeys.init)
         self.numbersAsStrings = numbersAsStrings
         self.zoneID = zoneID
-        self.userRecordNames = userRecordNames
     }
 
-    func dictionary(_ row: RecordRow) -> RecordDictionary {
-        RecordDictionary(
+    /// - Parameter users: the names of those who made and changed the record, by their accounts.
+    func dictionary(_ row: RecordRow, users: [Int64: String]) -> RecordDictionary {
+        func stamp(_ time: Int64, by account: Int64) -> TimestampDictionary {
+            TimestampDictionary(
+                timestamp: time, userRecordName: users[account] ?? "", deviceID: TimestampDictionary.anyDevice)
+        }
+        return RecordDictionary(
             recordName: row.name, recordType: row.type, recordChangeTag: ChangeTag.make(sequence: row.sequence),
-            zoneID: zoneID, fields: fields(row.fields), created: timestamp(row.createdAt, by: row.createdBy),
-            modified: timestamp(row.modifiedAt, by: row.modifiedBy), parent: row.parent.map(Self.reference),
-            share: row.share.map(Self.reference))
+            zoneID: zoneID, fields: fields(row.fields), created: stamp(row.createdAt, by: row.createdBy),
+            modified: stamp(row.modifiedAt, by: row.modifiedBy),
+            parent: row.parent.map { ReferenceValue(recordName: $0) },
+            share: row.share.map { ReferenceValue(recordName: $0) })
     }
 
     /// Writes the same dictionary from where the database has the record.
     func write(_ record: VisitedRecord, _ users: UserNames, to writer: inout JSONWriter) throws {
-        try withBytes(of: record, users) { $0.write(to: &writer) }
+        try withBytes(of: record, users) { $0.write(to: &writer, zoneID: zoneID) }
     }
 
     /// Writes the same packed.
@@ -43,13 +44,13 @@ struct RecordAnswer {
     private func withBytes(
         of record: VisitedRecord, _ users: UserNames, _ body: (StoredRecordBytes) -> Void
     ) throws {
-        let created = (record.createdAt, try users.bytes(of: record.createdBy))
-        let modified = (record.modifiedAt, try users.bytes(of: record.modifiedBy))
+        let creator = try users.bytes(of: record.createdBy)
+        let modifier = record.modifiedBy == record.createdBy ? creator : try users.bytes(of: record.modifiedBy)
         ChangeTag.withBytes(sequence: record.sequence) { tag in
             var bytes = StoredRecordBytes(
                 recordName: record.name, recordType: record.type, recordChangeTag: tag, fields: record.fields,
-                created: created, modified: modified, zoneID: zoneID, parent: record.parent.map(Self.reference),
-                share: record.share.map(Self.reference))
+                created: (record.createdAt, creator), modified: (record.modifiedAt, modifier), parent: record.parent,
+                share: record.share)
             if desiredKeys == nil && !numbersAsStrings { return body(bytes) }
             fields(Array(record.fields)).bytes.withUnsafeBytes { fields in
                 bytes.fields = fields
@@ -63,12 +64,4 @@ struct RecordAnswer {
         if let desiredKeys { fields = fields.selecting(desiredKeys) }
         return numbersAsStrings ? fields.withNumbersAsStrings() : fields
     }
-
-    private func timestamp(_ time: Int64, by account: Int64) -> TimestampDictionary {
-        TimestampDictionary(
-            timestamp: time, userRecordName: userRecordNames[account] ?? "",
-            deviceID: TimestampDictionary.anyDevice)
-    }
-
-    private static func reference(_ name: String) -> ReferenceValue { ReferenceValue(recordName: name) }
 }

@@ -1,40 +1,50 @@
 /// A record or tombstone where the database has it, read without copies. Valid only in the call that it is handed to.
 package struct VisitedRecord {
     package let zone: ZoneKey
-    private let statement: any SQLStatement
+    package let name: UnsafeRawBufferPointer
+    package let type: UnsafeRawBufferPointer
+    package let sequence: Int64
+    package let isDeleted: Bool
+    package let createdAt: Int64
+    package let createdBy: Int64
+    package let modifiedAt: Int64
+    package let modifiedBy: Int64
+    /// A record's name; nil where there is none.
+    package let parent: UnsafeRawBufferPointer?
+    package let share: UnsafeRawBufferPointer?
+    package let fields: UnsafeRawBufferPointer
+    package let number: RowNumber
 
-    init(zone: ZoneKey, _ statement: any SQLStatement) {
+    /// Reads all columns. A statement does it for itself (`SQLStatement.visitedRecord`), as each of them would cost a call
+    /// through the protocol otherwise.
+    @inlinable @inline(__always) package init(zone: ZoneKey, _ row: some SQLStatement) {
         self.zone = zone
-        self.statement = statement
+        name = row.textInPlace(0)
+        type = row.textInPlace(1)
+        sequence = row.integer(2)
+        isDeleted = row.integer(3) != 0
+        createdAt = row.integer(4)
+        createdBy = row.integer(5)
+        modifiedAt = row.integer(6)
+        modifiedBy = row.integer(7)
+        let (parent, share) = (row.textInPlace(8), row.textInPlace(9))
+        self.parent = parent.baseAddress == nil ? nil : parent
+        self.share = share.baseAddress == nil ? nil : share
+        fields = row.bytesInPlace(10)
+        number = RowNumber(row.integer(11))
     }
 
-    package var name: UnsafeRawBufferPointer { statement.textInPlace(0) }
-    package var type: UnsafeRawBufferPointer { statement.textInPlace(1) }
-    package var sequence: Int64 { statement.integer(2) }
-    package var isDeleted: Bool { statement.integer(3) != 0 }
-    package var createdAt: Int64 { statement.integer(4) }
-    package var createdBy: Int64 { statement.integer(5) }
-    package var modifiedAt: Int64 { statement.integer(6) }
-    package var modifiedBy: Int64 { statement.integer(7) }
-    package var parent: String? { statement.optionalText(8) }
-    package var share: String? { statement.optionalText(9) }
-    package var fields: UnsafeRawBufferPointer { statement.bytesInPlace(10) }
-
-    package var number: RowNumber { RowNumber(statement.integer(11)) }
-
-    /// The value that an index has it under, where it was read by one.
-    var indexValue: UnsafeRawBufferPointer { statement.bytesInPlace(12) }
+    /// The column behind a record's, of the value that an index has it under.
+    static let indexValueColumn = 12
 
     /// A copy, to keep.
-    package var row: RecordRow { RecordRow(zone: zone, statement) }
-}
-
-extension RecordRow {
-    init(zone: ZoneKey, _ row: any SQLStatement) {
-        self.init(
-            zone: zone, name: row.text(0), type: row.text(1), sequence: row.integer(2), isDeleted: row.integer(3) != 0,
-            createdAt: row.integer(4), createdBy: row.integer(5), modifiedAt: row.integer(6),
-            modifiedBy: row.integer(7), parent: row.optionalText(8), share: row.optionalText(9), fields: row.bytes(10))
-        number = RowNumber(row.integer(11))
+    package var row: RecordRow {
+        func text(_ bytes: UnsafeRawBufferPointer) -> String { String(decoding: bytes, as: UTF8.self) }
+        var row = RecordRow(
+            zone: zone, name: text(name), type: text(type), sequence: sequence, isDeleted: isDeleted,
+            createdAt: createdAt, createdBy: createdBy, modifiedAt: modifiedAt, modifiedBy: modifiedBy,
+            parent: parent.map(text), share: share.map(text), fields: Array(fields))
+        row.number = number
+        return row
     }
 }

@@ -49,8 +49,10 @@ extension SQLReader {
     ) throws {
         try run(sql) { statement in
             try bind(statement)
-            let record = VisitedRecord(zone: zone, statement)
-            while try statement.step(), try body(record, record.indexValue) {}
+            while try statement.step(),
+                try body(
+                    statement.visitedRecord(zone: zone), statement.bytesInPlace(VisitedRecord.indexValueColumn))
+            {}
         }
     }
 

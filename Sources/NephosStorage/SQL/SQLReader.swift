@@ -118,11 +118,12 @@ package class SQLReader: StorageReader {
     }
 
     package final func record(zone: ZoneKey, named name: String) throws -> RecordRow? {
-        try row(.recordByName, bind: { try $0.bind(zone).bind(name) }, read: { RecordRow(zone: zone, $0) })
+        try row(.recordByName, bind: { try $0.bind(zone).bind(name) }, read: { $0.visitedRecord(zone: zone).row })
     }
 
     package final func record(_ number: RowNumber, zone: ZoneKey) throws -> RecordRow? {
-        try row(.recordByNumber, bind: { try $0.bind(number.value).bind(zone) }, read: { RecordRow(zone: zone, $0) })
+        try row(
+            .recordByNumber, bind: { try $0.bind(number.value).bind(zone) }, read: { $0.visitedRecord(zone: zone).row })
     }
 
     package final func visitRecord(
@@ -130,7 +131,7 @@ package class SQLReader: StorageReader {
     ) throws {
         try run(.recordByNumber) { statement in
             try statement.bind(number.value).bind(zone)
-            if try statement.step() { try body(VisitedRecord(zone: zone, statement)) }
+            if try statement.step() { try body(statement.visitedRecord(zone: zone)) }
         }
     }
 
@@ -139,7 +140,7 @@ package class SQLReader: StorageReader {
     ) throws {
         try run(.recordByName) { statement in
             try statement.bind(zone).bind(name)
-            if try statement.step() { try body(VisitedRecord(zone: zone, statement)) }
+            if try statement.step() { try body(statement.visitedRecord(zone: zone)) }
         }
     }
 
@@ -158,7 +159,7 @@ package class SQLReader: StorageReader {
             try statement.bind(zone).bind(sequence).bind(limit: limit)
             var left = size
             while left > 0, try statement.step() {
-                let record = VisitedRecord(zone: zone, statement)
+                let record = statement.visitedRecord(zone: zone)
                 left -= record.fields.count
                 try body(record)
             }

@@ -10,7 +10,7 @@ func equalBytes(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ c
 }
 
 /// Negative, zero or positive, as `left` sorts before, with or after `right`.
-func compareBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+package func compareBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
     let common = min(left.count, right.count)
     if common > 0, let leftStart = left.baseAddress, let rightStart = right.baseAddress {
         let order = memcmp(leftStart, rightStart, common)

@@ -60,8 +60,9 @@ package struct JSONWriter: ~Copyable {
         parts.append(bytes)
     }
 
-    /// Up to this many bytes are sooner copied than sent from another place.
-    private static let copied = 16 * 1024
+    /// Up to this many bytes are sooner copied than sent from another place: a body of several parts goes out behind its
+    /// header, in another call and another packet.
+    static let copied = 128 * 1024
 
     private mutating func endPart(nextCapacity: Int) {
         if count > 0 { parts.append(JSONBytes(owning: start, count: count)) } else { free(start) }
@@ -169,8 +170,13 @@ package struct JSONWriter: ~Copyable {
         if let source = bytes.baseAddress {
             UnsafeMutableRawPointer(output + 1).copyMemory(from: source, byteCount: clean)
         }
+        guard clean < bytes.count else {
+            output[clean + 1] = UInt8(ascii: "\"")
+            count += clean + 2
+            return
+        }
         count += clean + 1
-        if clean < bytes.count { escape(UnsafeRawBufferPointer(rebasing: bytes[clean...])) }
+        escape(UnsafeRawBufferPointer(rebasing: bytes[clean...]))
         append(UInt8(ascii: "\""))
     }
 
@@ -198,7 +204,10 @@ package struct JSONWriter: ~Copyable {
     /// Text of the document as it is to be, commas included.
     @inline(__always)
     mutating func append(_ text: StaticString) {
-        append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        let length = text.utf8CodeUnitCount
+        // With a length that the compiler knows the copy is a few instructions.
+        UnsafeMutableRawPointer(reserve(length)).copyMemory(from: text.utf8Start, byteCount: length)
+        count += length
     }
 
     mutating func append(_ byte: UInt8) {
@@ -254,37 +263,8 @@ package struct JSONWriter: ~Copyable {
     }
 
     private mutating func digits(of value: Int64) {
-        let most = 20
-        let output = reserve(most)
-        var magnitude = value.magnitude
-        // From the end of what is reserved, two digits at a time, then moved to the front.
-        var position = most
-        while magnitude >= 100 {
-            let (quotient, remainder) = magnitude.quotientAndRemainder(dividingBy: 100)
-            position -= 2
-            Self.twoDigits(Int(truncatingIfNeeded: remainder), to: output + position)
-            magnitude = quotient
-        }
-        if magnitude >= 10 {
-            position -= 2
-            Self.twoDigits(Int(truncatingIfNeeded: magnitude), to: output + position)
-        } else {
-            position -= 1
-            output[position] = 0x30 &+ UInt8(truncatingIfNeeded: magnitude)
-        }
-        if value < 0 {
-            position -= 1
-            output[position] = UInt8(ascii: "-")
-        }
-        output.update(from: output + position, count: most - position)
-        count += most - position
-    }
-
-    @inline(__always)
-    private static func twoDigits(_ number: Int, to output: UnsafeMutablePointer<UInt8>) {
-        let tens = (number &* 205) &>> 11
-        output[0] = 0x30 &+ UInt8(truncatingIfNeeded: tens)
-        output[1] = 0x30 &+ UInt8(truncatingIfNeeded: number &- tens &* 10)
+        let output = reserve(JSONDigits.most)
+        count += JSONDigits.write(value, to: output)
     }
 
     private mutating func escape(_ bytes: UnsafeRawBufferPointer) {
@@ -329,6 +309,12 @@ enum JSONEscape {
             let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
             if hasSpecial(word) { break }
             index &+= 8
+        }
+        // The last bytes, some of them for the second time.
+        if count &- index < 8, count >= 8,
+            !hasSpecial(bytes.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self))
+        {
+            return count
         }
         while index < count {
             let byte = bytes[index]

@@ -58,15 +58,13 @@ package struct PackedRecordsWriter: ~Copyable {
         let creator = number(of: record.created.userRecordName)
         let modifier = number(of: record.modified.userRecordName)
         let isUnmodified = record.created.timestamp == record.modified.timestamp && creator == modifier
-        let parent = record.parent?.recordName
-        let share = record.share?.recordName
         var flags: UInt8 = isUnmodified ? PackedRecords.Flags.unmodified : 0
-        if parent != nil { flags |= PackedRecords.Flags.parent }
-        if share != nil { flags |= PackedRecords.Flags.share }
+        if record.parent != nil { flags |= PackedRecords.Flags.parent }
+        if record.share != nil { flags |= PackedRecords.Flags.share }
         let size =
             2 + 16 + 8 * Self.longestCount + record.recordName.count + record.recordChangeTag.count
             + record.fields.count
-        let names = (parent?.utf8.count ?? 0) + (share?.utf8.count ?? 0)
+        let names = (record.parent?.count ?? 0) + (record.share?.count ?? 0)
         writer.append(upTo: size + names) { start in
             var output = PackedOutput(start)
             output.byte(PackedRecords.Kind.record)
@@ -80,8 +78,8 @@ package struct PackedRecordsWriter: ~Copyable {
                 output.time(record.modified.timestamp)
                 output.count(modifier)
             }
-            parent?.withUTF8Bytes { output.text($0) }
-            share?.withUTF8Bytes { output.text($0) }
+            if let parent = record.parent { output.text(parent) }
+            if let share = record.share { output.text(share) }
             output.text(record.fields)
             return output.end - start
         }

@@ -60,14 +60,16 @@ extension RecordDictionary {
             writer.record(
                 name: recordName, type: recordType, changeTag: recordChangeTag, fields: fields,
                 created: created.map(RecordStamp.init), modified: modified.map(RecordStamp.init), zoneID: zoneID,
-                parent: parent, share: share)
+                parent: { parent }, share: { share })
         }
     }
 }
 
 extension RecordStamp<String> {
     fileprivate init(_ time: TimestampDictionary) {
-        self.init(timestamp: time.timestamp, userRecordName: time.userRecordName, deviceID: time.deviceID)
+        self.init(
+            timestamp: time.timestamp, userRecordName: time.userRecordName,
+            hasAnyDevice: time.deviceID == TimestampDictionary.anyDevice, deviceID: time.deviceID)
     }
 }
 

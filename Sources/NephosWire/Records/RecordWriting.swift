@@ -16,7 +16,10 @@ private struct StoredText: JSONText {
 struct RecordStamp<Text: JSONText> {
     var timestamp: Int64
     var userRecordName: Text
-    var deviceID: String?
+    /// The device is `TimestampDictionary.anyDevice`.
+    var hasAnyDevice = true
+    /// The device where it is another.
+    var deviceID: Text?
 }
 
 extension JSONWriter {
@@ -24,7 +27,8 @@ extension JSONWriter {
     @inline(__always)
     mutating func record<Text: JSONText>(
         name: Text, type: Text, changeTag: Text, fields: UnsafeRawBufferPointer, created: RecordStamp<Text>?,
-        modified: RecordStamp<Text>?, zoneID: ZoneIDDictionary?, parent: ReferenceValue?, share: ReferenceValue?
+        modified: RecordStamp<Text>?, zoneID: ZoneIDDictionary?, parent: () -> ReferenceValue?,
+        share: () -> ReferenceValue?
     ) {
         beginObject()
         append("\"recordName\":")
@@ -42,11 +46,11 @@ extension JSONWriter {
             key("zoneID")
             zoneID.write(to: &self, withType: true)
         }
-        if let parent {
+        if let parent = parent() {
             key("parent")
             parent.write(to: &self, withAction: false)
         }
-        if let share {
+        if let share = share() {
             key("share")
             share.write(to: &self, withAction: false)
         }
@@ -60,11 +64,11 @@ extension JSONWriter {
         int64(stamp.timestamp)
         append(",\"userRecordName\":")
         stamp.userRecordName.write(to: &self)
-        // Spares nearly all the escaping of a string.
-        if stamp.deviceID == TimestampDictionary.anyDevice {
+        if stamp.hasAnyDevice {
             append(",\"deviceID\":\"2\"")
-        } else {
-            member("deviceID", stamp.deviceID)
+        } else if let device = stamp.deviceID {
+            append(",\"deviceID\":")
+            device.write(to: &self)
         }
         endObject()
     }
@@ -81,14 +85,14 @@ package struct StoredRecordBytes {
     package var fields: UnsafeRawBufferPointer
     package var created: Stamp
     package var modified: Stamp
-    package var zoneID: ZoneIDDictionary?
-    package var parent: ReferenceValue?
-    package var share: ReferenceValue?
+    /// A record's name.
+    package var parent: UnsafeRawBufferPointer?
+    package var share: UnsafeRawBufferPointer?
 
     package init(
         recordName: UnsafeRawBufferPointer, recordType: UnsafeRawBufferPointer,
         recordChangeTag: UnsafeRawBufferPointer, fields: UnsafeRawBufferPointer, created: Stamp, modified: Stamp,
-        zoneID: ZoneIDDictionary?, parent: ReferenceValue?, share: ReferenceValue?
+        parent: UnsafeRawBufferPointer? = nil, share: UnsafeRawBufferPointer? = nil
     ) {
         self.recordName = recordName
         self.recordType = recordType
@@ -96,20 +100,22 @@ package struct StoredRecordBytes {
         self.fields = fields
         self.created = created
         self.modified = modified
-        self.zoneID = zoneID
         self.parent = parent
         self.share = share
     }
 
-    package func write(to writer: inout JSONWriter) {
+    /// - Parameter zoneID: the zone, where the record is to name it.
+    package func write(to writer: inout JSONWriter, zoneID: ZoneIDDictionary?) {
+        func reference(_ name: UnsafeRawBufferPointer) -> ReferenceValue {
+            ReferenceValue(recordName: String(decoding: name, as: UTF8.self))
+        }
         func stamp(_ stamp: Stamp) -> RecordStamp<StoredText> {
-            RecordStamp(
-                timestamp: stamp.timestamp, userRecordName: StoredText(bytes: stamp.userRecordName),
-                deviceID: TimestampDictionary.anyDevice)
+            RecordStamp(timestamp: stamp.timestamp, userRecordName: StoredText(bytes: stamp.userRecordName))
         }
         writer.record(
             name: StoredText(bytes: recordName), type: StoredText(bytes: recordType),
             changeTag: StoredText(bytes: recordChangeTag), fields: fields, created: stamp(created),
-            modified: stamp(modified), zoneID: zoneID, parent: parent, share: share)
+            modified: stamp(modified), zoneID: zoneID, parent: { parent.map(reference) },
+            share: { share.map(reference) })
     }
 }

@@ -55,7 +55,8 @@ extension RecordsResponse: WireMessage {
 extension [RecordResult] {
     /// - Parameter encoded: the array in JSON, in the place of these.
     func estimatedSize(_ encoded: JSONBytes?) -> Int {
-        encoded == nil ? reduce(16) { $0 + $1.estimatedSize } : 16
+        guard let encoded else { return reduce(16) { $0 + $1.estimatedSize } }
+        return encoded.buffer.count > JSONWriter.copied ? 16 : 16 + encoded.buffer.count
     }
 }
 

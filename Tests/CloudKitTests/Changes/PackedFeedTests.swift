@@ -107,8 +107,7 @@ import Testing
             writer.record(
                 StoredRecordBytes(
                     recordName: name.buffer, recordType: name.buffer, recordChangeTag: name.buffer,
-                    fields: fields.buffer,
-                    created: (0, name.buffer), modified: (1, name.buffer), zoneID: nil, parent: nil, share: nil))
+                    fields: fields.buffer, created: (0, name.buffer), modified: (1, name.buffer)))
         }
         var decoder = PackedRecordDecoder(writer.finish(), zoneID: Self.zoneID, currentUserRecordName: nil)
         var outcomes: [String] = []

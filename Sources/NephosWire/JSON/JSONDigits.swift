@@ -1,0 +1,63 @@
+/// Integers as decimal digits, eight at a time: an answer has several in each record.
+enum JSONDigits {
+    /// Bytes that `write` may touch.
+    static let most = 32
+
+    /// - Parameter output: has room for `most` bytes; what is behind the digits may change.
+    /// - Returns: how many bytes the number takes.
+    @inline(__always)
+    static func write(_ value: Int64, to output: UnsafeMutablePointer<UInt8>) -> Int {
+        var end = UnsafeMutableRawPointer(output)
+        if value < 0 {
+            output[0] = UInt8(ascii: "-")
+            end += 1
+        }
+        let magnitude = value.magnitude
+        if magnitude < hundredMillion {
+            first(magnitude, to: &end)
+        } else {
+            let upper = magnitude / hundredMillion
+            if upper < hundredMillion {
+                first(upper, to: &end)
+            } else {
+                first(upper / hundredMillion, to: &end)
+                next(upper % hundredMillion, to: &end)
+            }
+            next(magnitude &- upper &* hundredMillion, to: &end)
+        }
+        return end - UnsafeMutableRawPointer(output)
+    }
+
+    private static let hundredMillion: UInt64 = 100_000_000
+
+    /// Writes a number of at most eight digits without leading zeros.
+    @inline(__always)
+    private static func first(_ number: UInt64, to end: inout UnsafeMutableRawPointer) {
+        let digits = digits(number)
+        // The last digit stays, even of zero.
+        let zeros = min(7, digits.trailingZeroBitCount >> 3)
+        let text = (digits | 0x3030_3030_3030_3030) &>> UInt64(8 * zeros)
+        end.storeBytes(of: text.littleEndian, as: UInt64.self)
+        end += 8 - zeros
+    }
+
+    /// Writes eight digits.
+    @inline(__always)
+    private static func next(_ number: UInt64, to end: inout UnsafeMutableRawPointer) {
+        end.storeBytes(of: (digits(number) | 0x3030_3030_3030_3030).littleEndian, as: UInt64.self)
+        end += 8
+    }
+
+    /// Eight digits, one in each byte, the first in the lowest: the number is parted into halves of four digits, these
+    /// into halves of two, and these into digits, each step at once for all. Dividing by 100 and by 10 is multiplying by a
+    /// fraction that is exact for numbers as small as these.
+    @inline(__always)
+    private static func digits(_ number: UInt64) -> UInt64 {
+        let upper = number / 10_000
+        let fours = upper | ((number &- upper &* 10_000) &<< 32)
+        let hundreds = ((fours &* 10_486) &>> 20) & 0x0000_007F_0000_007F
+        let twos = hundreds | ((fours &- hundreds &* 100) &<< 16)
+        let tens = ((twos &* 103) &>> 10) & 0x000F_000F_000F_000F
+        return tens | ((twos &- tens &* 10) &<< 8)
+    }
+}
