@@ -107,6 +107,8 @@ package protocol StorageReader {
 
     /// What waits for a destination, the oldest first.
     func outbox(account: Int64, destination: String, limit: Int) throws -> [OutboxRow]
+    /// The destinations of an account for which something with this subject waits; the subject is not empty.
+    func outboxDestinations(account: Int64, subject: String) throws -> Set<String>
     /// What is due at `now` or before, that which is due the longest first.
     func dueOutbox(at now: Int64, limit: Int) throws -> [OutboxRow]
     /// When the next notification becomes due that is not due at `now`; nil where there is none.
@@ -194,6 +196,9 @@ package protocol StorageTransaction: StorageReader {
     /// Adds a notification.
     /// - Throws: `StorageError` `.constraint` if the destination has one with its id.
     func insert(_ notification: OutboxRow) throws
+    /// Adds a notification at each of `places`; where it says it goes itself does not matter.
+    /// - Throws: `StorageError` `.constraint` if a destination has one with its id.
+    func insert(_ notification: OutboxRow, at places: [OutboxPlace]) throws
     /// Notes an attempt to deliver, and when the next is due. Changes nothing where there is no such notification.
     func updateOutbox(account: Int64, destination: String, id: Int64, attempts: Int64, due: Int64) throws
     /// - Returns: whether there was one.

@@ -161,24 +161,34 @@ struct OutboxWriter {
             notificationID: payload.notificationID ?? "", subscriptionID: subscription.id,
             collapseID: text.collapseID, isSilent: payload.isSilent, createdAt: now,
             payload: payload.pruned(to: Limits.notificationSize), due: 0)
-        for destination in try destinations(subscription.account) {
-            try add(row, destination)
+        let destinations = try destinations(subscription.account)
+        try makeRoom(for: row, at: destinations)
+        var places: [OutboxPlace] = []
+        places.reserveCapacity(destinations.count)
+        for destination in destinations {
+            var due: Int64 = 0
+            if case .courier = destination {} else { due = max(1, now) }
+            let place = OutboxPlace(destination: destination.text, id: try transaction.nextSequence(), due: due)
+            places.append(place)
+            notices.note(row.at(place), destination)
         }
+        try transaction.insert(row, at: places)
     }
 
-    private mutating func add(_ row: OutboxRow, _ destination: OutboxDestination) throws {
-        var row = row
-        row.destination = destination.text
-        row.id = try transaction.nextSequence()
-        if case .courier = destination { row.due = 0 } else { row.due = max(1, now) }
-        if row.subject.isEmpty {
-            try transaction.removeOutbox(
-                account: row.account, destination: row.destination, keeping: Limits.waitingNotifications - 1)
-        } else {
-            try transaction.removeOutbox(account: row.account, destination: row.destination, subject: row.subject)
+    /// Removes what a notification replaces, and what is too much with it.
+    private func makeRoom(for row: OutboxRow, at destinations: [OutboxDestination]) throws {
+        guard !row.subject.isEmpty else {
+            for destination in destinations {
+                try transaction.removeOutbox(
+                    account: row.account, destination: destination.text, keeping: Limits.waitingNotifications - 1)
+            }
+            return
         }
-        try transaction.insert(row)
-        notices.note(row, destination)
+        let waiting = try transaction.outboxDestinations(account: row.account, subject: row.subject)
+        guard !waiting.isEmpty else { return }
+        for text in destinations.lazy.map(\.text) where waiting.contains(text) {
+            try transaction.removeOutbox(account: row.account, destination: text, subject: row.subject)
+        }
     }
 
     private mutating func destinations(_ account: Int64) throws -> [OutboxDestination] {

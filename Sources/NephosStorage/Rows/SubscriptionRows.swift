@@ -94,3 +94,27 @@ package struct OutboxRow: Hashable, Sendable {
         self.due = due
     }
 }
+
+/// A place of a notification in the outbox: what differs between the destinations that it goes to.
+package struct OutboxPlace: Hashable, Sendable {
+    package var destination: String
+    package var id: Int64
+    package var due: Int64
+
+    package init(destination: String, id: Int64, due: Int64) {
+        self.destination = destination
+        self.id = id
+        self.due = due
+    }
+
+    init(_ row: OutboxRow) { self.init(destination: row.destination, id: row.id, due: row.due) }
+}
+
+extension OutboxRow {
+    /// The same notification at another place.
+    package func at(_ place: OutboxPlace) -> OutboxRow {
+        var row = self
+        (row.destination, row.id, row.due) = (place.destination, place.id, place.due)
+        return row
+    }
+}

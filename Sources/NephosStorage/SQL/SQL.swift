@@ -21,7 +21,8 @@ package enum SQL: Int, CaseIterable, Sendable {
     case subscriptionByID, subscriptionsOfAccount, subscriptionsOfType, nextSubscriptionOwner
     case putSubscription, removeSubscription, removeSubscriptionsOfZone
     case pushToken, pushTokensOfAccount, putPushToken, removePushToken
-    case outboxOfDestination, dueOutbox, nextOutboxDue, insertOutbox, updateOutbox
+    case outboxOfDestination, outboxDestinationsOfSubject, dueOutbox, nextOutboxDue
+    case insertOutbox, insertOutboxTogether, updateOutbox
     case removeOutbox, removeOutboxOfSubject, removeOldOutbox
 
     package var text: String {
@@ -279,6 +280,8 @@ package enum SQL: Int, CaseIterable, Sendable {
 
         case .outboxOfDestination:
             "SELECT \(Self.outboxColumns) FROM outbox WHERE account = $1 AND destination = $2 ORDER BY id LIMIT $3"
+        case .outboxDestinationsOfSubject:
+            "SELECT destination FROM outbox WHERE account = $1 AND subject <> '' AND subject = $2"
         case .dueOutbox:
             "SELECT \(Self.outboxColumns) FROM outbox WHERE due > 0 AND due <= $1 ORDER BY due, id LIMIT $2"
         case .nextOutboxDue: "SELECT due FROM outbox WHERE due > 0 AND due > $1 ORDER BY due LIMIT 1"
@@ -286,6 +289,12 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
             INSERT INTO outbox (\(Self.outboxColumns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
             """
+        case .insertOutboxTogether:
+            Self.insertOutbox.text
+                + (1..<Self.outboxRowsTogether).map { row in
+                    let own = 10 + 3 * row
+                    return ", ($1, $\(own), $\(own + 1), $4, $5, $6, $7, $8, $9, $10, $11, $\(own + 2))"
+                }.joined()
         case .updateOutbox:
             "UPDATE outbox SET attempts = $1, due = $2 WHERE account = $3 AND destination = $4 AND id = $5"
         case .removeOutbox: "DELETE FROM outbox WHERE account = $1 AND destination = $2 AND id = $3"
@@ -300,6 +309,8 @@ package enum SQL: Int, CaseIterable, Sendable {
     }
 
     private static let pushTokenColumns = "token, account, client, environment, device, polls, seen_at"
+    /// The notifications that `insertOutboxTogether` adds: the same one at as many places.
+    static let outboxRowsTogether = 16
     private static let outboxColumns = """
         account, destination, id, subject, notification, subscription, collapse, silent, created_at, payload, attempts,
         due

@@ -48,6 +48,12 @@ extension SQLReader {
             read: { OutboxRow($0) })
     }
 
+    package final func outboxDestinations(account: Int64, subject: String) throws -> Set<String> {
+        Set(
+            try rows(
+                .outboxDestinationsOfSubject, bind: { try $0.bind(account).bind(subject) }, read: { $0.text(0) }))
+    }
+
     package final func dueOutbox(at now: Int64, limit: Int) throws -> [OutboxRow] {
         try rows(.dueOutbox, bind: { try $0.bind(now).bind(limit: limit) }, read: { OutboxRow($0) })
     }
@@ -85,11 +91,23 @@ extension SQLTransaction {
     }
 
     package func insert(_ notification: OutboxRow) throws {
-        try change(.insertOutbox) {
-            try $0.bind(notification.account).bind(notification.destination).bind(notification.id)
-                .bind(notification.subject).bind(notification.notificationID).bind(notification.subscriptionID)
-                .bind(notification.collapseID).bind(notification.isSilent ? 1 : 0).bind(notification.createdAt)
-                .bind(notification.payload).bind(notification.attempts).bind(notification.due)
+        try insert(notification, at: [OutboxPlace(notification)])
+    }
+
+    package func insert(_ notification: OutboxRow, at places: [OutboxPlace]) throws {
+        var rest = places[...]
+        while let first = rest.first {
+            let count = rest.count < SQL.outboxRowsTogether ? 1 : SQL.outboxRowsTogether
+            try change(count == 1 ? .insertOutbox : .insertOutboxTogether) { statement in
+                try statement.bind(notification.account).bind(first.destination).bind(first.id)
+                    .bind(notification.subject).bind(notification.notificationID).bind(notification.subscriptionID)
+                    .bind(notification.collapseID).bind(notification.isSilent ? 1 : 0).bind(notification.createdAt)
+                    .bind(notification.payload).bind(notification.attempts).bind(first.due)
+                for place in rest.dropFirst().prefix(count - 1) {
+                    try statement.bind(place.destination).bind(place.id).bind(place.due)
+                }
+            }
+            rest = rest.dropFirst(count)
         }
     }
 

@@ -170,6 +170,28 @@ extension StorageConformance {
             try expect(try await ids("e"), equals: [8, 9])
             try expect(try await ids("d"), equals: [])
         },
+        .engine("A notification is added for many destinations at once, and they are known by its subject") { engine in
+            // One and two rounds of the statement that adds several, and some that are left.
+            for count in [1, 15, 16, 37] {
+                let account = Int64(count)
+                let places = (1...count).map { OutboxPlace(destination: "d\($0)", id: Int64($0), due: Int64($0 % 3)) }
+                try await engine.write { transaction in
+                    try transaction.insert(OutboxRow.sample(account: account, id: 0, subject: "s"), at: places)
+                    try transaction.insert(OutboxRow.sample(account: account, "other", id: 1, subject: "t"))
+                    try transaction.insert(OutboxRow.sample(account: account, "none", id: 1, subject: ""))
+                }
+                for place in places {
+                    let rows = try await engine.read {
+                        try $0.outbox(account: account, destination: place.destination, limit: 9)
+                    }
+                    try expect(rows, equals: [OutboxRow.sample(account: account, id: 0, subject: "s").at(place)])
+                }
+                let known = try await engine.read { try $0.outboxDestinations(account: account, subject: "s") }
+                try expect(known, equals: Set(places.map(\.destination)))
+            }
+            try expect(try await engine.read { try $0.outboxDestinations(account: 99, subject: "s") }, equals: [])
+            try expect(try await engine.read { try $0.outboxDestinations(account: 1, subject: "") }, equals: [])
+        },
         StorageCheck("Subscriptions, tokens and notifications survive until the store is opened again") { store in
             guard store.keepsData else { return }
             let subscription = SubscriptionRow.sample(.everyone, 1, "S")
