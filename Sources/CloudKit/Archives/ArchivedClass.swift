@@ -17,16 +17,19 @@ struct ArchivedClass: Sendable {
         archiverClass = Self.makeArchiverClass(name: name, superclass: superclass?.archiverClass) ?? decodedClass
     }
 
-    /// What `classForKeyedArchiver` of an object answers. A subclass of an app's is archived as itself, where its name
-    /// leads back to it: Foundation finds classes that are neither nested nor private, and stops the program for others.
+    /// What `classForKeyedArchiver` of an object answers. A subclass of an app's is archived as itself, where the names
+    /// of all that it inherits from lead back to them: Foundation finds classes that are neither nested nor private,
+    /// and stops the program for others.
     func archiverClass(for object: AnyObject) -> AnyClass {
         let own: AnyClass = type(of: object)
         guard own != decodedClass else { return archiverClass }
-        let name = String(reflecting: own)
-        guard name.split(separator: ".").count == 2, !name.contains("("), NSClassFromString(name) == own else {
-            return archiverClass
-        }
-        return own
+        let inherited = sequence(first: own, next: _getSuperclass).prefix { $0 != NSObject.self }
+        return inherited.allSatisfy(Self.isFoundByName) ? own : archiverClass
+    }
+
+    private static func isFoundByName(_ aClass: AnyClass) -> Bool {
+        let name = String(reflecting: aClass)
+        return name.split(separator: ".").count == 2 && !name.contains("(") && NSClassFromString(name) == aClass
     }
 
     static let recordID = ArchivedClass("CKRecordID", CKRecord.ID.self)

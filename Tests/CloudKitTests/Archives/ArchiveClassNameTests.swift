@@ -1,6 +1,10 @@
 import CloudKit
 import Testing
 
+class InvitationDouble: CKShare.Metadata, @unchecked Sendable {
+    override var hierarchicalRootRecordID: CKRecord.ID? { CKRecord.ID(recordName: "root") }
+}
+
 @Suite struct ArchiveClassNameTests {
     private func classes(in data: Data) throws -> [[String]] {
         let plist = try PropertyListSerialization.propertyList(from: data, format: nil)
@@ -34,5 +38,14 @@ import Testing
             #expect(names.contains(chain), "\(chain)")
         }
         #expect(!names.contains { $0[0].contains("CloudKit.") })
+    }
+
+    /// `CKShare.Metadata` is no name that Foundation can write or find, and the archive of a subclass needs both.
+    @Test func `a subclass of a class within another is archived as that one`() throws {
+        let data = try NSKeyedArchiver.archivedData(withRootObject: InvitationDouble(), requiringSecureCoding: true)
+        #expect(try classes(in: data).contains(["CKShareMetadata", "NSObject"]))
+        let opened = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.Metadata.self, from: data)
+        #expect(opened?.hierarchicalRootRecordID?.recordName == "root")
+        #expect(opened?.containerIdentifier == "")
     }
 }
