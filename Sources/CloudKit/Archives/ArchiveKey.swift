@@ -41,6 +41,8 @@ enum ArchiveKey {
     static let publicPermission = "PublicPermission"
     static let participants = "Participants"
     static let rootRecordID = "RootRecordID"
+    /// Not known to be Apple's.
+    static let allowsAccessRequests = "AllowsAccessRequests"
 
     static let containerID = "ContainerID"
     static let share = "Share"

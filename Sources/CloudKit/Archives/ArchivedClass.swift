@@ -38,6 +38,8 @@ struct ArchivedClass: Sendable {
     static let share = ArchivedClass("CKShare", CKShare.self, superclass: record)
     static let shareMetadata = ArchivedClass("CKShareMetadata", CKShare.Metadata.self)
     static let participant = ArchivedClass("CKShareParticipant", CKShare.Participant.self)
+    static let accessRequester = ArchivedClass("CKShareAccessRequester", CKShare.AccessRequester.self)
+    static let blockedIdentity = ArchivedClass("CKShareBlockedIdentity", CKShare.BlockedIdentity.self)
     static let userIdentity = ArchivedClass("CKUserIdentity", CKUserIdentity.self)
     static let userIdentityLookupInfo = ArchivedClass("CKUserIdentityLookupInfo", CKUserIdentity.LookupInfo.self)
     /// Foundation's own, and so none of `all`: see `ArchivedPersonName`.
@@ -70,10 +72,10 @@ struct ArchivedClass: Sendable {
     /// `classForKeyedArchiver` of its own.
     static var all: [ArchivedClass] {
         [
-            recordID, reference, record, share, shareMetadata, participant, userIdentity, userIdentityLookupInfo,
-            personNameParts, zoneID, zone, asset, location, valueStore, encryptedValueStore, encryptedData, changeToken,
-            zoneConfiguration, query, queryCursor, subscription, querySubscription, recordZoneSubscription,
-            databaseSubscription, notificationInfo, notificationID,
+            recordID, reference, record, share, shareMetadata, participant, accessRequester, blockedIdentity,
+            userIdentity, userIdentityLookupInfo, personNameParts, zoneID, zone, asset, location, valueStore,
+            encryptedValueStore, encryptedData, changeToken, zoneConfiguration, query, queryCursor, subscription,
+            querySubscription, recordZoneSubscription, databaseSubscription, notificationInfo, notificationID,
         ]
     }
 

@@ -28,6 +28,8 @@ public final class CKAllowedSharingOptions: NSObject, NSCopying, @unchecked Send
     private struct Options {
         var permission: CKSharingParticipantPermissionOption
         var access: CKSharingParticipantAccessOption
+        var accessRequests = false
+        var inviting = false
     }
 
     private let options: Locked<Options>
@@ -55,9 +57,24 @@ public final class CKAllowedSharingOptions: NSObject, NSCopying, @unchecked Send
         set { options.access = newValue }
     }
 
+    /// Whether it is offered that others may ask for access. False, until it is set.
+    public var allowsAccessRequests: Bool {
+        get { options.accessRequests }
+        set { options.accessRequests = newValue }
+    }
+
+    /// Whether it is offered that participants may invite others. False, until it is set.
+    public var allowsParticipantsToInviteOthers: Bool {
+        get { options.inviting }
+        set { options.inviting = newValue }
+    }
+
     public func copy(with zone: NSZone? = nil) -> Any {
-        CKAllowedSharingOptions(
+        let copy = CKAllowedSharingOptions(
             allowedParticipantPermissionOptions: allowedParticipantPermissionOptions,
             allowedParticipantAccessOptions: allowedParticipantAccessOptions)
+        copy.allowsAccessRequests = allowsAccessRequests
+        copy.allowsParticipantsToInviteOthers = allowsParticipantsToInviteOthers
+        return copy
     }
 }

@@ -122,6 +122,13 @@ extension CKContainer {
         try await resultOfOperation { runAccept(metadatas, $0) }
     }
 
+    // MARK: Requests for access
+
+    /// Asks the owners of shares for access to them, each with its own result.
+    public func requestShareAccess(for urls: [URL]) async throws -> [URL: Result<Void, any Error>] {
+        try await resultOfOperation { runRequestAccess(urls, $0) }
+    }
+
     // MARK: The operations behind them
 
     private typealias Completion<Key: Hashable, Value> =
@@ -150,6 +157,16 @@ extension CKContainer {
         let operation = CKFetchShareMetadataOperation(shareURLs: urls)
         operation.perShareMetadataResultBlock = { url, result in results.withLock { $0[url] = result } }
         operation.fetchShareMetadataResultBlock = { outcome in completion(outcome.map { results.withLock { $0 } }) }
+        run(operation)
+        return operation
+    }
+
+    @discardableResult
+    private func runRequestAccess(_ urls: [URL], _ completion: @escaping Completion<URL, Void>) -> CKOperation {
+        let results = Locked<[URL: Result<Void, any Error>]>([:])
+        let operation = CKShareRequestAccessOperation(shareURLs: urls)
+        operation.perShareAccessRequestResultBlock = { url, result in results.withLock { $0[url] = result } }
+        operation.shareAccessRequestResultBlock = { outcome in completion(outcome.map { results.withLock { $0 } }) }
         run(operation)
         return operation
     }

@@ -19,6 +19,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
         var participants = [Participant.currentUser]
         /// Nil where the share is of a whole zone.
         var rootRecordID: CKRecord.ID?
+        var accessRequests = AccessRequests()
     }
 
     // What a share has beyond a record, behind a lock as the record's own state is: hence `@unchecked Sendable`.
@@ -98,7 +99,8 @@ open class CKShare: CKRecord, @unchecked Sendable {
                 participants: (coder.object(
                     ofAny: [NSArray.self, Participant.self], forKey: ArchiveKey.participants) as? [Participant])
                     ?? [.currentUser],
-                rootRecordID: coder.object(of: CKRecord.ID.self, forKey: ArchiveKey.rootRecordID)))
+                rootRecordID: coder.object(of: CKRecord.ID.self, forKey: ArchiveKey.rootRecordID),
+                accessRequests: AccessRequests(allowed: coder.bool(forKey: ArchiveKey.allowsAccessRequests))))
         let archive = RecordArchive(coder: coder)
         if archive == nil {
             coder.failWithError(CocoaError(.coderReadCorrupt))
@@ -123,6 +125,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
         if let url = state.url { coder.encode(url as NSURL, forKey: ArchiveKey.shareURL) }
         coder.encode(state.publicPermission.rawValue, forKey: ArchiveKey.publicPermission)
         coder.encode(state.participants as NSArray, forKey: ArchiveKey.participants)
+        if state.accessRequests.allowed { coder.encode(true, forKey: ArchiveKey.allowsAccessRequests) }
         if let rootRecordID = state.rootRecordID { coder.encode(rootRecordID, forKey: ArchiveKey.rootRecordID) }
     }
 

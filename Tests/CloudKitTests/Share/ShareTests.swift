@@ -52,6 +52,43 @@ import Testing
         #expect(CKShare.Participant.oneTimeURLParticipant() != CKShare.Participant.oneTimeURLParticipant())
     }
 
+    @Test func `access requests are allowed by the owner`() throws {
+        let share = CKShare(rootRecord: root)
+        #expect(!share.allowsAccessRequests && share.requesters.isEmpty && share.blockedIdentities.isEmpty)
+        share.allowsAccessRequests = true
+        let data = try NSKeyedArchiver.archivedData(withRootObject: share, requiringSecureCoding: true)
+        let opened = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.self, from: data)
+        #expect(opened?.allowsAccessRequests == true)
+        #expect((share.copy() as? CKShare)?.allowsAccessRequests == true)
+        let options = CKAllowedSharingOptions.standard
+        #expect(!options.allowsAccessRequests && !options.allowsParticipantsToInviteOthers)
+        options.allowsParticipantsToInviteOthers = true
+        #expect((options.copy() as? CKAllowedSharingOptions)?.allowsParticipantsToInviteOthers == true)
+    }
+
+    @Test func `who is blocked is a participant no longer`() async throws {
+        let guest = try await participant("guest@example.org")
+        var archive = AppleArchive()
+        let lookupInfo = archive.add(
+            "CKUserIdentityLookupInfo", values: ["EmailAddress": archive.add("guest@example.org")])
+        let identity = archive.add("CKUserIdentity", values: ["LookupInfo": lookupInfo])
+        let root = archive.add("CKShareAccessRequester", values: ["UserIdentity": identity])
+        let data = try archive.data(top: ["root": root])
+        let requester = try #require(
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.AccessRequester.self, from: data))
+        #expect(requester.participantLookupInfo.emailAddress == "guest@example.org")
+        let share = CKShare(rootRecord: self.root)
+        share.addParticipant(guest)
+        share.denyRequesters([requester])
+        #expect(share.participants.contains(guest))
+        share.blockRequesters([requester])
+        share.blockRequesters([requester])
+        #expect(share.participants == [share.owner])
+        #expect(share.blockedIdentities.map(\.userIdentity) == [guest.userIdentity])
+        share.unblockIdentities(share.blockedIdentities)
+        #expect(share.blockedIdentities.isEmpty)
+    }
+
     @Test func `opening a share to everybody removes those whose invitation is pending`() async throws {
         let share = CKShare(rootRecord: root)
         share.addParticipant(try await participant("guest@example.org"))
@@ -114,6 +151,8 @@ import Testing
         await expectFailure(.unknownItem) { _ = try await container.shareMetadata(for: url) }
         let results = try await container.shareMetadatas(for: [url])
         #expect(results.count == 1)
+        let requests = try await container.requestShareAccess(for: [url])
+        #expect(requests.mapValues { failure($0) } == [url: .unknownItem])
         let operation = CKFetchShareMetadataOperation(shareURLs: [url])
         let completion: (any Error)? = await withCheckedContinuation { continuation in
             olderAPI.setCompletion(operation) { continuation.resume(returning: $0) }
