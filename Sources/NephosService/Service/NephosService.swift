@@ -274,6 +274,7 @@ package final class NephosService: Sendable {
         switch (error as? StorageError)?.code {
         case .closed: return .unavailable
         case .busy: return .busy
+        case .inputOutput: return .diskFailure
         default: return .internalError
         }
     }

@@ -1,0 +1,61 @@
+import NephosSQLite
+import NephosStorage
+import NephosWire
+import Synchronization
+import Testing
+
+@testable import NephosService
+
+struct DiskFailureTests {
+    @Test func `a save that the disk has no room for is to be tried again, and works once there is room`() async throws
+    {
+        let stores = FullStores()
+        let cloud = TestCloud(ServiceConfiguration(), stores: stores)
+        let database = TestDatabase(cloud)
+        _ = try await database.modify([.create("kept")])
+        stores.isFull.store(true, ordering: .relaxed)
+        let error = try #require(
+            await #expect(throws: ServiceError.self) { _ = try await database.modify([.create("lost")]) })
+        #expect(error.code == .tryAgainLater && error.clientCode == .serviceUnavailable)
+        #expect(error.retryAfter == 30)
+        #expect(error.reason.contains("disk") && !error.reason.contains("/data"))
+        #expect(cloud.log.all.contains { $0.contains("/data is full") })
+        stores.isFull.store(false, ordering: .relaxed)
+        #expect(try await database.existing("kept", "lost") == ["kept"])
+        _ = try await database.modify([.create("lost")])
+        #expect(try await database.existing("lost") == ["lost"])
+    }
+}
+
+/// Stores whose disk can be full.
+private final class FullStores: StoreProvider {
+    let isFull = Atomic(false)
+    private let provider: any StoreProvider = MemoryStores()
+
+    func open(_ id: StoreID) throws -> any StorageEngine { Engine(self, try provider.open(id)) }
+    func existingStores() throws -> [StoreID] { try provider.existingStores() }
+    func close() { provider.close() }
+
+    private final class Engine: StorageEngine {
+        private let stores: FullStores
+        private let engine: any StorageEngine
+
+        init(_ stores: FullStores, _ engine: any StorageEngine) {
+            self.stores = stores
+            self.engine = engine
+        }
+
+        func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
+            try await engine.read(body)
+        }
+
+        func write<T: Sendable>(
+            _ body: @escaping @Sendable (any StorageTransaction) throws -> T
+        ) async throws -> T {
+            if stores.isFull.load(ordering: .relaxed) { throw StorageError(.inputOutput, "/data is full") }
+            return try await engine.write(body)
+        }
+
+        func close() async { await engine.close() }
+    }
+}
