@@ -41,7 +41,7 @@ struct ModifyZones {
                 var isNew = false
                 let zone = try make(address.zoneName, owner, &isNew, transaction)
                 if isNew { notices.add(try notifier.notify(of: zone, by: caller.origin, transaction)) }
-                results.append(.zone(ZoneRegistry.dictionary(zone, for: caller)))
+                results.append(.zone(try ZoneRegistry.dictionary(zone, for: caller, transaction)))
             case .delete:
                 guard let zone = try transaction.zone(owner: owner, named: address.zoneName) else {
                     let error = try ZoneRegistry.notFound(address, owner: owner, transaction)

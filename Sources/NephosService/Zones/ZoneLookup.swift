@@ -8,7 +8,7 @@ enum ZoneLookup {
         guard let owner = caller.owner else { return ZonesResponse(zones: []) }
         let zones = try reader.zones(owner: owner)
         let ordered = zones.filter { ZoneRules.isDefault($0.name) } + zones.filter { !ZoneRules.isDefault($0.name) }
-        return ZonesResponse(zones: ordered.map { .zone(ZoneRegistry.dictionary($0, for: caller)) })
+        return ZonesResponse(zones: try ordered.map { .zone(try ZoneRegistry.dictionary($0, for: caller, reader)) })
     }
 
     static func lookup(
@@ -17,7 +17,7 @@ enum ZoneLookup {
         let results = try request.zones.map { zoneID -> ZoneResult in
             let address = caller.address(zoneID)
             if let zone = try ZoneRegistry.find(address, owner: caller.owner, reader) {
-                return .zone(ZoneRegistry.dictionary(zone, for: caller))
+                return .zone(try ZoneRegistry.dictionary(zone, for: caller, reader))
             }
             var error = try ZoneRegistry.notFound(address, owner: caller.owner, reader)
                 .dictionary(requestID: caller.requestID)

@@ -38,4 +38,17 @@ enum ZoneRegistry {
     static func dictionary(_ zone: ZoneRow, for caller: Caller) -> ZoneDictionary {
         ZoneDictionary(zoneID: caller.zoneID(zone.name), atomic: ZoneRules.isAtomic(zone.name))
     }
+
+    /// The same with the zone's `syncToken`, where it has a change feed: "the current point in the zone's change history"
+    /// (CloudKit Web Services, Zone Dictionary). A fetch with it tells what changes from now on.
+    static func dictionary(
+        _ zone: ZoneRow, for caller: Caller, _ reader: any StorageReader
+    ) throws -> ZoneDictionary {
+        var dictionary = dictionary(zone, for: caller)
+        if ZoneRules.hasChangeFeed(zone.name) {
+            let last = max(try reader.lastSequence(zone: zone.key), zone.purgedUntil)
+            dictionary.syncToken = ChangeToken(feed: .zone(zone.key.id), sequence: last).text(owner: caller.feedOwner)
+        }
+        return dictionary
+    }
 }

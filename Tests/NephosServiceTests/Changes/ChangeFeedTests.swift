@@ -88,6 +88,36 @@ import Testing
         #expect(error?.clientCode == .badDatabase)
     }
 
+    @Test func `a custom zone comes with the token of where its feed ends`() async throws {
+        let database = TestDatabase(TestCloud())
+        func zones() async throws -> [ZoneDictionary] {
+            let (service, context) = (database.cloud.service, database.context)
+            let listed = try await service.listZones(context).zones
+            let request = LookupZonesRequest(zones: [.defaultZone, ZoneIDDictionary(zoneName: "Z")])
+            #expect(try await service.lookupZones(request, context).zones == listed)
+            return listed.compactMap { if case .zone(let zone) = $0 { zone } else { nil } }
+        }
+        let make = ZoneOperation(operationType: .create, zoneID: ZoneIDDictionary(zoneName: "Z"))
+        let made = try await database.cloud.service.modifyZones(
+            ModifyZonesRequest(operations: [make]), database.context)
+        guard case .zone(let new) = made.zones[0] else {
+            Issue.record("not made")
+            return
+        }
+
+        let zone = try await database.making(zone: "Z")
+        _ = try await zone.modify([.create("a"), .create("b")])
+        let beginning = try #require(new.syncToken)
+        #expect(try await zone.changes(since: beginning).summary == ["a", "b"])
+        let listed = try await zones()
+        #expect(listed[0].syncToken == nil, "the default zone has no feed")
+        let token = try #require(listed[1].syncToken)
+        #expect(try await zone.changes(since: token).summary == [])
+        _ = try await zone.modify([.delete("a"), .create("c")])
+        #expect(Set(try await zone.changes(since: token).summary) == ["-a", "c"])
+        #expect(try await zones()[1].syncToken != token)
+    }
+
     @Test func `a database's feed tells which zones are new, changed or gone`() async throws {
         let database = try await customZone()
         let other = try await database.making(zone: "Other")
