@@ -68,6 +68,12 @@ open class CKContainer: NSObject, @unchecked Sendable {
     /// The container's identifier.
     open var containerIdentifier: String? { session.identifier }
 
+    open override var description: String {
+        "<CKContainer: \(address(of: self)); containerIdentifier=\(containerIdentifier ?? "")>"
+    }
+
+    open override var debugDescription: String { description }
+
     /// The database that only the account can use.
     open var privateCloudDatabase: CKDatabase { database(with: .private) }
 

@@ -45,6 +45,12 @@ open class CKDatabase: NSObject, @unchecked Sendable {
     /// Which of the container's databases this is.
     open var databaseScope: CKDatabase.Scope { scope }
 
+    open override var description: String {
+        "<CKDatabase: \(address(of: self)); databaseScope=\(databaseScope), containerIdentifier=\(session.identifier)>"
+    }
+
+    open override var debugDescription: String { description }
+
     /// Makes `container` the one this database belongs to.
     func adopt(_ container: CKContainer) { owner.container = container }
 

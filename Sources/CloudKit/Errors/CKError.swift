@@ -41,6 +41,13 @@ public struct CKError: _BridgedStoredNSError, Hashable, Sendable {
         hasher.combine(_nsError.code)
     }
 
+    // Or Foundation's for bridged errors is found, which asks the NSError.
+    public var hashValue: Int {
+        var hasher = Hasher()
+        hash(into: &hasher)
+        return hasher.finalize()
+    }
+
     /// What is known about the error.
     public var userInfo: [String: Any] { _nsError.userInfo }
 

@@ -9,4 +9,12 @@ final class DescribedError: NSError, @unchecked Sendable {
         if let description = userInfo[NSLocalizedDescriptionKey] as? String { return description }
         return "The operation couldn’t be completed. " + (localizedFailureReason ?? "(\(domain) error \(code).)")
     }
+
+    // NSError's own calls itself without end on Linux: no set could hold an error, and no archiver take it.
+    override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(domain)
+        hasher.combine(code)
+        return hasher.finalize()
+    }
 }

@@ -15,6 +15,13 @@ import Testing
         #expect(container.sharedCloudDatabase.databaseScope == .shared)
     }
 
+    @Test func `containers and databases say what they are`() {
+        let container = CKContainer(identifier: "iCloud.org.example.Gallery")
+        #expect("\(container)".contains("; containerIdentifier=iCloud.org.example.Gallery>"))
+        let description = "\(container.sharedCloudDatabase)"
+        #expect(description.contains("; databaseScope=shared, containerIdentifier=iCloud.org.example.Gallery>"))
+    }
+
     @Test func `a database outlives its container`() async throws {
         let service = ScriptedService()
         let database = CKContainer(identifier: "iCloud.org.example.Gallery", service: service).privateCloudDatabase

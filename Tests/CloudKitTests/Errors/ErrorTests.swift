@@ -1,4 +1,5 @@
 import CloudKit
+import Foundation
 import Testing
 
 /// `CKError` as apps use it.
@@ -106,5 +107,18 @@ import Testing
         #expect(empty.partialErrorsByItemID == nil)
         #expect(empty.retryAfterSeconds == nil)
         #expect(!empty.localizedDescription.isEmpty)
+    }
+
+    @Test func `errors can be hashed, kept in sets and archived`() throws {
+        let busy = CKError(.zoneBusy, userInfo: [CKErrorRetryAfterKey: 3])
+        let errors = [busy, CKError(.zoneBusy), CKError(.unknownItem)]
+        #expect(errors[1].hashValue == CKError(.zoneBusy).hashValue)
+        #expect(Set(errors).count == 3 && Set(errors.map(\.code)).count == 2)
+        #expect(Set(errors.map { $0 as NSError }).count == 3)
+        let data = try NSKeyedArchiver.archivedData(withRootObject: busy as NSError, requiringSecureCoding: true)
+        let copy = try #require(
+            try NSKeyedUnarchiver.unarchivedObject(ofClasses: [NSError.self, NSString.self, NSNumber.self], from: data)
+                as? NSError)
+        #expect(CKError(_nsError: copy).code == .zoneBusy && CKError(_nsError: copy).retryAfterSeconds == 3)
     }
 }
