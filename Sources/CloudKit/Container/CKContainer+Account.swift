@@ -31,10 +31,7 @@ extension CKContainer {
         _ handler: @escaping @Sendable (First, Second) -> Void,
         _ work: @escaping @Sendable (CKContainer) async -> (First, Second)
     ) {
-        Task(priority: .userInitiated) {
-            let (first, second) = await work(self)
-            handler(first, second)
-        }
+        LibraryExecutor.run({ await work(self) }, then: { handler($0.0, $0.1) })
     }
 }
 

@@ -136,9 +136,8 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     /// Sets the work going.
     private func launch() {
-        let task = Task(priority: TaskPriority(effectiveConfiguration.qualityOfService ?? .default)) {
-            await self.run()
-        }
+        let priority = TaskPriority(effectiveConfiguration.qualityOfService ?? .default)
+        let task = Task(executorPreference: LibraryExecutor.shared, priority: priority) { await self.run() }
         progress.withLock { $0.task = $0.hasEnded ? nil : task }
         if isCancelled { task.cancel() }
     }

@@ -12,12 +12,17 @@ final class ContainerSession: Sendable {
     let notifications: NotificationFeed
     private let learntUser = Locked<String?>(nil)
 
+    /// Where operations begin, and do nothing else. A serial queue gets its thread however many others an app blocks. It
+    /// lives on, because an `OperationQueue` does not keep its underlying queue.
+    private static let beginning = DispatchQueue(label: "CloudKit.beginning")
+
     init(_ identifier: String, _ service: any CloudService, environment: SyncEngineEnvironment = .system) {
         self.identifier = identifier
         current = Locked(service)
         notifications = NotificationFeed(service, environment: environment)
         queue = OperationQueue()
         queue.name = "CKContainer \(identifier)"
+        queue.underlyingQueue = Self.beginning
     }
 
     /// What answers the requests, as the account that is signed in.

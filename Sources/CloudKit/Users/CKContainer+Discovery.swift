@@ -69,12 +69,13 @@ extension CKContainer {
     fileprivate func discover<Found: Sendable>(
         _ nothing: Found, _ handler: @escaping @Sendable (Result<Found, any Error>) -> Void
     ) {
-        Task(priority: .userInitiated) {
-            do {
-                handler(.success(try await discovered(nothing)))
-            } catch {
-                handler(.failure(error))
-            }
-        }
+        LibraryExecutor.run(
+            { () async -> Result<Found, any Error> in
+                do {
+                    return .success(try await self.discovered(nothing))
+                } catch {
+                    return .failure(error)
+                }
+            }, then: handler)
     }
 }
