@@ -48,7 +48,11 @@ struct QueryOrder: Hashable, Sendable {
     /// Whether there may be strings in it that an index cuts. Names are short, but for references every field may have some.
     var hasStrings: Bool {
         keys.contains { key in
-            if case .component(let component) = key, case .field = component.key { true } else { false }
+            if case .component(let component) = key, case .field = component.key {
+                component.kind != .cell
+            } else {
+                false
+            }
         }
     }
 

@@ -16,6 +16,7 @@ extension QueryPage {
         private let remembers: Bool
         /// Empty where the candidates passed them already.
         let probes: [IndexProbe]
+        let circles: [QueryPlan.Circle]
         let checksRecords: Bool
         let matcher: QueryMatcher
         let fields: [String]
@@ -38,6 +39,7 @@ extension QueryPage {
             self.plan = plan
             self.order = order
             let probes = page.probes(plan)
+            circles = page.conjuncts.compactMap(plan.circle(of:))
             checksRecords = !page.isExact(plan, probes)
             if case .collected = plan { self.probes = [] } else { self.probes = probes }
             matcher = QueryMatcher(page.query.condition)
@@ -50,7 +52,7 @@ extension QueryPage {
         // MARK: In order
 
         mutating func readInOrder(after position: QueryPosition?) throws {
-            if probes.isEmpty, let range = page.singleRange(plan),
+            if probes.isEmpty, circles.isEmpty, let range = page.singleRange(plan),
                 position.map({ range.canBegin(after: $0, order) }) ?? true
             {
                 try read(range, after: position)
@@ -154,6 +156,7 @@ extension QueryPage {
 
         private mutating func look(at candidate: Candidate) throws {
             let position = candidate.position
+            guard circles.allSatisfy({ $0.holds(position.key) }) else { return }
             guard let index = page.zones.firstIndex(where: { $0.key.id == position.zone }) else { return }
             let zone = page.zones[index]
             guard try probes.allSatisfy({ try $0.finds(position.name, zone, page.reader) }) else { return }

@@ -46,7 +46,10 @@ struct QueryPage {
 
     /// How many records match, where the index alone tells it; nil where records have to be looked at.
     func count(_ plan: QueryPlan) throws -> Int? {
-        guard case .ordered(let scan, _) = plan, !scan.mayRepeat, isExact(plan) else { return nil }
+        // The entries in the cells of a circle are not all in the circle.
+        guard case .ordered(let scan, _) = plan, !scan.mayRepeat, isExact(plan),
+            conjuncts.allSatisfy({ plan.circle(of: $0) == nil })
+        else { return nil }
         var count = 0
         for zone in zones {
             for range in scan.ranges where range.isIn(zone) {
@@ -59,10 +62,11 @@ struct QueryPage {
         return count
     }
 
-    /// Whether every candidate matches for sure.
+    /// Whether every candidate that passes matches for sure.
     func isExact(_ plan: QueryPlan, _ probes: [IndexProbe] = []) -> Bool {
         conjuncts.indices.allSatisfy { index in
-            conjuncts[index].isExact && (plan.covers.contains(index) || probes.contains { $0.conjunct == index })
+            plan.decides(index, of: conjuncts)
+                || conjuncts[index].isExact && probes.contains { $0.conjunct == index }
         }
     }
 

@@ -52,6 +52,38 @@ enum QueryPlan {
     }
 }
 
+extension QueryPlan {
+    /// Whether a candidate's place in the index decides about a condition, which is given by its place among the query's.
+    func decides(_ index: Int, of conjuncts: [QueryConjunct]) -> Bool {
+        if circle(of: conjuncts[index]) != nil { return true }
+        if case .distance = self, case .circle = conjuncts[index].access {
+            // The last ring ends at the radius to the bit.
+            return covers.contains(index)
+        }
+        return conjuncts[index].isExact && covers.contains(index)
+    }
+
+    /// The circle of a condition, where the index is in the order of its field's locations: an entry has the location
+    /// itself behind the cell.
+    func circle(of conjunct: QueryConjunct) -> Circle? {
+        guard case .ordered(let scan, _) = self, let first = scan.order.first, first.kind == .cell,
+            case .circle(first.key, let center, let metres) = conjunct.access
+        else { return nil }
+        return Circle(center: center, metres: metres)
+    }
+
+    /// A part of the globe.
+    struct Circle {
+        let center: LocationValue
+        let metres: Double
+
+        /// - Parameter key: a place in the index.
+        func holds(_ key: [UInt8]) -> Bool {
+            LocationCell.location(of: key[...]).map { center.distance(to: $0) <= metres } ?? false
+        }
+    }
+}
+
 /// Thrown by the planner: there have to be these indexes first.
 struct MissingIndexes: Error {
     var signatures: [IndexSignature]

@@ -197,7 +197,6 @@ struct QueryPlanner {
                 other.latitude == center.latitude, other.longitude == center.longitude
             else { continue }
             distance.radius = min(radius, distance.radius ?? radius)
-            // The last ring ends at the radius to the bit, but the condition is left to the record all the same.
             distance.scan.covers.insert(index)
         }
         return distance

@@ -32,9 +32,8 @@ final class QueryTrace {
                     range: Self.words(plan, conjuncts), entriesRead: scan.entries))
             explanation.entriesRead += scan.entries
         }
-        explanation.checkedOnRecords = conjuncts.indices.filter { index in
-            !plan.covers.contains(index) || !conjuncts[index].isExact
-        }.map { conjuncts[$0].expression.words }
+        explanation.checkedOnRecords = conjuncts.indices.filter { !plan.decides($0, of: conjuncts) }
+            .map { conjuncts[$0].expression.words }
         return explanation
     }
 

@@ -38,6 +38,27 @@ struct QueryWalkTests {
         #expect(explanation.checkedOnRecords == [])
     }
 
+    @Test("A circle around a place is decided by the index, whatever the order")
+    func circle() async throws {
+        let cloud = QueryCloud()
+        func place(_ metresNorth: Double) -> FieldValue {
+            .location(LocationValue(latitude: 52 + metresNorth / 111_195, longitude: 13))
+        }
+        try await cloud.modify((0..<40).map { .create("n\($0)", ["place": place(Double($0) * 100)]) })
+        try await cloud.modify([.create("nowhere")])
+        let near = Filter(.field("place"), .near, place(0), distance: 1050)
+        let expected = (0...10).map { "n\($0)" }
+        for sort in [
+            [], [QuerySortDescriptor(.field("place"), relativeLocation: LocationValue(latitude: 52, longitude: 13))],
+        ] {
+            let query = Query(recordType: "Note", filterBy: [near], sortBy: sort)
+            #expect(try await Set(cloud.all(query)) == Set(expected))
+            let explanation = try #require(try await cloud.page(query, limit: 50, explain: true).explanation)
+            #expect(explanation.recordsRead == 11 && explanation.recordsReturned == 11)
+            #expect(explanation.checkedOnRecords == [])
+        }
+    }
+
     @Test("An answer that is only to be sent has the same bytes, whichever way its records are read")
     func sent() async throws {
         let cloud = QueryCloud()
