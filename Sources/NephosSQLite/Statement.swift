@@ -122,6 +122,4 @@ final class Statement: SQLStatement {
         let start = sqlite3_value_blob(value)
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
     }
-
-    func visitedRecord(zone: ZoneKey) -> VisitedRecord { VisitedRecord(zone: zone, self) }
 }

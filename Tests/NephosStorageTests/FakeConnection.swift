@@ -75,5 +75,4 @@ final class FakeStatement: SQLStatement {
     func bytes(_ column: Int) -> [UInt8] { [] }
     func textInPlace(_ column: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
     func bytesInPlace(_ column: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
-    func visitedRecord(zone: ZoneKey) -> VisitedRecord { VisitedRecord(zone: zone, self) }
 }

@@ -41,7 +41,8 @@ public struct CKError: _BridgedStoredNSError, Hashable, Sendable {
         hasher.combine(_nsError.code)
     }
 
-    // Or Foundation's for bridged errors is found, which asks the NSError.
+    /// Made of the domain and the code (`Hashable`). Without this, Foundation's for bridged errors would be found, which
+    /// asks the `NSError`.
     public var hashValue: Int {
         var hasher = Hasher()
         hash(into: &hasher)

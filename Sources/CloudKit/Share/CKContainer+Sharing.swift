@@ -124,7 +124,8 @@ extension CKContainer {
 
     // MARK: Requests for access
 
-    /// Asks the owners of shares for access to them, each with its own result.
+    /// Asks the owners of shares for access to them, each with its own result (requestShareAccess(for:), Apple's
+    /// documentation). Throws a `CKError` where it concerns all of them.
     public func requestShareAccess(for urls: [URL]) async throws -> [URL: Result<Void, any Error>] {
         try await resultOfOperation { runRequestAccess(urls, $0) }
     }

@@ -15,9 +15,8 @@ package struct VisitedRecord {
     package let fields: UnsafeRawBufferPointer
     package let number: RowNumber
 
-    /// Reads all columns. A statement does it for itself (`SQLStatement.visitedRecord`), as each of them would cost a call
-    /// through the protocol otherwise.
-    @inlinable @inline(__always) package init(zone: ZoneKey, _ row: some SQLStatement) {
+    /// Reads the columns of the statement's current row, each once.
+    init(zone: ZoneKey, _ row: any SQLStatement) {
         self.zone = zone
         name = row.textInPlace(0)
         type = row.textInPlace(1)

@@ -50,8 +50,6 @@ package protocol SQLStatement: AnyObject {
     /// The same where the database has them, until the next `step` or `reset`; empty for null.
     func textInPlace(_ column: Int) -> UnsafeRawBufferPointer
     func bytesInPlace(_ column: Int) -> UnsafeRawBufferPointer
-    /// The current row of a statement whose columns are a record's: `VisitedRecord.init(zone:_:)`.
-    func visitedRecord(zone: ZoneKey) -> VisitedRecord
 }
 
 /// The words in which the databases' SQL differs. The migrations name them in braces.

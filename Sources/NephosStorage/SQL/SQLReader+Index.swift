@@ -51,7 +51,7 @@ extension SQLReader {
             try bind(statement)
             while try statement.step(),
                 try body(
-                    statement.visitedRecord(zone: zone), statement.bytesInPlace(VisitedRecord.indexValueColumn))
+                    VisitedRecord(zone: zone, statement), statement.bytesInPlace(VisitedRecord.indexValueColumn))
             {}
         }
     }

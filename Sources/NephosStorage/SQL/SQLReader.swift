@@ -118,12 +118,13 @@ package class SQLReader: StorageReader {
     }
 
     package final func record(zone: ZoneKey, named name: String) throws -> RecordRow? {
-        try row(.recordByName, bind: { try $0.bind(zone).bind(name) }, read: { $0.visitedRecord(zone: zone).row })
+        try row(.recordByName, bind: { try $0.bind(zone).bind(name) }, read: { VisitedRecord(zone: zone, $0).row })
     }
 
     package final func record(_ number: RowNumber, zone: ZoneKey) throws -> RecordRow? {
         try row(
-            .recordByNumber, bind: { try $0.bind(number.value).bind(zone) }, read: { $0.visitedRecord(zone: zone).row })
+            .recordByNumber, bind: { try $0.bind(number.value).bind(zone) }, read: { VisitedRecord(zone: zone, $0).row }
+        )
     }
 
     package final func visitRecord(
@@ -131,7 +132,7 @@ package class SQLReader: StorageReader {
     ) throws {
         try run(.recordByNumber) { statement in
             try statement.bind(number.value).bind(zone)
-            if try statement.step() { try body(statement.visitedRecord(zone: zone)) }
+            if try statement.step() { try body(VisitedRecord(zone: zone, statement)) }
         }
     }
 
@@ -140,7 +141,7 @@ package class SQLReader: StorageReader {
     ) throws {
         try run(.recordByName) { statement in
             try statement.bind(zone).bind(name)
-            if try statement.step() { try body(statement.visitedRecord(zone: zone)) }
+            if try statement.step() { try body(VisitedRecord(zone: zone, statement)) }
         }
     }
 
@@ -159,7 +160,7 @@ package class SQLReader: StorageReader {
             try statement.bind(zone).bind(sequence).bind(limit: limit)
             var left = size
             while left > 0, try statement.step() {
-                let record = statement.visitedRecord(zone: zone)
+                let record = VisitedRecord(zone: zone, statement)
                 left -= record.fields.count
                 try body(record)
             }
