@@ -19,6 +19,8 @@ final class Connection: SQLConnection {
     private var rollbackStatement: Statement?
     private var isOpen = true
     private var checkpointer: Checkpointer?
+    private var mapping: FileMapping?
+    private var methods: FileMapping.Methods?
 
     /// Opens a database that exists, or one in memory with the path `:memory:`.
     init(path: String, access: Access) throws {
@@ -47,6 +49,7 @@ final class Connection: SQLConnection {
         for statement in statements { statement?.finalize() }
         for statement in [beginReading, beginWriting, commitStatement, rollbackStatement] { statement?.finalize() }
         sqlite3_close_v2(handle)
+        methods?.deallocate()
     }
 
     // MARK: Statements
@@ -103,6 +106,21 @@ final class Connection: SQLConnection {
         statement = prepared
         defer { prepared.reset() }
         _ = try prepared.step()
+    }
+
+    // MARK: The file in memory
+
+    /// Reads through `mapping` from now on, where SQLite can. Before anything was read.
+    func read(through mapping: FileMapping) throws {
+        keep(mapping)
+        methods = FileMapping.Methods(mapping, for: handle)
+        // How much it is, the mapping knows.
+        if methods != nil { try execute("PRAGMA mmap_size = 1") }
+    }
+
+    /// Has `mapping` outlive the connection: a process that closes a descriptor of a file gives up its locks of it.
+    func keep(_ mapping: FileMapping?) {
+        self.mapping = mapping
     }
 
     // MARK: The write-ahead log

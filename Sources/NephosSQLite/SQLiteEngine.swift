@@ -19,10 +19,12 @@ package final class SQLiteEngine: StorageEngine {
     ) throws {
         do {
             let connection = try StoreFile.open(path, options)
-            let lent = LentConnections(limit: options.readers) { try StoreFile.openReader(path, options) }
+            let mapping = FileMapping(path: path, capacity: options.mapped, resident: options.resident)
+            connection.keep(mapping)
+            let lent = LentConnections(limit: options.readers) { try StoreFile.openReader(path, options, mapping) }
             try self.init(
                 writer: WriteQueue(connection: connection, readers: lent),
-                readers: ReadPool(limit: options.readers) { try StoreFile.openReader(path, options) },
+                readers: ReadPool(limit: options.readers) { try StoreFile.openReader(path, options, mapping) },
                 lent: lent, lease: lease)
         } catch let error as StorageError {
             throw error.opening(path)

@@ -16,6 +16,11 @@ package struct SQLiteOptions: Sendable {
     /// Memory for pages of the writer's connection, and of each reader's, in KiB.
     package var writerCache: Int
     package var readerCache: Int
+    /// How many bytes of a file, from its beginning, readers look at in the system's cache instead of reading them; 0 is
+    /// none.
+    package var mapped: Int
+    /// How many bytes of these may count as the process's memory.
+    package var resident: Int
     /// Pages in the write-ahead log after which they are moved into the database.
     package var checkpointPages: Int
     /// The tables' history; a test gives its own.
@@ -23,12 +28,14 @@ package struct SQLiteOptions: Sendable {
 
     package init(
         durability: Durability = .full, readers: Int = 3, writerCache: Int = 8192, readerCache: Int = 8192,
-        checkpointPages: Int = 4000, migrations: [Migration] = Migration.all
+        mapped: Int = 16 << 30, resident: Int = 48 << 20, checkpointPages: Int = 4000, migrations: [Migration] = Migration.all
     ) {
         self.durability = durability
         self.readers = readers
         self.writerCache = writerCache
         self.readerCache = readerCache
+        self.mapped = mapped
+        self.resident = resident
         self.checkpointPages = checkpointPages
         self.migrations = migrations
     }

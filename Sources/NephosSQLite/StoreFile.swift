@@ -36,8 +36,11 @@ enum StoreFile {
     }
 
     /// A reader's connection to a file that the writer has open.
-    static func openReader(_ path: String, _ options: SQLiteOptions) throws -> Connection {
+    static func openReader(
+        _ path: String, _ options: SQLiteOptions, _ mapping: FileMapping? = nil
+    ) throws -> Connection {
         let connection = try Connection(path: path, access: .reading)
+        if let mapping { try connection.read(through: mapping) }
         try connection.execute("PRAGMA cache_size = -\(options.readerCache); PRAGMA temp_store = MEMORY")
         return connection
     }

@@ -1,0 +1,167 @@
+import CSQLite
+import Glibc
+import Synchronization
+
+/// A store's file in the memory of the process: its readers look at pages where the system caches them, and copy none.
+///
+/// SQLite can map a file for each connection. This is one mapping for all of them, which stays when the file grows and
+/// whose resident pages are limited: they are the system's, but count as the process's. Pages that are still in the
+/// write-ahead log are read as ever.
+final class FileMapping: Sendable {
+    /// The system makes up to this many bytes resident at once, aligned so, where one page of them is touched.
+    private static let window = 1 << 16
+
+    private let descriptor: Int32
+    /// The first byte of the file in memory, and how much of the file is mapped, whether it is there yet or not.
+    private let base: UInt
+    private let capacity: Int
+    /// The size of the file, as far as it is known: it grows and never shrinks, as nothing here ever vacuums it.
+    private let size = Atomic<Int>(0)
+
+    /// Bytes that may be resident at once, whatever the size of the file.
+    private let leastResident: Int
+    /// A bit for each window that was touched since the last release, how many they are, and how many may be.
+    private let words: Int
+    // Every word is atomic, and they are freed with the last reference.
+    nonisolated(unsafe) private let touched: UnsafeMutablePointer<Atomic<UInt>>
+    private let count = Atomic<Int>(0)
+    private let limit = Atomic<Int>(0)
+    /// Pages that were refused since the last release.
+    private let refused = Atomic<Int>(0)
+
+    /// Maps the file at `path`, which exists; nil where the system cannot, and then it is read as ever.
+    /// - Parameters:
+    ///   - capacity: how many bytes of the file, from its beginning, are looked at so.
+    ///   - resident: how many bytes may be resident; half of the file, where that is more.
+    init?(path: String, capacity: Int, resident: Int) {
+        guard capacity > 0 else { return nil }
+        descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        let flags = MAP_SHARED | MAP_NORESERVE
+        guard let memory = mmap(nil, capacity, PROT_READ, flags, descriptor, 0), memory != MAP_FAILED else {
+            Glibc.close(descriptor)
+            return nil
+        }
+        base = UInt(bitPattern: memory)
+        self.capacity = capacity
+        leastResident = resident
+        words = (capacity / Self.window + 2) / UInt.bitWidth + 1
+        touched = .allocate(capacity: words)
+        for index in 0..<words { (touched + index).initialize(to: Atomic(0)) }
+    }
+
+    deinit {
+        munmap(UnsafeMutableRawPointer(bitPattern: base), capacity)
+        touched.deinitialize(count: words).deallocate()
+        Glibc.close(descriptor)
+    }
+
+    /// How many bytes are resident at most.
+    var resident: Int { count.load(ordering: .relaxed) * Self.window }
+
+    // MARK: Reading
+
+    /// The bytes of the file from `offset`; nil where they are to be read.
+    /// - Parameter currentSize: asks for the size of the file.
+    func bytes(at offset: Int, count: Int, currentSize: () -> Int?) -> UnsafeMutableRawPointer? {
+        let end = offset + count
+        guard end <= capacity else { return nil }
+        if end > size.load(ordering: .relaxed) {
+            guard let current = currentSize(), end <= current else { return nil }
+            size.store(current, ordering: .relaxed)
+            limit.store(max(leastResident, current / 2) / Self.window, ordering: .relaxed)
+        }
+        let address = base + UInt(offset)
+        return touch(address) ? UnsafeMutableRawPointer(bitPattern: address) : nil
+    }
+
+    /// Whether the window of an address is, or may become, resident. A page in one that may not is cheaper read than
+    /// looked at, as another would have to go for it.
+    private func touch(_ address: UInt) -> Bool {
+        let window = Int(address / UInt(Self.window) - base / UInt(Self.window))
+        let bit: UInt = 1 << (UInt(window) % UInt(UInt.bitWidth))
+        let word = touched + window / UInt.bitWidth
+        if word.pointee.load(ordering: .relaxed) & bit != 0 { return true }
+        guard count.load(ordering: .relaxed) < limit.load(ordering: .relaxed) else {
+            refuse()
+            return false
+        }
+        if word.pointee.bitwiseOr(bit, ordering: .relaxed).oldValue & bit == 0 { count.add(1, ordering: .relaxed) }
+        return true
+    }
+
+    /// Begins anew once as many pages were refused that it costs little beside them: others may be in demand now.
+    private func refuse() {
+        let refusals = refused.add(1, ordering: .relaxed).newValue
+        guard refusals == Self.refusalsPerWindow * (limit.load(ordering: .relaxed) + 1) else { return }
+        refused.store(0, ordering: .relaxed)
+        for index in 0..<words { touched[index].store(0, ordering: .relaxed) }
+        count.store(0, ordering: .relaxed)
+        // Whoever looks at a page goes on: the system gives it again.
+        madvise(UnsafeMutableRawPointer(bitPattern: base), capacity, MADV_DONTNEED)
+    }
+
+    /// A window becomes resident in the time in which some ten pages are read.
+    private static let refusalsPerWindow = 256
+
+    // MARK: SQLite
+
+    /// The methods of a connection's file, with this mapping in place of SQLite's own. Behind them stand the mapping and
+    /// the file's own methods, which take the same file.
+    struct Methods {
+        private let memory: UnsafeMutableRawPointer
+        private static let mapping = MemoryLayout<sqlite3_io_methods>.stride
+        private static let original = mapping + MemoryLayout<UInt>.stride
+
+        /// Has SQLite use `mapping` for the main file of a connection that was just opened; nil where it cannot. The
+        /// mapping must outlive the connection.
+        init?(_ mapping: FileMapping, for connection: OpaquePointer) {
+            var file: UnsafeMutablePointer<sqlite3_file>?
+            guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK,
+                let file, let original = file.pointee.pMethods, original.pointee.iVersion >= 3
+            else { return nil }
+            memory = .allocate(byteCount: Self.original + MemoryLayout<UInt>.stride, alignment: 16)
+            let methods = memory.initializeMemory(as: sqlite3_io_methods.self, to: original.pointee)
+            memory.storeBytes(
+                of: UInt(bitPattern: Unmanaged.passUnretained(mapping).toOpaque()), toByteOffset: Self.mapping,
+                as: UInt.self)
+            memory.storeBytes(of: UInt(bitPattern: original), toByteOffset: Self.original, as: UInt.self)
+            methods.pointee.xFetch = { Methods.fetch($0, $1, $2, $3) }
+            methods.pointee.xUnfetch = { _, _, _ in SQLITE_OK }
+            // SQLite is not to map the file besides.
+            methods.pointee.xFileControl = { file, code, argument in
+                guard code != SQLITE_FCNTL_MMAP_SIZE else { return SQLITE_OK }
+                return Methods.original(of: file)?.pointee.xFileControl(file, code, argument) ?? SQLITE_NOTFOUND
+            }
+            file.pointee.pMethods = UnsafePointer(methods)
+        }
+
+        /// Only after the connection was closed.
+        func deallocate() { memory.deallocate() }
+
+        private static func word(of file: UnsafeMutablePointer<sqlite3_file>?, _ offset: Int) -> UInt {
+            file?.pointee.pMethods.map { UnsafeRawPointer($0).load(fromByteOffset: offset, as: UInt.self) } ?? 0
+        }
+
+        private static func original(
+            of file: UnsafeMutablePointer<sqlite3_file>?
+        ) -> UnsafePointer<sqlite3_io_methods>? {
+            UnsafePointer(bitPattern: word(of: file, original))
+        }
+
+        private static func fetch(
+            _ file: UnsafeMutablePointer<sqlite3_file>?, _ offset: Int64, _ count: Int32,
+            _ page: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+        ) -> Int32 {
+            guard let mapping = UnsafeRawPointer(bitPattern: word(of: file, mapping)) else { return SQLITE_OK }
+            page?.pointee = Unmanaged<FileMapping>.fromOpaque(mapping)._withUnsafeGuaranteedRef {
+                $0.bytes(at: Int(offset), count: Int(count)) {
+                    var size: Int64 = 0
+                    guard original(of: file)?.pointee.xFileSize(file, &size) == SQLITE_OK else { return nil }
+                    return Int(size)
+                }
+            }
+            return SQLITE_OK
+        }
+    }
+}
