@@ -28,7 +28,8 @@ package struct SQLiteOptions: Sendable {
 
     package init(
         durability: Durability = .full, readers: Int = 3, writerCache: Int = 8192, readerCache: Int = 8192,
-        mapped: Int = 16 << 30, resident: Int = 48 << 20, checkpointPages: Int = 4000, migrations: [Migration] = Migration.all
+        mapped: Int = 16 << 30, resident: Int = 48 << 20, checkpointPages: Int = 4000,
+        migrations: [Migration] = Migration.all
     ) {
         self.durability = durability
         self.readers = readers
