@@ -32,8 +32,8 @@ extension Route {
     ///
     /// Nobody signs in: who knows the token may poll. `nephosReceived`, our addition, says which notification the poll
     /// before this one brought (`none`: none), so that one whose answer was lost comes again; without it a notification
-    /// counts as received once its answer was sent.
-    static let courier = Route([.get], "/" + CourierPath.module) { routed throws(Refusal) in
+    /// counts as received once its answer was sent. Clients ask with GET or with POST.
+    static let courier = Route([.get, .post], "/" + CourierPath.module) { routed throws(Refusal) in
         let path = try CourierPath(routed.target.components)
         let context = RequestContext(
             container: path.container, environment: path.environment, scope: .private, account: nil,

@@ -191,8 +191,8 @@ private struct TypeCheck {
         default: break
         }
         throw .invalid(
-            "Field '\(filter.key.displayName)' has a value type of \(type.text) and cannot be compared with a value of"
-                + " type \(value.type.wireName)")
+            "Field '\(filter.key.displayName)' has a value type of \(type.text) and cannot be queried using filter"
+                + " value type \(value.type.wireName)")
     }
 
     /// Says of zones and users that are the caller's own what they are called.

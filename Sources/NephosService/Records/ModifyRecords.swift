@@ -57,8 +57,9 @@ struct ModifyRecords {
         }
     }
 
-    /// Our own library asks for the server's record and wants every refusal at its item; to everybody else a malformed
-    /// operation is a malformed request.
+    /// An operation that lacks a key, or names what no record can have, makes the request malformed; but our own library
+    /// asks for the server's record and wants every refusal at its item. What the schema or the database forbids is
+    /// refused at its item for everybody, so that a batch of which one record is wrong saves the others.
     private static func validate(
         _ request: ModifyRecordsRequest, _ caller: Caller, _ environment: ServiceEnvironment
     ) throws(ServiceError) -> [Item] {
@@ -72,7 +73,7 @@ struct ModifyRecords {
                 let valid = try validation.validate(operation, makeRecordName: environment.makeUUID)
                 items.append(Item(address: address, operation: .success(valid)))
             } catch {
-                if !request.wantsServerRecord { throw requestError(error, at: index) }
+                if error.isMalformedOperation && !request.wantsServerRecord { throw requestError(error, at: index) }
                 items.append(Item(address: address, operation: .failure(error)))
             }
         }
@@ -161,7 +162,6 @@ struct ModifyRecords {
             applied.notices.add(try notifier.notify(of: batch.changes, in: row, by: caller.origin, transaction))
             try keepClientChangeToken(row, outcomes, in: transaction)
         }
-        try refuseMalformed(applied.outcomes)
         applied.userRecordNames = try userRecordNames(applied.outcomes, accounts, transaction)
         return applied
     }
@@ -185,15 +185,6 @@ struct ModifyRecords {
         for index in indexes {
             guard request.wantsServerRecord || request.operations[index].record.zoneID != nil else { throw error }
             applied.outcomes[index] = .refused(error, server: nil)
-        }
-    }
-
-    /// What the schema does not allow is malformed too, though only the transaction knows.
-    private func refuseMalformed(_ outcomes: [Outcome]) throws {
-        if request.wantsServerRecord { return }
-        for (index, outcome) in outcomes.enumerated() {
-            guard case .refused(let error, _) = outcome, error.code == .badRequest else { continue }
-            throw Self.requestError(error, at: index)
         }
     }
 

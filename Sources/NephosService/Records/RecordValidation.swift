@@ -11,6 +11,17 @@ struct ValidOperation: Equatable {
     var parent: ReferenceChange
 }
 
+extension ServiceError {
+    /// Apple's words, which come at the record.
+    fileprivate static let encryptedInPublicDatabase = invalid(
+        "encrypted fields are not supported in the public database")
+
+    /// Of an error of `RecordValidation`: whether the operation is wrong in itself, whatever the database and the schema.
+    var isMalformedOperation: Bool {
+        code == .badRequest && clientCode == .invalidArguments && self != .encryptedInPublicDatabase
+    }
+}
+
 /// The rules a record has to keep before anything is looked up (`CKRecord`, `CKRecord.ID`, Apple's documentation):
 ///
 /// - a record name has 1 to 255 printable ASCII characters and no leading underscore (a user's own record has one);
@@ -97,7 +108,7 @@ struct RecordValidation {
                         + " digits and underscores, at most \(Limits.identifierLength)")
             }
             if entry.field.isEncrypted && scope == .public {
-                throw .invalid("encrypted fields are not supported in the public database")
+                throw .encryptedInPublicDatabase
             }
             guard let value = entry.field.value else { continue }
             if let local = try keepingInZone(value, field: entry.name, of: name) {

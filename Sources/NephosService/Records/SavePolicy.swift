@@ -24,7 +24,7 @@ enum SaveDecision: Equatable {
 enum SavePolicy {
     /// - Parameter stored: the record of that name, or nil where there is none or only its tombstone.
     static func decide(_ operation: ValidOperation, stored: RecordRow?) -> SaveDecision {
-        guard let stored else { return decideWithoutRecord(operation.operationType) }
+        guard let stored else { return decideWithoutRecord(operation) }
         if let type = operation.recordType, type != stored.type, !operation.operationType.isDeletion {
             return .refuse(
                 .invalid("record '\(stored.name)' has the type '\(stored.type)' and cannot become '\(type)'"))
@@ -48,10 +48,11 @@ enum SavePolicy {
         }
     }
 
-    private static func decideWithoutRecord(_ type: RecordOperation.OperationType) -> SaveDecision {
-        switch type {
+    private static func decideWithoutRecord(_ operation: ValidOperation) -> SaveDecision {
+        switch operation.operationType {
         case .create, .forceUpdate, .forceReplace: .insert
-        case .update, .replace, .delete: .refuse(.recordNotFound)
+        case .update, .replace: .refuse(.changeTagWithoutRecord)
+        case .delete: .refuse(.recordNotFound)
         case .forceDelete: .nothingToDelete
         }
     }

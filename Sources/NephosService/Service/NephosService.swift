@@ -199,15 +199,6 @@ package final class NephosService: Sendable {
         }
     }
 
-    // MARK: - Users
-
-    /// Who the caller is (CloudKit Web Services, users/caller).
-    package func currentUser(_ context: RequestContext) async throws(ServiceError) -> UserDictionary {
-        try await perform(context) { _, caller in
-            UserDictionary(userRecordName: try caller.requireAccount().userRecordName)
-        }
-    }
-
     // MARK: - Life
 
     /// Opens the stores that exist, so that work which a stop interrupted goes on without waiting for a request.

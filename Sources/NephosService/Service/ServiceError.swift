@@ -82,6 +82,9 @@ extension ServiceError {
     static let authenticationRequired = ServiceError(
         .authenticationRequired, .notAuthenticated, "request needs authorization")
     static let recordNotFound = ServiceError(.notFound, .unknownItem, "Record not found")
+    /// An update of a record that is not there, in the words of Apple's service.
+    static let changeTagWithoutRecord = ServiceError(
+        .notFound, .unknownItem, "recordChangeTag specified, but record not found")
     static let staleChangeTag = ServiceError(
         .conflict, .serverRecordChanged, "client oplock error updating record")
     static let recordExists = ServiceError(.exists, .serverRecordChanged, "record to insert already exists")

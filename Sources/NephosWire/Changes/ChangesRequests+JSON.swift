@@ -7,7 +7,7 @@ extension RecordZoneChangesRequest.Zone {
             let value = value.nonNull
             switch key {
             case "zoneID": zoneID = try value.map(ZoneIDDictionary.init(json:))
-            case "syncToken": syncToken = try value?.string()
+            case "syncToken": syncToken = try value?.position()
             case "resultsLimit": resultsLimit = try value.map { (value) throws(WireError) in Int(try value.int64()) }
             case "desiredKeys": desiredKeys = try value?.arrayOfStrings()
             case "desiredRecordTypes": desiredRecordTypes = try value?.arrayOfStrings()
@@ -95,7 +95,7 @@ extension DatabaseChangesRequest: WireMessage {
         for (key, value) in try json.members("an object") {
             let value = value.nonNull
             switch key {
-            case "syncToken", "metaSyncToken": syncToken = try value?.string() ?? syncToken
+            case "syncToken", "metaSyncToken": syncToken = try value?.position() ?? syncToken
             case "resultsLimit": resultsLimit = try value.map { (value) throws(WireError) in Int(try value.int64()) }
             case "nephosFetchEnd": fetchEnd = try value?.string()
             default: break

@@ -26,6 +26,20 @@ extension JSONValue {
         return try decode(found)
     }
 
+    /// A member of what may be an object; the last of its name counts. Nil where it is not there, or null.
+    func member(_ name: StaticString) -> JSONValue? {
+        guard isObject else { return nil }
+        var found: JSONValue?
+        for (key, value) in JSONMembers(of: self) where name ~= key { found = value.nonNull }
+        return found
+    }
+
+    /// A token or marker that goes on from somewhere; nil of the empty one, with which some clients begin.
+    func position() throws(WireError) -> String? {
+        let token = try string()
+        return token.isEmpty ? nil : token
+    }
+
     func string() throws(WireError) -> String {
         guard tag == Tag.string else { throw mismatch("a string") }
         return text.string

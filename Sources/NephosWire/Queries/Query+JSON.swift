@@ -51,11 +51,24 @@ extension Filter {
             throw json.missing("fieldName", "the name of a field (or systemFieldName)")
         }
         guard let value else { throw json.missing("fieldValue", "a dictionary with the key \"value\"") }
-        fieldValue = try Field(json: value)
+        fieldValue = try Self.fieldValue(value, of: key)
         try checkValue(value)
         guard self.comparator == .near else { return }
         guard let distance else { throw json.missing("distance", "a number of metres") }
         self.distance = try distance.double("a number of metres")
+    }
+
+    /// The types of the system's fields are known. Where the value is not of the type it was declared with, as in
+    /// `{"value": {"recordName": "…"}, "type": "STRING"}`, its form decides.
+    private static func fieldValue(_ json: JSONValue, of key: QueryKey) throws(WireError) -> Field {
+        do throws(WireError) {
+            return try Field(json: json)
+        } catch {
+            guard case .system = key, let value = json.member("value"),
+                let inferred = try? FieldValue(inferring: value)
+            else { throw error }
+            return Field(inferred, hasDeclaredType: false)
+        }
     }
 
     /// What a comparator's value looks like does not depend on the field.

@@ -9,7 +9,7 @@ extension QueryRecordsRequest: WireMessage {
             case "zoneID": zoneID = try ZoneIDDictionary(json: value)
             case "zoneWide": zoneWide = try value.bool()
             case "resultsLimit": resultsLimit = try Self.limit(value)
-            case "continuationMarker": continuationMarker = try value.string()
+            case "continuationMarker": continuationMarker = try value.position()
             case "desiredKeys": desiredKeys = try value.arrayOfStrings()
             case "numbersAsStrings": numbersAsStrings = try value.bool()
             case "nephosCount": wantsCount = try value.bool()

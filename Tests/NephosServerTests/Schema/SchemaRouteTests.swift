@@ -51,7 +51,7 @@ import Testing
 
             // Not there yet.
             response = try await records(connection, "production", "modify", save("a"))
-            #expect(response.status == 400)
+            #expect(response.text.contains(#""serverErrorCode":"BAD_REQUEST""#))
             #expect(response.text.contains("Cannot create new type Note in production schema"))
             #expect(try await send("deploy", "").status == 200)
             response = try await records(connection, "production", "modify", save("a", #""t":{"value":"x"}"#))

@@ -210,7 +210,8 @@ import Testing
             }
             let target = "/courier/\(Self.container)/neph"
             #expect(try await connection.request("GET", target).status == 404)
-            #expect(try await connection.request("POST", target, body: "{}").status == 405)
+            #expect(try await connection.request("POST", target, body: "{}").status == 404)
+            #expect(try await connection.request("PUT", target, body: "{}").status == 405)
             #expect(try await connection.request("GET", "/courier/1/x/staging/t").status == 400)
             #expect(try await connection.request("GET", "/courier/\(Self.container)").status == 404)
             let device = "/device/\(Self.container)/records/modify\(Self.me)"

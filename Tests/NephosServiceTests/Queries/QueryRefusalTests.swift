@@ -62,7 +62,7 @@ struct QueryRefusalTests {
     func mismatches() async throws {
         try await check(
             note(.field("title"), .equals, .int64(1)), .invalidArguments,
-            "Field 'title' has a value type of STRING and cannot be compared with a value of type INT64")
+            "Field 'title' has a value type of STRING and cannot be queried using filter value type INT64")
         try await check(
             note(.field("data"), .equals, .bytes([1])), .invalidArguments,
             "Field 'data' has a value type of BYTES and cannot be queried using filter type EQUALS")

@@ -66,7 +66,7 @@ final class QueryCloud: Sendable {
         return results
     }
 
-    struct UnexpectedFailure: Error { var reason: String }
+    struct UnexpectedFailure: Error, Equatable { var reason: String }
 
     /// All pages of a query.
     func all(

@@ -151,6 +151,6 @@ struct QueryTableTests {
             Query(recordType: "Item", filterBy: [Filter(.field(column.field), comparator, value, distance: 1)]),
             zone: "A")
         #expect(error?.clientCode == .invalidArguments, "\(column) \(comparator)")
-        #expect(error?.reason.contains("cannot be compared with a value of type") == true)
+        #expect(error?.reason.contains("cannot be queried using filter value type") == true)
     }
 }

@@ -32,7 +32,7 @@ import Testing
 
     @Test(arguments: [RecordOperation.OperationType.update, .replace])
     func `update and replace need the record and its current tag`(type: RecordOperation.OperationType) {
-        #expect(decide(type, exists: false, tag: "1a") == .refuse(.recordNotFound))
+        #expect(decide(type, exists: false, tag: "1a") == .refuse(.changeTagWithoutRecord))
         #expect(decide(type, exists: true, tag: "19") == .refuse(.staleChangeTag, server: Self.stored))
         #expect(decide(type, exists: true, tag: nil) == .refuse(.staleChangeTag, server: Self.stored))
         #expect(

@@ -1,0 +1,28 @@
+import NephosStorage
+package import NephosWire
+
+extension NephosService {
+    // MARK: - Users
+
+    /// Who the caller is (CloudKit Web Services, users/caller).
+    package func currentUser(_ context: RequestContext) async throws(ServiceError) -> UserDictionary {
+        try await perform(context) { _, caller in
+            UserDictionary(userRecordName: try caller.requireAccount().userRecordName)
+        }
+    }
+
+    /// Those who made themselves discoverable to the app, among the caller's contacts or by what is known of them
+    /// (CloudKit Web Services, users/discover). Nobody does: Apple took the permission away in iOS 17.
+    package func discoverUsers(
+        _ request: UserLookupRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> UsersResponse {
+        try await perform(context) { _, caller in
+            _ = try caller.requireAccount()
+            if caller.scope != .public {
+                throw ServiceError.badDatabase(
+                    "endpoint not applicable in the database type '\(caller.scope.rawValue)db'")
+            }
+            return UsersResponse(users: [])
+        }
+    }
+}

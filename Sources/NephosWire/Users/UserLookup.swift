@@ -1,0 +1,27 @@
+/// `users/discover`, `users/lookup/email` and `users/lookup/id` of CloudKit Web Services: whom the caller looks for.
+package struct UserLookupRequest: Hashable, Sendable {
+    /// What is known of somebody (User Lookup Info Dictionary): at least one of the three.
+    package struct LookupInfo: Hashable, Sendable {
+        package var emailAddress: String?
+        package var phoneNumber: String?
+        package var userRecordName: String?
+
+        package init(emailAddress: String? = nil, phoneNumber: String? = nil, userRecordName: String? = nil) {
+            self.emailAddress = emailAddress
+            self.phoneNumber = phoneNumber
+            self.userRecordName = userRecordName
+        }
+    }
+
+    /// Nil: everybody among the caller's contacts.
+    package var lookupInfos: [LookupInfo]?
+
+    package init(lookupInfos: [LookupInfo]? = nil) { self.lookupInfos = lookupInfos }
+}
+
+/// The answer of `users/discover` and `users/lookup/…`.
+package struct UsersResponse: Hashable, Sendable {
+    package var users: [UserDictionary]
+
+    package init(users: [UserDictionary]) { self.users = users }
+}

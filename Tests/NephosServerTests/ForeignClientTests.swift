@@ -1,0 +1,209 @@
+import Foundation
+import NephosSQLite
+import NephosService
+import Testing
+
+@testable import NephosServer
+
+/// Requests in the forms in which clients of CloudKit Web Services in other languages send them.
+@Suite struct ForeignClientTests {
+    private static let app = "/database/1/iCloud.org.example.App/development"
+    private static let me = "?ckAPIToken=any&ckWebAuthToken=dev:me"
+
+    /// A server with what clients ask it.
+    private struct Cloud {
+        let connection: TestConnection
+
+        func ask(
+            _ action: String, _ body: String = "{}", database: String = "private", sign: String = me,
+            method: String = "POST"
+        ) async throws -> (status: Int, body: [String: Any]) {
+            let response = try await connection.request(
+                method, "\(app)/\(database)/\(action)\(sign)", body: method == "GET" ? "" : body)
+            let body = try JSONSerialization.jsonObject(with: Data(response.body)) as? [String: Any]
+            return (response.status, try #require(body))
+        }
+
+        func items(
+            _ action: String, _ body: String, _ key: String = "records", database: String = "private"
+        ) async throws -> [[String: Any]] {
+            let answer = try await ask(action, body, database: database)
+            #expect(answer.status == 200, "\(answer.body)")
+            return try #require(answer.body[key] as? [[String: Any]])
+        }
+    }
+
+    private func withCloud(_ body: (Cloud) async throws -> Void) async throws {
+        let service = NephosService(stores: MemoryStores())
+        let responder = Responder(service)
+        let server = try HTTPServer(ListeningSocket.loopback(port: 0)) { await responder.respond(to: $0) }
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await body(Cloud(connection: TestConnection(port: server.port))))
+        } catch {
+            result = .failure(error)
+        }
+        service.endPolls()
+        await server.stop()
+        await service.close()
+        try result.get()
+    }
+
+    private func create(_ name: String, _ fields: String) -> String {
+        """
+        {"operationType":"create","record":{"recordName":"\(name)","recordType":"Note","fields":\(fields)}}
+        """
+    }
+
+    @Test("a value that the schema does not allow is refused at its record, and the others are saved")
+    func valueOfAnotherType() async throws {
+        try await withCloud { cloud in
+            _ = try await cloud.items("records/modify", #"{"operations":[\#(create("a", #"{"n":{"value":1}}"#))]}"#)
+            let records = try await cloud.items(
+                "records/modify",
+                """
+                {"operations":[\(create("b", #"{"n":{"value":"one"}}"#)),\(create("c", #"{"n":{"value":3}}"#)),
+                 \(create("d", #"{"_x":{"value":3}}"#))]}
+                """)
+            #expect(records[0]["recordName"] as? String == "b")
+            #expect(records[0]["serverErrorCode"] as? String == "BAD_REQUEST")
+            #expect(
+                records[0]["reason"] as? String
+                    == "invalid attempt to set value type STRING for field 'n' for type 'Note', defined to be: NUMBER")
+            #expect(records[1]["recordName"] as? String == "c" && records[1]["serverErrorCode"] == nil)
+            #expect(records[2]["serverErrorCode"] as? String == "ACCESS_DENIED")
+            let found = try await cloud.items("records/query", #"{"query":{"recordType":"Note"}}"#)
+            #expect(found.compactMap { $0["recordName"] as? String }.sorted() == ["a", "c"])
+        }
+    }
+
+    @Test("in a custom zone such a record takes the batch along, each with its own error")
+    func valueOfAnotherTypeInAnAtomicBatch() async throws {
+        try await withCloud { cloud in
+            _ = try await cloud.items(
+                "zones/modify",
+                #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#, "zones")
+            _ = try await cloud.items("records/modify", #"{"operations":[\#(create("a", #"{"n":{"value":1}}"#))]}"#)
+            let records = try await cloud.items(
+                "records/modify",
+                """
+                {"zoneID":{"zoneName":"Z"},
+                 "operations":[\(create("b", #"{"n":{"value":"one"}}"#)),\(create("c", #"{"n":{"value":3}}"#))]}
+                """)
+            #expect(records.map { $0["serverErrorCode"] as? String } == ["BAD_REQUEST", "ATOMIC_ERROR"])
+        }
+    }
+
+    @Test("an encrypted field is refused at its record in the public database")
+    func encryptedInPublic() async throws {
+        try await withCloud { cloud in
+            let secret = #"{"s":{"value":"x","type":"STRING","isEncrypted":true}}"#
+            let records = try await cloud.items(
+                "records/modify", #"{"operations":[\#(create("a", secret)),\#(create("b", "{}"))]}"#,
+                database: "public")
+            #expect(records[0]["reason"] as? String == "encrypted fields are not supported in the public database")
+            #expect(records[1]["serverErrorCode"] == nil)
+        }
+    }
+
+    @Test("an update of a record that is not there says so in Apple's words")
+    func updateOfNothing() async throws {
+        try await withCloud { cloud in
+            let records = try await cloud.items(
+                "records/modify",
+                """
+                {"operations":[{"operationType":"update","record":{"recordName":"x","recordType":"Note",
+                 "recordChangeTag":"1"}}]}
+                """)
+            #expect(records[0]["serverErrorCode"] as? String == "NOT_FOUND")
+            #expect(records[0]["reason"] as? String == "recordChangeTag specified, but record not found")
+        }
+    }
+
+    /// A client in Dart compares a system field with `{"recordName": …}` and declares it as it declares the field.
+    @Test(
+        "a record name may be compared with in every form that tells it",
+        arguments: [
+            #"{"value":{"recordName":"a"},"type":"STRING"}"#, #"{"value":{"recordName":"a"},"type":"REFERENCE"}"#,
+            #"{"value":{"recordName":"a"}}"#, #"{"value":"a","type":"STRING"}"#, #"{"value":"a"}"#,
+            #"{"value":"a","type":"REFERENCE"}"#,
+        ])
+    func recordNameFilters(_ value: String) async throws {
+        try await withCloud { cloud in
+            _ = try await cloud.items(
+                "records/modify", #"{"operations":[\#(create("a", "{}")),\#(create("b", "{}"))]}"#)
+            let records = try await cloud.items(
+                "records/query",
+                """
+                {"query":{"recordType":"Note","sortBy":null,"filterBy":[{"comparator":"EQUALS",
+                 "systemFieldName":"recordName","fieldValue":\(value),"distance":null}]},"resultsLimit":null}
+                """)
+            #expect(records.map { $0["recordName"] as? String } == ["a"])
+        }
+    }
+
+    @Test("an empty token begins at the beginning")
+    func emptyTokens() async throws {
+        try await withCloud { cloud in
+            _ = try await cloud.items(
+                "zones/modify",
+                #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#, "zones")
+            let zones = try await cloud.items("changes/database", #"{"syncToken":""}"#, "zones")
+            #expect(zones.count == 1)
+            let changes = try await cloud.items(
+                "changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":""}]}"#, "zones")
+            #expect(changes[0]["serverErrorCode"] == nil && changes[0]["moreComing"] as? Bool == false)
+            _ = try await cloud.items("records/modify", #"{"operations":[\#(create("a", "{}"))]}"#)
+            let found = try await cloud.items(
+                "records/query", #"{"query":{"recordType":"Note"},"continuationMarker":""}"#)
+            #expect(found.count == 1)
+        }
+    }
+
+    /// A client in Dart polls the courier with POST.
+    @Test("the courier may be asked with POST")
+    func courierByPost() async throws {
+        try await withCloud { cloud in
+            _ = try await cloud.items("records/modify", #"{"operations":[\#(create("a", "{}"))]}"#)
+            _ = try await cloud.items(
+                "subscriptions/modify",
+                """
+                {"operations":[{"operationType":"create","subscription":{"subscriptionType":"query",
+                 "subscriptionID":"S","zoneID":{"zoneName":"_defaultZone"},"firesOn":["create"],"fireOnce":false,
+                 "zoneWide":false,"query":{"recordType":"Note","filterBy":null,"sortBy":null},
+                 "notificationInfo":{"shouldSendContentAvailable":true}}}]}
+                """, "subscriptions")
+            let token = try await cloud.ask("tokens/create", #"{"apnsEnvironment":"development"}"#)
+            let address = try #require((token.body["webcourierURL"] as? String).flatMap(URL.init(string:)))
+            _ = try await cloud.items("records/modify", #"{"operations":[\#(create("b", "{}"))]}"#)
+            let response = try await cloud.connection.request("POST", address.path, body: "")
+            #expect(response.status == 200 && response.text.contains(#""sid":"S""#))
+        }
+    }
+
+    @Test("nobody is discovered, and only who signed in may ask")
+    func discovery() async throws {
+        try await withCloud { cloud in
+            let infos = #"{"lookupInfos":[{"emailAddress":"a@example.org"},{"phoneNumber":"+15550100"}]}"#
+            #expect(try await cloud.items("users/discover", infos, "users", database: "public").isEmpty)
+            let users = #"{"users":[{"userRecordName":"_a"}]}"#
+            for action in ["users/lookup/email", "users/lookup/id"] {
+                #expect(try await cloud.items(action, users, "users", database: "public").isEmpty)
+            }
+            for action in ["users/discover", "users/lookup/contacts"] {
+                let answer = try await cloud.ask(action, database: "public", method: "GET")
+                #expect(answer.status == 200 && (answer.body["users"] as? [Any])?.isEmpty == true)
+            }
+            let stranger = try await cloud.ask("users/discover", infos, database: "public", sign: "?ckAPIToken=any")
+            #expect(stranger.status == 421)
+            let elsewhere = try await cloud.ask("users/discover", infos)
+            #expect(elsewhere.status == 400)
+            #expect(
+                elsewhere.body["reason"] as? String == "endpoint not applicable in the database type 'privatedb'")
+            let malformed = try await cloud.ask("users/discover", #"{"lookupInfos":[{}]}"#, database: "public")
+            #expect(
+                (malformed.body["reason"] as? String)?.hasSuffix(
+                    "lookupInfos[0]: expected one of emailAddress, phoneNumber, userRecordName") == true)
+        }
+    }
+}
