@@ -32,7 +32,8 @@ struct RecordArchive {
         state = RecordState(
             metadata: RecordMetadata(coder: coder), fields: merged(plain?.values, encrypted?.values),
             originalFields: merged(plain?.originalValues, encrypted?.originalValues),
-            changedKeys: (plain?.changedKeys ?? []).union(encrypted?.changedKeys ?? []), parent: parent,
+            changedKeys: (plain?.changedKeys ?? []).union(encrypted?.changedKeys ?? []),
+            changedEncryptedKeys: encrypted?.changedKeys ?? [], parent: parent,
             originalParent: isParentChanged
                 ? coder.object(of: CKRecord.Reference.self, forKey: ArchiveKey.previousParentReference) : parent,
             isParentChanged: isParentChanged)

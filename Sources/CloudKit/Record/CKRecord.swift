@@ -55,19 +55,23 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     // MARK: Fields
 
-    /// The value of a field; nil where the record has no such field.
+    /// The value of a field; nil where the record has no such field, and of an encrypted one, which `encryptedValues`
+    /// has.
     open func object(forKey key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? {
-        state.withLock { $0.fields[key]?.value }?.object
+        state.withLock { state -> RecordValue? in
+            guard let field = state.fields[key], !field.isEncrypted else { return nil }
+            return field.value
+        }?.object
     }
 
-    /// Gives a field a value, of which the record keeps a copy; nil removes the field.
+    /// Gives a field a value, of which the record keeps a copy; nil removes the field, at the service too.
     open func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: CKRecord.FieldKey) {
         NameRules.checkFieldKey(key)
         let value = object.map { RecordValue(checking: $0) }
         state.withLock { $0.set(value, forKey: key, encrypt: false) }
     }
 
-    /// The value of a field; nil where the record has no such field, or to remove it.
+    /// The value of a field, as `object(forKey:)` and `setObject(_:forKey:)` have it.
     public subscript(key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? {
         get { object(forKey: key) }
         set { setObject(newValue, forKey: key) }

@@ -31,6 +31,8 @@ struct RecordState: Sendable {
     private(set) var originalParent: CKRecord.Reference?
     /// When each key changed since then, counted in changes of this record.
     private(set) var changes: [CKRecord.FieldKey: UInt64] = [:]
+    /// The keys without a value that were removed through `encryptedValues`, or had an encrypted one.
+    private var encryptedRemovals: Set<CKRecord.FieldKey> = []
     private(set) var parentChange: UInt64?
     private var changeCount: UInt64 = 0
 
@@ -46,10 +48,11 @@ struct RecordState: Sendable {
         originalParent = parent
     }
 
-    /// A record as an archive has it.
+    /// A record as an archive has it: `changedKeys` are all of them, `changedEncryptedKeys` those of encrypted fields.
     init(
         metadata: RecordMetadata, fields: FieldTable, originalFields: FieldTable, changedKeys: Set<CKRecord.FieldKey>,
-        parent: CKRecord.Reference?, originalParent: CKRecord.Reference?, isParentChanged: Bool
+        changedEncryptedKeys: Set<CKRecord.FieldKey>, parent: CKRecord.Reference?, originalParent: CKRecord.Reference?,
+        isParentChanged: Bool
     ) {
         self.metadata = metadata
         self.fields = fields
@@ -57,26 +60,22 @@ struct RecordState: Sendable {
         self.parent = parent
         self.originalParent = originalParent
         changes = Dictionary(uniqueKeysWithValues: changedKeys.map { ($0, 0) })
+        encryptedRemovals = changedEncryptedKeys.filter { fields[$0] == nil }
         parentChange = isParentChanged ? 0 : nil
     }
 
     /// Gives a field a value, or removes it. A field that is encrypted stays so while its value can be.
     mutating func set(_ value: RecordValue?, forKey key: CKRecord.FieldKey, encrypt: Bool) {
-        guard let value else { return remove(key) }
         let wasEncrypted = fields[key]?.isEncrypted ?? false
-        fields[key] = RecordField(value: value, isEncrypted: encrypt || (wasEncrypted && value.isEncryptable))
+        fields[key] = value.map { RecordField(value: $0, isEncrypted: encrypt || (wasEncrypted && $0.isEncryptable)) }
+        // To remove what the record does not have is a change too: the service may have it. That goes for a record that
+        // was never saved as well, as it can be saved over one that exists (`RecordSavePolicy.changedKeys`).
         changeCount += 1
         changes[key] = changeCount
-    }
-
-    private mutating func remove(_ key: CKRecord.FieldKey) {
-        fields[key] = nil
-        if metadata.isKnownToServer {
-            changeCount += 1
-            changes[key] = changeCount
+        if value == nil && (encrypt || wasEncrypted) {
+            encryptedRemovals.insert(key)
         } else {
-            // The service never saw the field: there is nothing to clear.
-            changes[key] = nil
+            encryptedRemovals.remove(key)
         }
     }
 
@@ -107,6 +106,6 @@ struct RecordState: Sendable {
 
     /// Whether the key's field is encrypted, or was before it was removed.
     func isEncrypted(_ key: CKRecord.FieldKey) -> Bool {
-        (fields[key] ?? originalFields[key])?.isEncrypted ?? false
+        (fields[key] ?? originalFields[key])?.isEncrypted ?? encryptedRemovals.contains(key)
     }
 }

@@ -74,11 +74,24 @@ import Testing
         #expect(top["ValueStore"] == nil)
     }
 
+    @Test func `an archive of a whole record keeps which fields were set to nil, encrypted ones too`() throws {
+        let unsaved = CKRecord(recordType: "Item")
+        unsaved["a"] = nil
+        unsaved.encryptedValues["b"] = nil
+        let data = try NSKeyedArchiver.archivedData(withRootObject: unsaved, requiringSecureCoding: true)
+        let restored = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data))
+        #expect(restored.changedKeys() == ["a", "b"])
+        #expect(restored.encryptedValues.changedKeys() == ["b"])
+    }
+
     @Test func `a new record's system fields restore a record that was never saved`() throws {
-        let restored = try record(fromSystemFields: systemFields(CKRecord(recordType: "Item")))
-        restored["a"] = 1
-        restored["a"] = nil
-        #expect(restored.changedKeys() == [])
+        let unsaved = CKRecord(recordType: "Item")
+        unsaved["a"] = 1
+        unsaved["b"] = nil
+        let restored = try record(fromSystemFields: systemFields(unsaved))
+        #expect(restored.allKeys() == [] && restored.changedKeys() == [])
+        restored["c"] = nil
+        #expect(restored.changedKeys() == ["c"])
         #expect(restored.recordChangeTag == nil)
         #expect(restored.creationDate == nil)
     }

@@ -116,6 +116,30 @@ import Testing
         }
     }
 
+    /// As sync code has it that makes each record anew from its own model.
+    @Test(arguments: Transport.allCases)
+    func `what a new record has set to nil is cleared where it is saved over another`(transport: Transport) async throws
+    {
+        try await Cloud.with(transport) { cloud in
+            let database = cloud.database()
+            let zone = try await database.save(CKRecordZone(zoneName: "Z")).zoneID
+            func make() -> CKRecord { CKRecord(recordType: "Note", recordID: .init(recordName: "n", zoneID: zone)) }
+            let first = make()
+            first["folder"] = "inbox"
+            first["title"] = "t"
+            first.encryptedValues["pin"] = "1"
+            try await database.saveAll([first], .changedKeys)
+            let second = make()
+            second["folder"] = nil
+            second["never"] = nil
+            second.encryptedValues["pin"] = nil
+            try await database.saveAll([second], .changedKeys)
+            let fetched = try await database.record(for: first.recordID)
+            #expect(fetched.allKeys() == ["title"])
+            #expect(second.changedKeys() == [])
+        }
+    }
+
     @Test(arguments: Transport.allCases)
     func `desiredKeys limits what comes back, and a save of that leaves the rest alone`(transport: Transport)
         async throws

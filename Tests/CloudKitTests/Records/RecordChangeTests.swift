@@ -18,13 +18,20 @@ import Testing
         #expect(record.changedKeys() == ["a", "b"])
     }
 
-    @Test func `a key that is set and removed before the first save leaves no trace`() {
+    @Test func `to set nil is a change, also of a key that a new record does not have`() {
         let record = CKRecord(recordType: "Note")
         record["a"] = 1
         record["a"] = nil
+        record["b"] = nil
+        record.encryptedValues["c"] = nil
         #expect(record.allKeys() == [])
-        #expect(record.changedKeys() == [])
-        #expect(record.fieldsToSend(.all).isEmpty)
+        #expect(record.changedKeys() == ["a", "b", "c"])
+        #expect(record.encryptedValues.changedKeys() == ["c"])
+        #expect(
+            record.fieldsToSend(.changed).entries == [
+                .init(name: "a", field: Field(nil)), .init(name: "b", field: Field(nil)),
+                .init(name: "c", field: Field(nil, isEncrypted: true)),
+            ])
     }
 
     @Test func `a fetched record has no changed keys until one is set`() {

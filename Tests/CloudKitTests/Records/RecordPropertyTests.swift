@@ -27,8 +27,9 @@ import Testing
         #expect(one.allKeys() == other.allKeys(), "seed \(seed)")
         #expect(one.encryptedValues.allKeys() == other.encryptedValues.allKeys(), "seed \(seed)")
         for key in one.allKeys() {
-            #expect(comparable(one[key]) == comparable(other[key]), "seed \(seed), key \(key)")
-            #expect(one[key] != nil, "seed \(seed), key \(key)")
+            let values = [one, other].map { $0[key] ?? $0.encryptedValues[key] }
+            #expect(comparable(values[0]) == comparable(values[1]), "seed \(seed), key \(key)")
+            #expect(values[0] != nil, "seed \(seed), key \(key)")
         }
     }
 
