@@ -1,9 +1,9 @@
 import NephosWire
 
 /// How an index finds the records that a condition matches, or a few more.
-indirect enum QueryAccess {
+indirect enum QueryAccess: Sendable {
     /// A value to look up. One that names a zone is in that zone alone.
-    struct Point: Hashable {
+    struct Point: Hashable, Sendable {
         var bytes: [UInt8]
         var zoneID: ZoneIDDictionary?
     }
@@ -33,7 +33,7 @@ indirect enum QueryAccess {
 }
 
 /// One of the conditions that all have to hold.
-struct QueryConjunct {
+struct QueryConjunct: Sendable {
     var expression: QueryExpression
     /// Nil where no index helps.
     var access: QueryAccess?

@@ -130,16 +130,16 @@ struct GivenRecords: Equatable {
         return bytes
     }
 
-    mutating func insert(_ record: FoundRecord) {
-        numbers.append(record.number.value)
-        known?.insert(record.number.value)
+    mutating func insert(_ number: RowNumber) {
+        numbers.append(number.value)
+        known?.insert(number.value)
     }
 
-    mutating func contains(_ record: FoundRecord) -> Bool {
+    mutating func contains(_ number: RowNumber) -> Bool {
         if numbers.isEmpty { return false }
         let all = known ?? Set(numbers)
         known = all
-        return all.contains(record.number.value)
+        return all.contains(number.value)
     }
 
     mutating func becameFull(at sequence: Int64) {

@@ -176,7 +176,7 @@ extension QueryPage {
         private mutating func give(_ record: FoundRecord, _ zone: Int) throws {
             // On the first page all are older than where it ends.
             if remembers, given.fullSince == nil || record.sequence > start {
-                given.insert(record)
+                given.insert(record.number)
             }
             try take(record, zone)
             result.count += 1
@@ -220,7 +220,7 @@ extension QueryPage {
         private mutating func isGiven(_ record: FoundRecord) -> Bool {
             guard mayBeGiven, record.sequence > start else { return false }
             if let since = given.fullSince, record.sequence > since { return true }
-            return given.contains(record)
+            return given.contains(record.number)
         }
 
         private func matches(_ row: RecordRow, _ zone: QueryZone) throws -> Bool {

@@ -2,7 +2,7 @@ import NephosStorage
 import NephosWire
 
 /// A range of an index that a query reads.
-struct ScanRange: Hashable {
+struct ScanRange: Hashable, Sendable {
     var signature: IndexSignature
     var range: ByteRange
     /// Bytes of the values before those that order the results.
@@ -12,7 +12,7 @@ struct ScanRange: Hashable {
 }
 
 /// Ranges that together hold the records of some of a query's conditions.
-struct QueryScan {
+struct QueryScan: Sendable {
     var ranges: [ScanRange]
     /// The order that each range is in.
     var order: [IndexComponent]
@@ -31,7 +31,7 @@ struct QueryScan {
 }
 
 /// How a query's answer is found.
-enum QueryPlan {
+enum QueryPlan: Sendable {
     case nothing
     /// Reads indexes in the order of the results.
     case ordered(QueryScan, QueryOrder)
@@ -90,7 +90,7 @@ struct MissingIndexes: Error {
 }
 
 /// A location index, to be read in rings.
-struct DistanceScan {
+struct DistanceScan: Sendable {
     /// One range for each prefix; the cells stand behind it.
     var scan: QueryScan
     var center: LocationValue

@@ -12,7 +12,7 @@ struct QueryPlanner {
     let query: ValidQuery
     let conjuncts: [QueryConjunct]
     let zones: [QueryZone]
-    let indexes: TypeIndexes?
+    let indexes: TypeIndexes
     let bounds: QueryBounds
     let reader: any StorageReader
     let trace: QueryTrace
@@ -20,6 +20,18 @@ struct QueryPlanner {
     let limit: Int
     /// The order that an earlier page chose, for a query that leaves it to the service.
     let chosenOrder: [IndexComponent]?
+
+    init(_ page: QueryPage) {
+        query = page.query
+        conjuncts = page.conjuncts
+        zones = page.zones
+        indexes = page.indexes
+        bounds = page.bounds
+        reader = page.reader
+        trace = page.trace
+        limit = page.limit
+        chosenOrder = page.cursor?.order.flatMap(IndexSignature.init)?.components
+    }
 
     /// - Throws: `MissingIndexes` where it needs some that the type does not have yet, or a `ServiceError`.
     func plan() throws -> QueryPlan {
@@ -63,7 +75,7 @@ struct QueryPlanner {
         case .distance(let main, _): scan = main.scan
         case .nothing, .collected, .named: return true
         }
-        if scan.signatures.contains(where: { indexes?.ready($0) == nil }) { return false }
+        if scan.signatures.contains(where: { indexes.ready($0) == nil }) { return false }
         let breakEven = size * size / max(1, min(limit, bounds.resultsPerPage)) + 1
         return try count(scan, limit: breakEven) == breakEven
     }
@@ -147,7 +159,7 @@ struct QueryPlanner {
 
     /// Whether there are enough indexes of several fields for the type already.
     private func isTooMany(_ signature: IndexSignature) -> Bool {
-        guard signature.components.count > 1, let indexes, !indexes.defines(signature) else { return false }
+        guard signature.components.count > 1, !indexes.defines(signature) else { return false }
         return indexes.definitions.count { $0.signature.components.count > 1 } >= bounds.compositesPerType
     }
 
@@ -234,7 +246,7 @@ struct QueryPlanner {
         let signature = { (component: IndexComponent) in
             self.prefixes(of: self.equalities(), order: [component]).ranges[0].signature
         }
-        let isDefined = { (component: IndexComponent) in self.indexes?.defines(signature(component)) == true }
+        let isDefined = { (component: IndexComponent) in self.indexes.defines(signature(component)) }
         return !isDefined(ascending) && isDefined(descending) ? descending : ascending
     }
 
@@ -301,7 +313,7 @@ struct QueryPlanner {
     // MARK: - Indexes
 
     private func require(_ signatures: [IndexSignature]) throws {
-        let missing = signatures.filter { indexes?.ready($0) == nil }
+        let missing = signatures.filter { indexes.ready($0) == nil }
         if !missing.isEmpty { throw MissingIndexes(signatures: missing) }
     }
 
@@ -334,7 +346,7 @@ struct QueryPlanner {
         var count = 0
         for zone in zones {
             for range in scan.ranges where count < limit && range.isIn(zone) {
-                guard let id = indexes?.ready(range.signature) else { continue }
+                guard let id = indexes.ready(range.signature) else { continue }
                 count += try reader.countIndexEntries(range.inIndex(id, zone), limit: limit - count)
             }
         }

@@ -60,24 +60,35 @@ struct QueryRecords: Sendable {
     ) throws -> QueryRecordsResponse {
         // The zone first: without it the type does not matter.
         let zones = try zones(reader)
-        let query = try validated(store, moments.schema, reader)
-        let cursor = try cursor(marker)
-        let definitions = try store.indexes.definitions(asOf: moments.indexes, reader)
-        let conjuncts = QueryConjunct.conjuncts(of: query)
-        let trace = QueryTrace()
-        let planner = QueryPlanner(
-            query: query, conjuncts: conjuncts, zones: zones, indexes: definitions[query.recordType], bounds: bounds,
-            reader: reader, trace: trace, limit: limit,
-            chosenOrder: cursor?.order.flatMap(IndexSignature.init)?.components)
-        let plan = try planner.plan()
+        let identity = QueryIdentity(request, caller)
+        // Before anything of what they tell is looked at: what is kept then can only be taken for older than it is.
+        let versions = marker == nil ? versions(store, moments) : nil
+        let known = versions.flatMap { store.preparedQueries.find(identity, $0) }
+        let query = try known?.query ?? validated(store, moments.schema, reader)
         let page = QueryPage(
-            query: query, conjuncts: conjuncts, zones: zones, indexes: definitions[query.recordType] ?? TypeIndexes(),
-            bounds: bounds, accounts: store.accounts, reader: reader, trace: trace, limit: limit, cursor: cursor)
-        if request.wantsCount, cursor == nil, let count = try page.count(plan) {
-            return QueryRecordsResponse(records: [], count: count, explanation: explanation(trace, plan, conjuncts, 0))
+            query: query, conjuncts: known?.conjuncts ?? QueryConjunct.conjuncts(of: query), zones: zones,
+            indexes: try store.indexes.definitions(asOf: moments.indexes, reader)[query.recordType] ?? TypeIndexes(),
+            bounds: bounds, accounts: store.accounts, reader: reader, trace: QueryTrace(), limit: limit,
+            cursor: try cursor(marker, identity))
+        let plan = try known?.plan ?? QueryPlanner(page).plan()
+        if known == nil, !page.trace.hasCounted, let versions {
+            let prepared = PreparedQuery(query: query, conjuncts: page.conjuncts, plan: plan)
+            store.preparedQueries.keep(prepared, for: identity, versions)
         }
-        let records = request.wantsCount ? nil : answerRecords(store.accounts, reader)
-        let answers = answers(zones)
+        return try answer(page, plan, identity)
+    }
+
+    private func answer(
+        _ page: QueryPage, _ plan: QueryPlan, _ identity: QueryIdentity
+    ) throws -> QueryRecordsResponse {
+        func explanation(_ returned: Int) -> QueryExplanation? {
+            request.wantsExplanation ? page.trace.explanation(plan, page.conjuncts, returned: returned) : nil
+        }
+        if request.wantsCount, page.cursor == nil, let count = try page.count(plan) {
+            return QueryRecordsResponse(records: [], count: count, explanation: explanation(0))
+        }
+        let records = request.wantsCount ? nil : answerRecords(page.accounts, page.reader)
+        let answers = answers(page.zones)
         let result = try page.run(plan) { record, zone in
             guard let records else { return }
             let answer = answers[min(zone, answers.count - 1)]
@@ -88,11 +99,19 @@ struct QueryRecords: Sendable {
         }
         let (values, encoded) = records?.finish() ?? ([], nil)
         var response = QueryRecordsResponse(
-            records: values, continuationMarker: result.cursor?.text(query: queryHash),
-            count: request.wantsCount ? result.count : nil,
-            explanation: explanation(trace, plan, conjuncts, result.count))
+            records: values, continuationMarker: result.cursor?.text(query: identity.hash),
+            count: request.wantsCount ? result.count : nil, explanation: explanation(result.count))
         response.encodedRecords = encoded
         return response
+    }
+
+    // MARK: - Preparation
+
+    private func versions(_ store: Store, _ moments: Moments) -> PreparedQueries.Versions? {
+        guard let schema = store.schemas.version(asOf: moments.schema),
+            let indexes = store.indexes.version(asOf: moments.indexes)
+        else { return nil }
+        return PreparedQueries.Versions(schema: schema, indexes: indexes)
     }
 
     /// A page's records; "more than 200 are not sent" (CloudKit Web Services, Data Size Limits).
@@ -121,19 +140,12 @@ struct QueryRecords: Sendable {
         }
     }
 
-    private func cursor(_ marker: String?) throws(ServiceError) -> QueryCursor? {
+    private func cursor(_ marker: String?, _ identity: QueryIdentity) throws(ServiceError) -> QueryCursor? {
         guard let marker else { return nil }
-        guard let cursor = QueryCursor(marker, query: queryHash) else {
+        guard let cursor = QueryCursor(marker, query: identity.hash) else {
             throw .invalid("the continuationMarker belongs to another query: send the query of the first page with it")
         }
         return cursor
-    }
-
-    /// Tells the query and who asks it from all others.
-    private var queryHash: UInt64 {
-        var query = QueryRecordsRequest(query: request.query, zoneID: request.zoneID, zoneWide: request.zoneWide)
-        query.wantsCount = request.wantsCount
-        return FNV.hash(query.encoded(), caller.feedOwner)
     }
 
     private func zones(_ reader: any StorageReader) throws -> [QueryZone] {
@@ -165,11 +177,5 @@ struct QueryRecords: Sendable {
                 desiredKeys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings, zoneID: zoneID)
         }
         return request.zoneWide ? zones.map { answer($0.zoneID) } : [answer(nil)]
-    }
-
-    private func explanation(
-        _ trace: QueryTrace, _ plan: QueryPlan, _ conjuncts: [QueryConjunct], _ returned: Int
-    ) -> QueryExplanation? {
-        request.wantsExplanation ? trace.explanation(plan, conjuncts, returned: returned) : nil
     }
 }

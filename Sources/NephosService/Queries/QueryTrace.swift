@@ -7,7 +7,13 @@ final class QueryTrace {
     private(set) var recordsRead = 0
     private var counted = 0
 
-    func counted(_ entries: Int) { counted += entries }
+    /// Whether the plan depends on how many entries there are.
+    private(set) var hasCounted = false
+
+    func counted(_ entries: Int) {
+        hasCounted = true
+        counted += entries
+    }
 
     /// - Returns: the index's place, for `read`.
     func began(_ range: ScanRange) -> Int {

@@ -21,6 +21,8 @@ final class AnnouncedCatalog<Content: Sendable>: Sendable {
         /// How many changes began or ended.
         var changes = 0
         var known: Content?
+        /// How many contents were kept.
+        var versions = 0
     }
 
     private let state = Mutex(State())
@@ -52,10 +54,19 @@ final class AnnouncedCatalog<Content: Sendable>: Sendable {
         return content
     }
 
+    /// Tells what is kept, and may be used at `moment`, from what was kept before; nil where nothing is.
+    func version(asOf moment: Moment) -> Int? {
+        state.withLock { state in
+            state.changing == 0 && state.changes == moment.changes && state.known != nil ? state.versions : nil
+        }
+    }
+
     /// Keeps what was committed, or read while nothing changed.
     func remember(_ content: Content, asOf moment: Moment) {
         state.withLock { state in
-            if state.changing == 0 && state.changes == moment.changes { state.known = content }
+            guard state.changing == 0 && state.changes == moment.changes else { return }
+            state.known = content
+            state.versions += 1
         }
     }
 }

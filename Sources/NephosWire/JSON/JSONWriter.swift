@@ -161,6 +161,19 @@ package struct JSONWriter: ~Copyable {
         quote(bytes)
     }
 
+    /// A string that needs no escapes, given as its UTF-8.
+    @inline(__always)
+    mutating func plain(_ bytes: UnsafeRawBufferPointer) {
+        separate()
+        let output = reserve(bytes.count + 2)
+        output[0] = UInt8(ascii: "\"")
+        if let source = bytes.baseAddress {
+            UnsafeMutableRawPointer(output + 1).copyMemory(from: source, byteCount: bytes.count)
+        }
+        output[bytes.count + 1] = UInt8(ascii: "\"")
+        count += bytes.count + 2
+    }
+
     @inline(__always)
     private mutating func quote(_ bytes: UnsafeRawBufferPointer) {
         let clean = JSONEscape.firstSpecial(in: bytes, from: 0)

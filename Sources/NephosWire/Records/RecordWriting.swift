@@ -9,7 +9,11 @@ extension String: JSONText {
 
 private struct StoredText: JSONText {
     let bytes: UnsafeRawBufferPointer
-    func write(to writer: inout JSONWriter) { writer.string(bytes) }
+    /// Whether it needs no escapes, being an identifier or made by the service.
+    var isPlain = true
+
+    @inline(__always)
+    func write(to writer: inout JSONWriter) { isPlain ? writer.plain(bytes) : writer.string(bytes) }
 }
 
 /// Who did something to a record, and when.
@@ -79,6 +83,7 @@ package struct StoredRecordBytes {
     package typealias Stamp = (timestamp: Int64, userRecordName: UnsafeRawBufferPointer)
 
     package var recordName: UnsafeRawBufferPointer
+    /// This, the change tag and users' names have nothing that JSON would escape.
     package var recordType: UnsafeRawBufferPointer
     package var recordChangeTag: UnsafeRawBufferPointer
     /// The fields' JSON.
@@ -113,7 +118,7 @@ package struct StoredRecordBytes {
             RecordStamp(timestamp: stamp.timestamp, userRecordName: StoredText(bytes: stamp.userRecordName))
         }
         writer.record(
-            name: StoredText(bytes: recordName), type: StoredText(bytes: recordType),
+            name: StoredText(bytes: recordName, isPlain: false), type: StoredText(bytes: recordType),
             changeTag: StoredText(bytes: recordChangeTag), fields: fields, created: stamp(created),
             modified: stamp(modified), zoneID: zoneID, parent: { parent.map(reference) },
             share: { share.map(reference) })

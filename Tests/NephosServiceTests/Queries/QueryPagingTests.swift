@@ -128,18 +128,10 @@ struct QueryPagingTests {
         #expect(try await cloud.page(query, limit: 1000).records.count == 6)
     }
 
-    private func row(_ number: Int64) -> FoundRecord {
-        var row = RecordRow(
-            zone: ZoneKey(owner: .everyone, id: 7), name: "r", type: "Note", sequence: 1, createdAt: 0, createdBy: 0,
-            modifiedAt: 0, modifiedBy: 0, fields: [])
-        row.number = RowNumber(number)
-        return .row(row)
-    }
-
     @Test("A cursor survives its text, and nothing else is one")
     func cursors() {
         var given = GivenRecords()
-        for number in 1...20 { given.insert(row(Int64(number) << 27)) }
+        for number in 1...20 { given.insert(RowNumber(Int64(number) << 27)) }
         for phase in [
             QueryCursor.Phase.ordered(QueryPosition(key: [1, 0, 255], name: "é", zone: 3)),
             .changes(zone: 4, sequence: 99),
@@ -151,7 +143,7 @@ struct QueryPagingTests {
                 #expect(QueryCursor(text, query: 43) == nil)
             }
         }
-        #expect([3 << 27, 3, 20 << 27, 21 << 27].map { given.contains(row($0)) } == [true, false, true, false])
+        #expect([3 << 27, 3, 20 << 27, 21 << 27].map { given.contains(RowNumber($0)) } == [true, false, true, false])
         var random = SeededGenerator(seed: 1)
         for _ in 0..<2000 {
             let bytes = (0..<Int.random(in: 0...80, using: &random)).map { _ in
