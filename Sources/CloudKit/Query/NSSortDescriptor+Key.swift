@@ -1,21 +1,46 @@
 public import Foundation
 import NephosWire
 
-/// The root of the key paths that carry a key's name: Foundation's sort descriptors hold nothing else.
-private struct SortKey {
-    subscript(key: String) -> String { key }
+/// What a record is sorted by, made of a key path: Foundation's sort descriptors hold nothing else, and have no key.
+private struct SortValue: Comparable {
+    let key: String
+    /// What distances are measured from.
+    let center: LocationValue?
+    let value: FieldValue?
+
+    /// In the order that a query would give.
+    static func < (left: SortValue, right: SortValue) -> Bool { left.order(right) < 0 }
+    static func == (left: SortValue, right: SortValue) -> Bool { left.order(right) == 0 }
+
+    private func order(_ other: SortValue) -> Int {
+        SortOrder.order(value, other.value, by: QuerySortDescriptor(.field(key), relativeLocation: center))
+    }
+}
+
+extension NSObject {
+    fileprivate subscript(sortValueOf key: String, from center: LocationValue?) -> SortValue {
+        let record = self as? CKRecord
+        // A plain object is asked only for the key.
+        precondition(
+            record != nil || type(of: self) == NSObject.self,
+            "A sort descriptor with a key (\"\(key)\") sorts records, and no \(type(of: self)).")
+        let value: FieldValue? =
+            if let record, let key = try? QueryKey(predicateKey: key) { RecordView(record).value(of: key) } else { nil }
+        return SortValue(key: key, center: center, value: value)
+    }
 }
 
 extension NSSortDescriptor {
-    /// Sorts by a field, or by a property of records such as `creationDate`.
+    /// Sorts by a field, or by a property of records such as `creationDate`: in a query, and in
+    /// `NSArray.sortedArray(using:)` of records, which puts them as a query would.
     public convenience init(key: String?, ascending: Bool) {
-        self.init(keyPath: \SortKey.[key ?? ""], ascending: ascending)
+        self.init(keyPath: \NSObject[sortValueOf: key ?? "", from: nil], ascending: ascending)
     }
 
     /// The name of what is sorted by; nil where the descriptor was not made with one.
     public var key: String? {
-        guard let path = keyPath as? KeyPath<SortKey, String> else { return nil }
-        return SortKey()[keyPath: path]
+        guard let path = keyPath as? KeyPath<NSObject, SortValue> else { return nil }
+        return NSObject()[keyPath: path].key
     }
 
     /// The descriptor as it is sent.
@@ -39,7 +64,7 @@ open class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
     /// Sorts by the location in the field `key`.
     public init(key: String, relativeLocation: CLLocation) {
         self.relativeLocation = relativeLocation
-        super.init(keyPath: \SortKey.[key], ascending: true)
+        super.init(keyPath: \NSObject[sortValueOf: key, from: relativeLocation.wireValue], ascending: true)
     }
 
     open class var supportsSecureCoding: Bool { true }
@@ -49,7 +74,7 @@ open class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
             let location = coder.decodeObject(of: CLLocation.self, forKey: "relativeLocation")
         else { return nil }
         relativeLocation = location
-        super.init(keyPath: \SortKey.[key], ascending: true)
+        super.init(keyPath: \NSObject[sortValueOf: key, from: relativeLocation.wireValue], ascending: true)
     }
 
     open func encode(with coder: NSCoder) {

@@ -1,45 +1,80 @@
+import Foundation
+
 extension CKSyncEngine.State {
     /// A state to keep, opaque to the app: the newest one goes into the configuration of the next engine.
+    ///
+    /// It encodes as Apple's does, as one key `data` with bytes that only the engine understands. Bytes it does not
+    /// understand, those of another platform's engine for one, decode, and count as no state: the engine then fetches
+    /// from the beginning.
     public struct Serialization: Codable, Sendable {
-        private var version = 1
-        private var databaseToken: String?
-        private var zones: [Zone]
-        private var records: [Change]
-        private var database: [Change]
-        private var hasPendingUntrackedChanges: Bool
-        private var userRecordName: String?
-        private var subscriptionID: String?
+        private var content: SerializedContent?
 
-        /// What is known of a zone.
-        private struct Zone: Codable, Sendable {
-            var name: String
-            var owner: String
-            /// Nil for one of which nothing was fetched.
-            var token: String?
-            /// Whether it has changes that were not fetched.
-            var isUnfetched: Bool
-            /// Whether it was not seen since the database was fetched from its beginning; nil is no.
-            var isDoubtful: Bool?
+        private enum CodingKeys: String, CodingKey {
+            case data
         }
 
-        /// A pending change, to a record or to a zone.
-        private struct Change: Codable, Sendable {
-            var deletes: Bool
-            /// Nil for a change to the zone.
-            var record: String?
-            var zone: String
-            var owner: String
-            /// Of a zone to save, the raw value.
-            var encryptionScope: Int?
+        public init(from decoder: any Decoder) throws {
+            let data = try decoder.container(keyedBy: CodingKeys.self).decode(Data.self, forKey: .data)
+            content = try? JSONDecoder().decode(SerializedContent.self, from: data)
+        }
+
+        public func encode(to encoder: any Encoder) throws {
+            let bytes = JSONEncoder()
+            // Sorted, so that equal states are equal bytes.
+            bytes.outputFormatting = .sortedKeys
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(content.map { try bytes.encode($0) } ?? Data(), forKey: .data)
+        }
+
+        init(_ content: CKSyncEngine.State.Content) {
+            self.content = SerializedContent(content)
+        }
+
+        fileprivate func restore(to content: inout CKSyncEngine.State.Content) {
+            self.content?.restore(to: &content)
         }
     }
 }
 
-extension CKSyncEngine.State.Serialization {
+/// What the bytes of a serialization say.
+private struct SerializedContent: Codable, Sendable {
+    var version = 1
+    var databaseToken: String?
+    var zones: [Zone]
+    var records: [Change]
+    var database: [Change]
+    var hasPendingUntrackedChanges: Bool
+    var userRecordName: String?
+    var subscriptionID: String?
+
+    /// What is known of a zone.
+    struct Zone: Codable, Sendable {
+        var name: String
+        var owner: String
+        /// Nil for one of which nothing was fetched.
+        var token: String?
+        /// Whether it has changes that were not fetched.
+        var isUnfetched: Bool
+        /// Whether it was not seen since the database was fetched from its beginning; nil is no.
+        var isDoubtful: Bool?
+    }
+
+    /// A pending change, to a record or to a zone.
+    struct Change: Codable, Sendable {
+        var deletes: Bool
+        /// Nil for a change to the zone.
+        var record: String?
+        var zone: String
+        var owner: String
+        /// Of a zone to save, the raw value.
+        var encryptionScope: Int?
+    }
+}
+
+extension SerializedContent {
     init(_ content: CKSyncEngine.State.Content) {
         databaseToken = content.databaseToken?.syncToken
         let others = content.knownZoneIDs.union(content.doubtfulZoneIDs).subtracting(content.unfetchedZoneIDs)
-        // Sorted, so that equal states are equal bytes.
         let ordered = others.sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }
         zones = (content.unfetchedZoneIDs + ordered).enumerated().map { place, zoneID in
             Zone(
@@ -71,7 +106,7 @@ extension CKSyncEngine.State.Serialization {
         subscriptionID = content.subscriptionID
     }
 
-    fileprivate func restore(to content: inout CKSyncEngine.State.Content) {
+    func restore(to content: inout CKSyncEngine.State.Content) {
         content.databaseToken = databaseToken.map { CKServerChangeToken(syncToken: $0) }
         for zone in zones {
             let zoneID = CKRecordZone.ID(unchecked: zone.name, ownerName: zone.owner)

@@ -29,6 +29,9 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     deinit { core.stop() }
 
     /// Fetches what is new on the server. Returns when the delegate has handled all of it.
+    ///
+    /// The program stops where a delegate's callback awaits this, `sendChanges(_:)` or `cancelOperations()`: they would wait
+    /// for its end. Begin a task there that does.
     /// - Throws: `CKError`.
     public func fetchChanges(_ options: CKSyncEngine.FetchChangesOptions = .init()) async throws {
         try await core.fetchChanges(options)

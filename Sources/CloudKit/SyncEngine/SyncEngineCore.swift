@@ -93,8 +93,32 @@ final class SyncEngineCore: Sendable {
         await callouts.take {
             let (delegate, engine) = ends.withLock { ($0.delegate, $0.engine) }
             guard let delegate, let engine else { return nil }
-            return await body(delegate, engine)
+            return await Callout.$current.withValue(Callout(engine: ObjectIdentifier(self))) {
+                await body(delegate, engine)
+            }
         }
+    }
+
+    /// The call of a delegate that a task is in.
+    private struct Callout {
+        let engine: ObjectIdentifier
+        /// A task that the delegate starts inherits the value, but is not in the call.
+        let task = withUnsafeCurrentTask(body: { $0?.hashValue })
+
+        @TaskLocal static var current: Callout?
+    }
+
+    /// Stops a program that awaits from within a delegate callback what itself waits for the callback's end. Apple's
+    /// engine stops it likewise.
+    private func refuseWithinCallout() {
+        guard let callout = Callout.current, callout.engine == ObjectIdentifier(self),
+            callout.task == withUnsafeCurrentTask(body: { $0?.hashValue })
+        else { return }
+        preconditionFailure(
+            """
+            Cannot await a call into CKSyncEngine from within a delegate callback: it would wait for itself. \
+            Do it in a task of its own.
+            """)
     }
 
     /// Hands an event to the delegate. No state is given out between `before`, the event and `after`: what one of them
@@ -123,18 +147,21 @@ final class SyncEngineCore: Sendable {
     // MARK: Runs
 
     func fetchChanges(_ options: CKSyncEngine.FetchChangesOptions) async throws(CKError) {
+        refuseWithinCallout()
         try await run { () throws(CKError) in
             try await SyncFetch(self, .init(reason: .manual, options: options)).run()
         }.get()
     }
 
     func sendChanges(_ options: CKSyncEngine.SendChangesOptions) async throws(CKError) {
+        refuseWithinCallout()
         try await run { () throws(CKError) in
             try await SyncSend(self, .init(reason: .manual, options: options)).run()
         }.get()
     }
 
     func cancelOperations() async {
+        refuseWithinCallout()
         scheduler.giveUp()
         let tasks = running.withLock { Array($0.values) }
         for task in tasks { task.cancel() }

@@ -12,7 +12,7 @@ package protocol QueryableRecord {
 }
 
 extension QueryableRecord {
-    func value(of key: QueryKey) -> FieldValue? {
+    package func value(of key: QueryKey) -> FieldValue? {
         switch key {
         case .field(let name): value(ofField: name)
         case .system(.recordName): .reference(ReferenceValue(recordName: recordName, zoneID: zoneID))

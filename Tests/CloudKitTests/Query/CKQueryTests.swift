@@ -89,6 +89,33 @@ struct CKQueryTests {
         #expect(NSSortDescriptor(keyPath: \String.count, ascending: true).key == nil)
     }
 
+    @Test("Sort descriptors sort records in memory as a query would")
+    func sortsInMemory() throws {
+        func record(_ name: String, _ title: String?, _ year: Int?, _ longitude: Double?) -> CKRecord {
+            let record = CKRecord(recordType: "T", recordID: CKRecord.ID(recordName: name))
+            record["title"] = title
+            record["year"] = year
+            record["place"] = longitude.map { CLLocation(latitude: 0, longitude: $0) }
+            return record
+        }
+        let records = [
+            record("a", "b", 3, 10), record("b", "B", 1, nil), record("c", nil, 3, 5), record("d", "a", nil, 20),
+        ]
+        func sorted(_ descriptors: NSSortDescriptor...) throws -> String {
+            let sorted = (records as NSArray).sortedArray(using: descriptors)
+            return try #require(sorted as? [CKRecord]).map(\.recordID.recordName).joined()
+        }
+        #expect(try sorted(NSSortDescriptor(key: "title", ascending: true)) == "cbda")
+        #expect(try sorted(NSSortDescriptor(key: "title", ascending: false)) == "adbc")
+        let byYear = NSSortDescriptor(key: "year", ascending: false)
+        #expect(try sorted(byYear, NSSortDescriptor(key: "title", ascending: true)) == "cabd")
+        #expect(try sorted(NSSortDescriptor(key: "recordID", ascending: false)) == "dcba")
+        #expect(try sorted(NSSortDescriptor(key: "creationDate", ascending: false)) == "abcd")
+        let here = CLLocation(latitude: 0, longitude: 18)
+        #expect(try sorted(CKLocationSortDescriptor(key: "place", relativeLocation: here)) == "dacb")
+        #expect(byYear.compare(records[0], to: records[1]) == .orderedAscending)
+    }
+
     @Test("A query survives an archive, its constants and its order with it")
     func archive() throws {
         let id = CKRecord.ID(recordName: "A", zoneID: CKRecordZone.ID(zoneName: "Z"))

@@ -66,9 +66,39 @@ import Testing
         #expect(list.isEmpty)
     }
 
-    @Test func `an unknown or damaged state does not decode`() {
-        #expect(throws: (any Error).self) {
-            try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: Data("{}".utf8))
+    @Test func `a state is one key with bytes, and bytes it does not understand are no state`() throws {
+        let database = try CKContainer.local().privateCloudDatabase
+        func engine(_ state: CKSyncEngine.State.Serialization?) -> CKSyncEngine {
+            let delegate = SyncDevice()
+            var configuration = CKSyncEngine.Configuration(
+                database: database, stateSerialization: state, delegate: delegate)
+            configuration.automaticallySync = false
+            return CKSyncEngine(configuration)
+        }
+        for text in [#"{"data":""}"#, #"{"data":"AQ=="}"#, #"{"data":"e30="}"#] {
+            let state = try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: Data(text.utf8))
+            #expect(engine(state).state.pendingRecordZoneChanges.isEmpty, "\(text)")
+            #expect(try JSONEncoder().encode(state) == Data(#"{"data":""}"#.utf8), "\(text)")
+        }
+        for text in ["{}", #"{"data":5}"#, "[]", #""AQ==""#] {
+            #expect(throws: DecodingError.self, "\(text)") {
+                try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: Data(text.utf8))
+            }
+        }
+        var content = CKSyncEngine.State.Content()
+        content.records.add(.saveRecord(CKRecord.ID("a", "Z")), at: 0)
+        let state = CKSyncEngine.State.Serialization(content)
+        let json = try JSONEncoder().encode(state)
+        let keys = try #require(JSONSerialization.jsonObject(with: json) as? [String: Any])
+        #expect(keys.keys.sorted() == ["data"] && keys["data"] is String)
+        let copies = [
+            try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: json),
+            try PropertyListDecoder().decode(
+                CKSyncEngine.State.Serialization.self, from: PropertyListEncoder().encode(state)),
+        ]
+        for copy in copies {
+            #expect(engine(copy).state.pendingRecordZoneChanges == [.saveRecord(CKRecord.ID("a", "Z"))])
+            #expect(try JSONEncoder().encode(copy) == json)
         }
     }
 
