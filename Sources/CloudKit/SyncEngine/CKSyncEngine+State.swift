@@ -50,9 +50,10 @@ extension CKSyncEngine {
         public var hasPendingUntrackedChanges: Bool {
             get { content.withLock { $0.hasPendingUntrackedChanges } }
             set {
-                change(addsWork: newValue) {
-                    $0.hasPendingUntrackedChanges = newValue
-                    $0.untrackedAdded = $0.time
+                change(addsWork: newValue) { content in
+                    defer { content.hasPendingUntrackedChanges = newValue }
+                    content.untrackedAdded = content.time
+                    return content.hasPendingUntrackedChanges != newValue
                 }
             }
         }
@@ -64,7 +65,7 @@ extension CKSyncEngine {
         public func add(pendingRecordZoneChanges: [PendingRecordZoneChange]) {
             guard !pendingRecordZoneChanges.isEmpty else { return }
             change(addsWork: true) { content in
-                for change in pendingRecordZoneChanges { content.records.add(change, at: content.time) }
+                pendingRecordZoneChanges.reduce(false) { content.records.add($1, at: content.time) || $0 }
             }
         }
 
@@ -72,7 +73,7 @@ extension CKSyncEngine {
         public func remove(pendingRecordZoneChanges: [PendingRecordZoneChange]) {
             guard !pendingRecordZoneChanges.isEmpty else { return }
             change(addsWork: false) { content in
-                for change in pendingRecordZoneChanges { content.records.remove(change) }
+                pendingRecordZoneChanges.reduce(false) { content.records.remove($1) || $0 }
             }
         }
 
@@ -80,7 +81,7 @@ extension CKSyncEngine {
         public func add(pendingDatabaseChanges: [PendingDatabaseChange]) {
             guard !pendingDatabaseChanges.isEmpty else { return }
             change(addsWork: true) { content in
-                for change in pendingDatabaseChanges { content.database.add(change, at: content.time) }
+                pendingDatabaseChanges.reduce(false) { content.database.add($1, at: content.time) || $0 }
             }
         }
 
@@ -88,15 +89,16 @@ extension CKSyncEngine {
         public func remove(pendingDatabaseChanges: [PendingDatabaseChange]) {
             guard !pendingDatabaseChanges.isEmpty else { return }
             change(addsWork: false) { content in
-                for change in pendingDatabaseChanges { content.database.remove(change) }
+                pendingDatabaseChanges.reduce(false) { content.database.remove($1) || $0 }
             }
         }
 
-        private func change(addsWork: Bool, _ body: (inout Content) -> Void) {
+        /// Makes a change of the app's; `body` says whether it changes what there is to save. One that does not gives out
+        /// no state: an app that repeats it at every `stateUpdate` would never see the end of them.
+        private func change(addsWork: Bool, _ body: (inout Content) -> Bool) {
             content.withLock { content in
                 content.time += 1
-                content.isUnsaved = true
-                body(&content)
+                if body(&content) { content.isUnsaved = true }
             }
             onChange.withLock { $0 }?(addsWork)
         }

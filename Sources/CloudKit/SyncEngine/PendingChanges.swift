@@ -73,25 +73,30 @@ struct PendingList<Change: PendingChange>: Sendable {
         slots.contains { $0.map { matches($0.change) } ?? false }
     }
 
-    mutating func add(_ change: Change, at time: UInt64) {
+    /// Adds a change; says whether that changed the list.
+    @discardableResult
+    mutating func add(_ change: Change, at time: UInt64) -> Bool {
         if let place = places[change.subject] {
             if slots[place]?.change == change {
                 slots[place]?.added = time
-                return
+                return false
             }
             slots[place] = nil
         }
         places[change.subject] = slots.count
         slots.append(Slot(change: change, added: time))
+        return true
     }
 
-    /// Removes a change, unless it was added again after `time`.
-    mutating func remove(_ change: Change, addedUntil time: UInt64 = .max) {
+    /// Removes a change, unless it was added again after `time`; says whether that changed the list.
+    @discardableResult
+    mutating func remove(_ change: Change, addedUntil time: UInt64 = .max) -> Bool {
         guard let place = places[change.subject], let slot = slots[place], slot.change == change, slot.added <= time
-        else { return }
+        else { return false }
         slots[place] = nil
         places[change.subject] = nil
         compact()
+        return true
     }
 
     private mutating func compact() {

@@ -384,9 +384,10 @@ import Testing
         let two = device()
         let disks = Box<[SyncDevice.Disk]>([])
         two.onEvent.value = { event in
-            // The app changes something at every event, so there is a new state to give out.
-            two.engine.state.add(pendingRecordZoneChanges: [.deleteRecord(CKRecord.ID("no", "Z"))])
             disks.value.append(two.saved)
+            if case .stateUpdate = event { return }
+            // The app changes something at every event, so there is a new state to give out.
+            two.engine.state.add(pendingRecordZoneChanges: [.deleteRecord(CKRecord.ID("no\(disks.value.count)", "Z"))])
         }
         try await two.engine.fetchChanges()
         #expect(disks.value.count > 5)
@@ -396,6 +397,29 @@ import Testing
             try await again.engine.fetchChanges()
             #expect(again.notes.count == 250, "stopped at event \(index)")
         }
+    }
+
+    @Test func `a change that changes nothing gives out no state`() async throws {
+        let one = device()
+        let changes: [CKSyncEngine.PendingRecordZoneChange] = [.saveRecord(id("a"))]
+        let updates = Box(0)
+        one.onEvent.value = { [engine = one.engine, zoneID] event in
+            guard case .stateUpdate = event else { return }
+            updates.value += 1
+            engine.state.add(pendingRecordZoneChanges: changes)
+            engine.state.remove(pendingRecordZoneChanges: [.deleteRecord(CKRecord.ID(recordName: "b", zoneID: zoneID))])
+            engine.state.hasPendingUntrackedChanges = false
+        }
+        one.engine.state.add(pendingRecordZoneChanges: changes)
+        await one.engine.handOutState()
+        #expect(updates.value == 1)
+        for _ in 0..<3 { await one.engine.handOutState() }
+        #expect(updates.value == 1)
+        one.engine.state.hasPendingUntrackedChanges = true
+        await one.engine.handOutState()
+        await one.engine.handOutState()
+        // It was changed back at the first.
+        #expect(updates.value == 3)
     }
 
     // MARK: Accounts
