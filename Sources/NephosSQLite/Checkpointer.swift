@@ -6,6 +6,9 @@ import NephosStorage
 /// SQLite would do it within a commit, and every save would wait for two synchronisations of the disk. Done beside the
 /// writer it never comes to an end while saves go on, and the log starts anew only after all of it was moved. So when the
 /// log has become long, and the thread has just moved most of it, the writer moves the little that is left.
+///
+/// Once nobody writes for a while the thread moves what there is: readers then look at the database alone, where every page
+/// has one place, and the next commit begins the log anew.
 final class Checkpointer: @unchecked Sendable {
     /// What is to be done after a commit.
     enum Step {
@@ -23,6 +26,9 @@ final class Checkpointer: @unchecked Sendable {
     private var isStopping = false
     /// Whether the thread moved something since the writer last did.
     private var hasMoved = false
+    /// When the last commit was, if something of the log is to be moved in the quiet after it.
+    private var lastCommit: MonotonicTime?
+    private var movedInQuiet: (@Sendable () -> Void)?
 
     // These belong to the writer's thread.
     private var lastPages = 0
@@ -43,6 +49,11 @@ final class Checkpointer: @unchecked Sendable {
     /// moved, so that it is bounded however slow the disk is.
     private var limit: Int { 4 * options.checkpointPages }
 
+    /// Calls `body` on the thread whenever it moved the log because nobody wrote.
+    func afterQuietMove(_ body: @escaping @Sendable () -> Void) {
+        lock.withLock { movedInQuiet = body }
+    }
+
     // MARK: The writer's thread
 
     /// Called after each commit with the length of the log.
@@ -50,19 +61,29 @@ final class Checkpointer: @unchecked Sendable {
         // It started anew.
         if pages < lastPages { nextPages = options.checkpointPages }
         lastPages = pages
+        noteCommit()
         if pages < nextPages && pages < limit { return .nothing }
-        let (finishes, starts) = lock.withLock {
+        let finishes = lock.withLock {
             while isRunning && pages >= 2 * limit { condition.wait() }
             let finishes = pages >= limit && !isRunning && hasMoved || pages >= 2 * limit && pages >= nextPages
             if finishes { hasMoved = false }
             isWanted = isWanted || !finishes && pages >= nextPages
-            let starts = isWanted && !isStarted
-            if starts { isStarted = true }
-            return (finishes, starts)
+            return finishes
         }
         if pages >= nextPages { nextPages = pages + options.checkpointPages }
-        if starts { start() } else { condition.signal() }
+        condition.signal()
         return finishes ? .finish : .nothing
+    }
+
+    private func noteCommit() {
+        let (isFirst, starts) = lock.withLock {
+            let isFirst = lastCommit == nil
+            lastCommit = .now
+            let starts = !isStarted
+            isStarted = true
+            return (isFirst, starts)
+        }
+        if starts { start() } else if isFirst { condition.signal() }
     }
 
     /// Ends the thread; returns when its connection is closed.
@@ -87,13 +108,15 @@ final class Checkpointer: @unchecked Sendable {
 
     private func runUntilStopped() {
         let connection = try? StoreFile.openCheckpointer(path, options)
-        while isAwaited() {
+        while let reason = awaitReason() {
             connection?.checkpoint()
-            lock.withLock {
+            let movedInQuiet = lock.withLock {
                 (isRunning, hasMoved) = (false, true)
                 // The writer may wait for it.
                 condition.signal()
+                return self.movedInQuiet
             }
+            if reason == .quiet { movedInQuiet?() }
         }
         connection?.close()
         lock.withLock {
@@ -102,13 +125,27 @@ final class Checkpointer: @unchecked Sendable {
         }
     }
 
-    /// Waits until there is something to do; false when there will never be again.
-    private func isAwaited() -> Bool {
+    private enum Reason {
+        case length, quiet
+    }
+
+    /// Waits until there is something to do, and says why; nil when there will never be again.
+    private func awaitReason() -> Reason? {
         lock.withLock {
-            while !isWanted && !isStopping { condition.wait() }
-            if isStopping { return false }
+            while !isWanted && !isStopping {
+                guard let lastCommit else {
+                    condition.wait()
+                    continue
+                }
+                let end = lastCommit + options.quietNanoseconds
+                if MonotonicTime.now >= end { break }
+                _ = condition.wait(until: end)
+            }
+            if isStopping { return nil }
+            let reason = isWanted ? Reason.length : .quiet
+            if reason == .quiet { lastCommit = nil }
             (isWanted, isRunning) = (false, true)
-            return true
+            return reason
         }
     }
 }

@@ -139,6 +139,9 @@ final class Connection: SQLConnection {
             }, Unmanaged.passUnretained(checkpointer).toOpaque())
     }
 
+    /// Calls `body` whenever the log was moved because nobody wrote.
+    func afterQuietMove(_ body: @escaping @Sendable () -> Void) { checkpointer?.afterQuietMove(body) }
+
     /// Moves what it can of the log into the database, holding up nobody. What fails is tried again with the next.
     func checkpoint() { Self.checkpoint(handle) }
 

@@ -22,6 +22,7 @@ package final class SQLiteEngine: StorageEngine {
             let mapping = FileMapping(path: path, capacity: options.mapped, resident: options.resident)
             connection.keep(mapping)
             let lent = LentConnections(limit: options.readers) { try StoreFile.openReader(path, options, mapping) }
+            connection.afterQuietMove { lent.renew() }
             try self.init(
                 writer: WriteQueue(connection: connection, readers: lent),
                 readers: ReadPool(limit: options.readers) { try StoreFile.openReader(path, options, mapping) },

@@ -53,4 +53,21 @@ import Testing
         #expect(count == 4 * saves)
         await again.close()
     }
+
+    @Test("What is in the log gets into the database once nobody writes, again and again", .timeLimit(.minutes(2)))
+    func quiet() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("store.sqlite")
+        let options = SQLiteOptions(durability: .normal, quietNanoseconds: 1_000_000)
+        let engine = try SQLiteEngine(path: path, options: options)
+        let zone = ZoneKey(owner: .everyone, id: 1)
+        for round in 1...3 {
+            let name = "\(round)"
+            try await engine.write { _ = try $0.put(record(zone, name, $0, bytes: 100_000)) }
+            while FileSystem.size(path) < round * 100_000 { await Task.yield() }
+            let rows = try await engine.read { try $0.records(zone: zone, after: 0, limit: 10) }
+            #expect(rows.map(\.name) == (1...round).map { "\($0)" })
+        }
+        await engine.close()
+    }
 }

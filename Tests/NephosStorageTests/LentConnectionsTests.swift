@@ -35,6 +35,15 @@ import Testing
         #expect(log.entries == ["begin", "a", "rollback", "begin", "b"])
     }
 
+    @Test("A snapshot that the log is moved under is not kept, whether it waits or is in use")
+    func moving() throws {
+        try read("a")
+        readers.renew()
+        try read("b") { readers.renew() }
+        try read("c")
+        #expect(log.entries == ["begin", "a", "rollback", "begin", "b", "rollback", "begin", "c"])
+    }
+
     @Test("A snapshot taken while a transaction writes is not kept, nor one that the transaction overtook")
     func overtaken() throws {
         readers.willWrite()

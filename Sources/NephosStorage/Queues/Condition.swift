@@ -62,7 +62,7 @@ package final class Condition: @unchecked Sendable {
     }
 
     /// Like `wait()`, until `deadline` at the latest; false when that has come.
-    func wait(until deadline: MonotonicTime) -> Bool {
+    package func wait(until deadline: MonotonicTime) -> Bool {
         var time = timespec(
             tv_sec: Int(deadline.nanoseconds / 1_000_000_000), tv_nsec: Int(deadline.nanoseconds % 1_000_000_000))
         return pthread_cond_timedwait(condition, lock.mutex, &time) == 0
@@ -70,20 +70,20 @@ package final class Condition: @unchecked Sendable {
 }
 
 /// Nanoseconds of a clock that only goes forward.
-struct MonotonicTime: Comparable {
+package struct MonotonicTime: Comparable {
     var nanoseconds: Int64
 
-    static var now: MonotonicTime {
+    package static var now: MonotonicTime {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
-    static func + (time: MonotonicTime, nanoseconds: Int64) -> MonotonicTime {
+    package static func + (time: MonotonicTime, nanoseconds: Int64) -> MonotonicTime {
         MonotonicTime(nanoseconds: time.nanoseconds + nanoseconds)
     }
 
-    static func < (left: MonotonicTime, right: MonotonicTime) -> Bool {
+    package static func < (left: MonotonicTime, right: MonotonicTime) -> Bool {
         left.nanoseconds < right.nanoseconds
     }
 }

@@ -118,6 +118,14 @@ package final class LentConnections: Sendable {
         state.withLock { $0.era += 1 }
     }
 
+    /// The log was moved into the database: a snapshot that was taken before would go on reading the log.
+    package func renew() {
+        state.withLock { state in
+            state.era += 2
+            for connection in state.idle { connection.rollback() }
+        }
+    }
+
     // MARK: The end
 
     /// Closes the connections, once those that are lent are back. Later reads throw.
