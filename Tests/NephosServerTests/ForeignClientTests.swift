@@ -55,6 +55,29 @@ import Testing
         """
     }
 
+    @Test("bytes may be broken into lines, as many languages' libraries do")
+    func base64Lines() async throws {
+        try await withCloud { cloud in
+            let bytes = Data((0..<100).map { UInt8($0) })
+            let lines = bytes.base64EncodedString(options: [.lineLength76Characters, .endLineWithLineFeed]) + "\n"
+            let sent = [lines, lines.replacingOccurrences(of: "\n", with: "\r\n"), bytes.base64EncodedString()]
+            for (index, text) in sent.enumerated() {
+                let quoted = String(decoding: try JSONEncoder().encode(text), as: UTF8.self)
+                let records = try await cloud.items(
+                    "records/modify",
+                    #"{"operations":[\#(create("b\(index)", #"{"x":{"value":\#(quoted),"type":"BYTES"}}"#))]}"#)
+                let field = (records[0]["fields"] as? [String: Any])?["x"] as? [String: Any]
+                #expect(field?["value"] as? String == bytes.base64EncodedString(), "\(records)")
+            }
+            for text in ["AAA", "A A\\nA", "AA=A", "AAA-", "====", "=", "AAAA\\u00a0"] {
+                let answer = try await cloud.ask(
+                    "records/modify",
+                    #"{"operations":[\#(create("n", #"{"x":{"value":"\#(text)","type":"BYTES"}}"#))]}"#)
+                #expect(answer.status == 400 && answer.body["serverErrorCode"] as? String == "BAD_REQUEST", "\(text)")
+            }
+        }
+    }
+
     @Test("a value that the schema does not allow is refused at its record, and the others are saved")
     func valueOfAnotherType() async throws {
         try await withCloud { cloud in

@@ -109,7 +109,7 @@ extension FieldValue {
         case .double: return .double(try json.double())
         case .bytes:
             guard json.tag == JSONValue.Tag.string else { throw json.mismatch("a base64 string") }
-            guard let bytes = Base64.decode(json.text.bytes) else { throw json.mismatch("a base64 string") }
+            guard let bytes = Base64.decodeLines(json.text.bytes) else { throw json.mismatch("a base64 string") }
             return .bytes(bytes)
         case .timestamp: return .timestamp(Timestamp(milliseconds: try json.milliseconds()))
         case .location: return .location(try LocationValue(json: json))

@@ -43,6 +43,13 @@ package enum Base64 {
         }
     }
 
+    /// As `decode(_:)`, with the line breaks and spaces that some languages' libraries put in by default.
+    static func decodeLines(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
+        decode(text) ?? text.filter { !whitespace.contains($0) }.withUnsafeBytes(decode)
+    }
+
+    private static let whitespace = Array(" \t\r\n".utf8)
+
     /// Nil for text that is not base 64.
     static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
