@@ -55,6 +55,28 @@ import Testing
         """
     }
 
+    @Test("truth values may be strings")
+    func truthInStrings() async throws {
+        try await withCloud { cloud in
+            _ = try await cloud.items("records/modify", #"{"operations":[\#(create("a", #"{"n":{"value":5}}"#))]}"#)
+            let texts = try await cloud.items(
+                "records/lookup", #"{"numbersAsStrings":"true","records":[{"recordName":"a"}]}"#)
+            #expect(((texts[0]["fields"] as? [String: Any])?["n"] as? [String: Any])?["value"] as? String == "5")
+            let numbers = try await cloud.items(
+                "records/query",
+                """
+                {"numbersAsStrings":"false","zoneWide":"true",
+                 "query":{"recordType":"Note","sortBy":[{"fieldName":"n","ascending":"false"}]}}
+                """)
+            #expect(((numbers[0]["fields"] as? [String: Any])?["n"] as? [String: Any])?["value"] as? Int == 5)
+            for word in ["", "True", "1", "yes", "true "] {
+                let answer = try await cloud.ask(
+                    "records/lookup", #"{"numbersAsStrings":"\#(word)","records":[{"recordName":"a"}]}"#)
+                #expect(answer.status == 400 && answer.body["serverErrorCode"] as? String == "BAD_REQUEST", "\(word)")
+            }
+        }
+    }
+
     @Test("bytes may be broken into lines, as many languages' libraries do")
     func base64Lines() async throws {
         try await withCloud { cloud in

@@ -49,10 +49,13 @@ extension JSONValue {
         try elements("an array of strings") { (element) throws(WireError) in try element.string() }
     }
 
+    /// A truth value: written as one, or in a string, as some clients write everything.
     func bool() throws(WireError) -> Bool {
         switch tag {
         case Tag.true: return true
         case Tag.false: return false
+        case Tag.string where "true" ~= text: return true
+        case Tag.string where "false" ~= text: return false
         default: throw mismatch("true or false")
         }
     }
