@@ -38,7 +38,9 @@ public final class LocalCloud: Sendable {
     public convenience init(directory: URL) throws {
         guard directory.isFileURL else { throw LocalCloudError("\(directory) is no directory of this machine.") }
         do {
-            self.init(stores: try DataDirectory(path: directory.path))
+            // A disk that fails is an error, and must not be the end of the app's process.
+            let options = SQLiteOptions(mapped: 0)
+            self.init(stores: try DataDirectory(path: directory.path, options: options))
         } catch let error as StorageError {
             throw LocalCloudError("The cloud in \(directory.path) cannot be opened: \(error.message)")
         }

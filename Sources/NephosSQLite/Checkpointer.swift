@@ -109,14 +109,16 @@ final class Checkpointer: @unchecked Sendable {
     private func runUntilStopped() {
         let connection = try? StoreFile.openCheckpointer(path, options)
         while let reason = awaitReason() {
-            connection?.checkpoint()
+            let isWhole = connection?.checkpoint() ?? true
             let movedInQuiet = lock.withLock {
                 (isRunning, hasMoved) = (false, true)
+                // A read may need the rest as it is for a while.
+                if !isWhole && lastCommit == nil { lastCommit = .now }
                 // The writer may wait for it.
                 condition.signal()
                 return self.movedInQuiet
             }
-            if reason == .quiet { movedInQuiet?() }
+            if reason == .quiet && isWhole { movedInQuiet?() }
         }
         connection?.close()
         lock.withLock {

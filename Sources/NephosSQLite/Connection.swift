@@ -112,15 +112,10 @@ final class Connection: SQLConnection {
 
     /// Reads through `mapping` from now on, where SQLite can. Before anything was read.
     func read(through mapping: FileMapping) throws {
-        keep(mapping)
+        self.mapping = mapping
         methods = FileMapping.Methods(mapping, for: handle)
         // How much it is, the mapping knows.
         if methods != nil { try execute("PRAGMA mmap_size = 1") }
-    }
-
-    /// Has `mapping` outlive the connection: a process that closes a descriptor of a file gives up its locks of it.
-    func keep(_ mapping: FileMapping?) {
-        self.mapping = mapping
     }
 
     // MARK: The write-ahead log
@@ -143,10 +138,13 @@ final class Connection: SQLConnection {
     func afterQuietMove(_ body: @escaping @Sendable () -> Void) { checkpointer?.afterQuietMove(body) }
 
     /// Moves what it can of the log into the database, holding up nobody. What fails is tried again with the next.
-    func checkpoint() { Self.checkpoint(handle) }
+    /// - Returns: whether nothing is left.
+    @discardableResult func checkpoint() -> Bool { Self.checkpoint(handle) }
 
-    private static func checkpoint(_ handle: OpaquePointer?) {
-        sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+    @discardableResult private static func checkpoint(_ handle: OpaquePointer?) -> Bool {
+        var (pages, moved): (Int32, Int32) = (0, 0)
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, &pages, &moved)
+        return code == SQLITE_OK && pages == moved
     }
 
     // MARK: Version

@@ -10,8 +10,9 @@ import Synchronization
 final class FileMapping: Sendable {
     /// The system makes up to this many bytes resident at once, aligned so, where one page of them is touched.
     private static let window = 1 << 16
+    /// Bytes behind a page that must be there too.
+    private static let overrun = 256
 
-    private let descriptor: Int32
     /// The first byte of the file in memory, and how much of the file is mapped, whether it is there yet or not.
     private let base: UInt
     private let capacity: Int
@@ -29,17 +30,19 @@ final class FileMapping: Sendable {
     /// Pages that were refused since the last release.
     private let refused = Atomic<Int>(0)
 
-    /// Maps the file at `path`, which exists; nil where the system cannot, and then it is read as ever.
+    /// Maps the file at `path`, which exists; nil where the system cannot, and then it is read as ever. Before the process
+    /// opens it otherwise: closing a descriptor of a file gives up the process's locks of it.
     /// - Parameters:
     ///   - capacity: how many bytes of the file, from its beginning, are looked at so.
     ///   - resident: how many bytes may be resident; half of the file, where that is more.
     init?(path: String, capacity: Int, resident: Int) {
         guard capacity > 0 else { return nil }
-        descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC)
+        // For writing, as SQLite opens it: a file system of layers may have another file for whoever writes.
+        let descriptor = FileSystem.open(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
+        defer { Glibc.close(descriptor) }
         let flags = MAP_SHARED | MAP_NORESERVE
         guard let memory = mmap(nil, capacity, PROT_READ, flags, descriptor, 0), memory != MAP_FAILED else {
-            Glibc.close(descriptor)
             return nil
         }
         base = UInt(bitPattern: memory)
@@ -53,18 +56,18 @@ final class FileMapping: Sendable {
     deinit {
         munmap(UnsafeMutableRawPointer(bitPattern: base), capacity)
         touched.deinitialize(count: words).deallocate()
-        Glibc.close(descriptor)
     }
 
-    /// How many bytes are resident at most.
-    var resident: Int { count.load(ordering: .relaxed) * Self.window }
+    /// How many bytes count as resident.
+    var residentBytes: Int { count.load(ordering: .relaxed) * Self.window }
 
     // MARK: Reading
 
     /// The bytes of the file from `offset`; nil where they are to be read.
     /// - Parameter currentSize: asks for the size of the file.
     func bytes(at offset: Int, count: Int, currentSize: () -> Int?) -> UnsafeMutableRawPointer? {
-        let end = offset + count
+        // SQLite reads a little behind the end of a page that is damaged.
+        let end = offset + count + Self.overrun
         guard end <= capacity else { return nil }
         if end > size.load(ordering: .relaxed) {
             guard let current = currentSize(), end <= current else { return nil }
@@ -93,7 +96,7 @@ final class FileMapping: Sendable {
     /// Begins anew once as many pages were refused that it costs little beside them: others may be in demand now.
     private func refuse() {
         let refusals = refused.add(1, ordering: .relaxed).newValue
-        guard refusals == Self.refusalsPerWindow * (limit.load(ordering: .relaxed) + 1) else { return }
+        guard refusals >= Self.refusalsPerWindow * (limit.load(ordering: .relaxed) + 1) else { return }
         refused.store(0, ordering: .relaxed)
         for index in 0..<words { touched[index].store(0, ordering: .relaxed) }
         count.store(0, ordering: .relaxed)
@@ -101,7 +104,7 @@ final class FileMapping: Sendable {
         madvise(UnsafeMutableRawPointer(bitPattern: base), capacity, MADV_DONTNEED)
     }
 
-    /// A window becomes resident in the time in which some ten pages are read.
+    /// To make a window resident again takes as long as reading some ten pages, so beginning anew costs a few per cent.
     private static let refusalsPerWindow = 256
 
     // MARK: SQLite

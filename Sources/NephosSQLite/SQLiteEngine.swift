@@ -18,9 +18,8 @@ package final class SQLiteEngine: StorageEngine {
         path: String, options: SQLiteOptions = SQLiteOptions(), lease: (any Sendable)? = nil
     ) throws {
         do {
+            let mapping = try StoreFile.map(path, options)
             let connection = try StoreFile.open(path, options)
-            let mapping = FileMapping(path: path, capacity: options.mapped, resident: options.resident)
-            connection.keep(mapping)
             let lent = LentConnections(limit: options.readers) { try StoreFile.openReader(path, options, mapping) }
             connection.afterQuietMove { lent.renew() }
             try self.init(

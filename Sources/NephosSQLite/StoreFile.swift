@@ -4,6 +4,12 @@ import NephosStorage
 
 /// Opens the file of a store and refuses what is not one.
 enum StoreFile {
+    /// The file in memory, for its readers; it is made if there is none. Before anything else opens it.
+    static func map(_ path: String, _ options: SQLiteOptions) throws -> FileMapping? {
+        try create(path)
+        return FileMapping(path: path, capacity: options.mapped, resident: options.resident)
+    }
+
     /// The writer's connection, after the file was made or brought to the last version.
     static func open(_ path: String, _ options: SQLiteOptions) throws -> Connection {
         try create(path)

@@ -39,7 +39,7 @@ import Testing
         let mapping = try mapping(windows: 3, resident: 100)
         for number in 0..<3 { #expect(look(mapping, number, offset: 8192) == UInt8(number)) }
         #expect(look(mapping, 3) == nil)
-        #expect(look(mapping, 2, offset: window - 1) == nil, "it reaches over the end")
+        #expect(look(mapping, 2, offset: window - 4096) == nil, "SQLite may read behind a page")
         try write(windows: 5)
         for number in 0..<5 { #expect(look(mapping, number) == UInt8(number)) }
     }
@@ -56,13 +56,13 @@ import Testing
         let mapping = try mapping(windows: 10, resident: 2)
         let seen = (0..<10).filter { look(mapping, $0) == UInt8($0) }
         #expect(seen == [0, 1, 2, 3, 4])
-        #expect(mapping.resident == 5 * window)
+        #expect(mapping.residentBytes == 5 * window)
         #expect(seen.allSatisfy { look(mapping, $0) != nil }, "what is resident stays")
         var looks = 0
         while look(mapping, 9) == nil, looks < 100_000 { looks += 1 }
         #expect(look(mapping, 9) == 9)
         #expect(looks > 1000)
-        #expect(mapping.resident <= 5 * window)
+        #expect(mapping.residentBytes <= 5 * window)
     }
 
     @Test("There is no mapping of a file that is not there, or of no bytes")

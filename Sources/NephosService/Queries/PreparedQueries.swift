@@ -55,8 +55,9 @@ final class PreparedQueries: Sendable {
     }
 
     private static let count = 512
-    /// Bytes of a request that is kept.
+    /// Bytes of a request that is kept, and ranges of its plan: what is kept takes no more than a few megabytes.
     private static let longest = 2048
+    private static let mostRanges = 16
 
     private let entries = Mutex([Entry?](repeating: nil, count: count))
 
@@ -68,7 +69,7 @@ final class PreparedQueries: Sendable {
     }
 
     func keep(_ prepared: PreparedQuery, for identity: QueryIdentity, _ versions: Versions) {
-        guard identity.request.count <= Self.longest else { return }
+        guard identity.request.count <= Self.longest, prepared.plan.rangeCount <= Self.mostRanges else { return }
         let entry = Entry(identity: identity, versions: versions, prepared: prepared)
         // What had the place is freed without the lock.
         _ = entries.withLock { entries in

@@ -42,6 +42,15 @@ enum QueryPlan: Sendable {
     /// Reads a location index in rings around a place, up to so many metres, of the values behind each prefix.
     case distance(DistanceScan, QueryOrder)
 
+    /// How many ranges of indexes it reads.
+    var rangeCount: Int {
+        switch self {
+        case .nothing, .named: 0
+        case .ordered(let scan, _), .collected(let scan, _): scan.ranges.count
+        case .distance(let scan, _): scan.scan.ranges.count
+        }
+    }
+
     var covers: Set<Int> {
         switch self {
         case .nothing: []

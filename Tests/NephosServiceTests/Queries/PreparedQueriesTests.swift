@@ -46,9 +46,15 @@ import Testing
         #expect(queries.find(identity(), PreparedQueries.Versions(schema: 1, indexes: 2)) == nil)
     }
 
-    @Test("Few are kept, and no long ones")
+    @Test("Few are kept, no long ones and none of many ranges")
     func bounded() {
         let queries = PreparedQueries()
+        let range = ScanRange(signature: IndexSignature([]), range: .all, keyOffset: 0)
+        let scan = QueryScan(ranges: Array(repeating: range, count: 17), order: [], covers: [])
+        let order = QueryOrder([IndexComponent]())
+        let wide = PreparedQuery(query: prepared.query, conjuncts: [], plan: .ordered(scan, order))
+        queries.keep(wide, for: identity(), versions)
+        #expect(queries.find(identity(), versions) == nil)
         let long = identity(String(repeating: "x", count: 3000))
         queries.keep(prepared, for: long, versions)
         #expect(queries.find(long, versions) == nil)
