@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// What works inside a sync engine. Fetches and sends take turns; so do the calls of the delegate.
 final class SyncEngineCore: Sendable {
@@ -93,26 +94,30 @@ final class SyncEngineCore: Sendable {
         await callouts.take {
             let (delegate, engine) = ends.withLock { ($0.delegate, $0.engine) }
             guard let delegate, let engine else { return nil }
-            return await Callout.$current.withValue(Callout(engine: ObjectIdentifier(self))) {
-                await body(delegate, engine)
-            }
+            let callout = Callout(engine: ObjectIdentifier(self))
+            defer { callout.isOver.store(true, ordering: .relaxed) }
+            return await Callout.$current.withValue(callout) { await body(delegate, engine) }
         }
     }
 
     /// The call of a delegate that a task is in.
-    private struct Callout {
+    private final class Callout: Sendable {
         let engine: ObjectIdentifier
-        /// A task that the delegate starts inherits the value, but is not in the call.
+        /// A task that the delegate starts inherits the callout, but is not in the call; once that is over it may even have
+        /// the same identity.
         let task = withUnsafeCurrentTask(body: { $0?.hashValue })
+        let isOver = Atomic(false)
 
         @TaskLocal static var current: Callout?
+
+        init(engine: ObjectIdentifier) { self.engine = engine }
     }
 
     /// Stops a program that awaits from within a delegate callback what itself waits for the callback's end. Apple's
     /// engine stops it likewise.
     private func refuseWithinCallout() {
         guard let callout = Callout.current, callout.engine == ObjectIdentifier(self),
-            callout.task == withUnsafeCurrentTask(body: { $0?.hashValue })
+            !callout.isOver.load(ordering: .relaxed), callout.task == withUnsafeCurrentTask(body: { $0?.hashValue })
         else { return }
         preconditionFailure(
             """
