@@ -64,8 +64,8 @@ extension Filter {
         do throws(WireError) {
             return try Field(json: json)
         } catch {
-            guard case .system = key, let value = json.member("value"),
-                let inferred = try? FieldValue(inferring: value)
+            guard case .system = key, let type = json.member("type"), (try? DeclaredType(json: type)) != nil,
+                let value = json.member("value"), let inferred = try? FieldValue(inferring: value)
             else { throw error }
             return Field(inferred, hasDeclaredType: false)
         }

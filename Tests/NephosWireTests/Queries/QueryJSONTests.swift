@@ -175,6 +175,10 @@ struct QueryJSONTests {
                 #"{"query":{"recordType":"T","filterBy":[{"comparator":"EQUALS","systemFieldName":"title","fieldValue":{"value":1}}]}}"#,
                 "query.filterBy[0].systemFieldName: expected one of recordName"
             ),
+            (
+                #"{"query":{"recordType":"T","filterBy":[{"comparator":"EQUALS","systemFieldName":"recordName","fieldValue":{"value":"a","type":"NONSENSE"}}]}}"#,
+                "query.filterBy[0].fieldValue.type: expected a field type"
+            ),
             (#"{"query":{"recordType":"T","sortBy":[{}]}}"#, "query.sortBy[0].fieldName: expected the name of a field"),
             (
                 #"{"query":{"recordType":"T","nephosFilter":{"or":{}}}}"#,
