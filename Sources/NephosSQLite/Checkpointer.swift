@@ -7,7 +7,7 @@ import NephosStorage
 /// writer it never comes to an end while saves go on, and the log starts anew only after all of it was moved. So when the
 /// log has become long, and the thread has just moved most of it, the writer moves the little that is left.
 ///
-/// Once nobody writes for a while the thread moves what there is: readers then look at the database alone, where every page
+/// Once nobody writes for a while the thread moves a log that is not very short: readers then look at the database alone, where every page
 /// has one place, and the next commit begins the log anew.
 final class Checkpointer: @unchecked Sendable {
     /// What is to be done after a commit.
@@ -61,7 +61,7 @@ final class Checkpointer: @unchecked Sendable {
         // It started anew.
         if pages < lastPages { nextPages = options.checkpointPages }
         lastPages = pages
-        noteCommit()
+        if pages >= min(options.quietPages, options.checkpointPages) { noteCommit() }
         if pages < nextPages && pages < limit { return .nothing }
         let finishes = lock.withLock {
             while isRunning && pages >= 2 * limit { condition.wait() }

@@ -23,15 +23,17 @@ package struct SQLiteOptions: Sendable {
     package var resident: Int
     /// Pages in the write-ahead log after which they are moved into the database.
     package var checkpointPages: Int
-    /// How long nobody writes before the log is moved however short it is.
+    /// How long nobody writes before a log of so many pages is moved. A shorter one costs readers little, and to begin it
+    /// anew costs the next commit a synchronisation.
     package var quietNanoseconds: Int64
+    package var quietPages: Int
     /// The tables' history; a test gives its own.
     package var migrations: [Migration]
 
     package init(
         durability: Durability = .full, readers: Int = 3, writerCache: Int = 8192, readerCache: Int = 8192,
         mapped: Int = 16 << 30, resident: Int = 48 << 20, checkpointPages: Int = 4000,
-        quietNanoseconds: Int64 = 200_000_000, migrations: [Migration] = Migration.all
+        quietNanoseconds: Int64 = 200_000_000, quietPages: Int = 256, migrations: [Migration] = Migration.all
     ) {
         self.durability = durability
         self.readers = readers
@@ -41,6 +43,7 @@ package struct SQLiteOptions: Sendable {
         self.resident = resident
         self.checkpointPages = checkpointPages
         self.quietNanoseconds = quietNanoseconds
+        self.quietPages = quietPages
         self.migrations = migrations
     }
 }
