@@ -33,6 +33,13 @@ import Testing
         #expect(one.evaluate(with: ["year": 1901]) && !one.evaluate(with: ["year": 1899]))
     }
 
+    @Test func `what a predicate's format takes prints its description in other formats`() {
+        let id = CKRecord.ID(recordName: "apple")
+        let date = Date(timeIntervalSince1970: 0)
+        #expect(String(format: "%@, %@, %d", id, [1, 2] as CVarArg, 3) == "\(id), [1, 2], 3")
+        #expect(String(format: "%@ (%@)", date as CVarArg, NSNumber(value: 1.5)) == "\(date) (1.5)")
+    }
+
     private func names(_ predicate: NSPredicate, sortedBy order: [NSSortDescriptor]? = nil) async throws -> [String] {
         let query = CKQuery(recordType: "Fruit", predicate: predicate)
         query.sortDescriptors = order

@@ -65,6 +65,13 @@ struct QueryForm {
     }
 }
 
+extension NSPredicate {
+    /// An app's shorthand, with the arguments that Apple's initialisers take.
+    static func app(_ format: String, _ arguments: CVarArg...) -> NSPredicate {
+        NSPredicate(format: format, argumentArray: arguments)
+    }
+}
+
 extension FruitShelf {
     /// As apps write them.
     var formsOfApps: [QueryForm] {
@@ -81,6 +88,17 @@ extension FruitShelf {
             QueryForm("%i", NSPredicate(format: "%K = %i", status, 0), "apple"),
             QueryForm("%@ with a number", NSPredicate(format: "state == %@", NSNumber(value: 3)), "cherry"),
             QueryForm("%@ with an Int", NSPredicate(format: "state == %@", 3 as CVarArg), "cherry"),
+            QueryForm(
+                "dates as CVarArg",
+                NSPredicate(format: "start >= %@ AND start <= %@", early as CVarArg, late as CVarArg), "apricot"),
+            QueryForm("an ID as CVarArg", NSPredicate(format: "recordID = %@", ids[0] as CVarArg), "apple"),
+            QueryForm("IDs as CVarArg", NSPredicate(format: "recordID IN %@", ids as CVarArg), "apple", "cherry"),
+            QueryForm("a reference as CVarArg", .app("recordID = %@", references[1]), "cherry"),
+            QueryForm("an NSArray as CVarArg", .app("recordName IN %@", ["banana"] as NSArray), "banana"),
+            QueryForm("a number and a string as CVarArg", .app("%K == %@", status, NSNumber(value: 3)), "cherry"),
+            QueryForm(
+                "a place as CVarArg",
+                .app("distanceToLocation:fromLocation:(place, %@) < 1000", Self.berlin), "apple"),
             QueryForm("a record", NSPredicate(format: "%K == %@", listKey, inbox), "apple", "banana"),
             QueryForm("a record's ID", NSPredicate(format: "%K == %@", listKey, later.recordID), "apricot"),
             QueryForm(
