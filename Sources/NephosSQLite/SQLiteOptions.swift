@@ -32,7 +32,7 @@ package struct SQLiteOptions: Sendable {
 
     package init(
         durability: Durability = .full, readers: Int = 3, writerCache: Int = 8192, readerCache: Int = 8192,
-        mapped: Int = 16 << 30, resident: Int = 48 << 20, checkpointPages: Int = 4000,
+        mapped: Int = 16 << 30, resident: Int = 64 << 20, checkpointPages: Int = 4000,
         quietNanoseconds: Int64 = 200_000_000, quietPages: Int = 256, migrations: [Migration] = Migration.all
     ) {
         self.durability = durability

@@ -83,11 +83,11 @@ package protocol StorageReader {
     /// The first entries of a range, behind `position` if given, ordered by value and name (both byte-wise).
     func indexEntries(_ range: IndexRange, after position: IndexPosition?, limit: Int) throws -> [IndexPosition]
     /// The same entries, each with the record it is of, where the database has it; those of records that are not there
-    /// are left out. `body` is given the record and the value that it is under; it may read what is no index, and
-    /// returns whether it wants more.
+    /// are left out. `body` is given the record and what has the value that it is under; it may read what is no index,
+    /// and returns whether it wants more.
     func visitIndexedRecords(
         _ range: IndexRange, after position: IndexPosition?, limit: Int,
-        _ body: (VisitedRecord, UnsafeRawBufferPointer) throws -> Bool) throws
+        _ body: (VisitedRecord, VisitedValue) throws -> Bool) throws
     func hasIndexEntry(_ entry: IndexEntryRow) throws -> Bool
     /// How many entries a range has; `limit` where it has as many or more. Costs no more than the result.
     func countIndexEntries(_ range: IndexRange, limit: Int) throws -> Int

@@ -42,6 +42,60 @@ struct JSONWriterTests {
         }
     }
 
+    /// An array of strings, about `size` bytes long, that was written on its own.
+    private func array(size: Int, headroom: Int) -> (written: JSONBytes, text: String) {
+        var writer = JSONWriter(reserving: 64, headroom: headroom)
+        writer.beginArray()
+        var elements: [String] = []
+        while writer.count < size {
+            writer.string("element")
+            elements.append("\"element\"")
+        }
+        writer.endArray()
+        return (writer.finishInPlace(), "[\(elements.joined(separator: ","))]")
+    }
+
+    @Test(arguments: [0, 16, 640], [1, 3000, 200_000])
+    func `JSON that was written before is taken over, with or without room for what is around it`(
+        _ headroom: Int, _ size: Int
+    ) {
+        let (inner, text) = array(size: size, headroom: headroom)
+        // The second time its room is taken.
+        for _ in 0..<2 {
+            var writer = JSONWriter(reserving: 0)
+            writer.beginObject()
+            writer.key("records")
+            writer.verbatim(inner)
+            // More than is reserved behind it.
+            for _ in 0..<100 {
+                writer.key("name")
+                writer.string(String(repeating: "x", count: 3000))
+            }
+            writer.key("again")
+            writer.verbatim(inner)
+            writer.endObject()
+            let rest = String(repeating: "\"name\":\"\(String(repeating: "x", count: 3000))\",", count: 100)
+            #expect(writer.finish() == Array("{\"records\":\(text),\(rest)\"again\":\(text)}".utf8))
+        }
+        #expect(inner == JSONBytes(text))
+    }
+
+    @Test func `Where there is room the document is one part, and lives on its own`() {
+        var parts: [JSONBytes] = []
+        do {
+            let (inner, _) = array(size: 200_000, headroom: 64)
+            var writer = JSONWriter(reserving: 0)
+            writer.beginObject()
+            writer.key("records")
+            writer.verbatim(inner)
+            writer.endObject()
+            parts = writer.finishInParts()
+        }
+        #expect(parts.count == 1)
+        #expect(parts.joined().starts(with: "{\"records\":[\"element\",".utf8))
+        #expect(parts.joined().suffix(12) == Array(",\"element\"]}".utf8).suffix(12))
+    }
+
     private func written(_ value: Int64) -> String {
         var writer = JSONWriter(reserving: 64)
         writer.int64(value)

@@ -5,6 +5,14 @@ import NephosWire
 struct QueryZone: Sendable {
     var key: ZoneKey
     var zoneID: ZoneIDDictionary
+    /// The change sequence at which it last changed; nil where it has no change feed, which nobody notes it for.
+    var changed: Int64?
+
+    init(_ row: ZoneRow, _ zoneID: ZoneIDDictionary) {
+        key = row.key
+        self.zoneID = zoneID
+        changed = ZoneRules.hasChangeFeed(row.name) ? row.changed : nil
+    }
 }
 
 /// A record that may match, at its place in the order.

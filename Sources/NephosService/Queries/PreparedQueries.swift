@@ -30,11 +30,13 @@ final class PreparedQuery: Sendable {
     let query: ValidQuery
     let conjuncts: [QueryConjunct]
     let plan: QueryPlan
+    let checks: CandidateChecks
 
-    init(query: ValidQuery, conjuncts: [QueryConjunct], plan: QueryPlan) {
+    init(query: ValidQuery, conjuncts: [QueryConjunct], plan: QueryPlan, checks: CandidateChecks) {
         self.query = query
         self.conjuncts = conjuncts
         self.plan = plan
+        self.checks = checks
     }
 }
 

@@ -33,8 +33,7 @@ struct QueryCursor: Equatable {
 
     /// - Parameter query: tells the query from all others.
     func text(query: UInt64) -> String {
-        let numbers = given.bytes
-        var bytes = ByteWriter(reserving: numbers.count + 256)
+        var bytes = ByteWriter(reserving: given.byteCount + 256)
         bytes.append(Self.version)
         bytes.append(query)
         bytes.append(UInt64(bitPattern: start))
@@ -51,7 +50,8 @@ struct QueryCursor: Equatable {
             bytes.append(UInt64(bitPattern: zone))
             bytes.append(UInt64(bitPattern: sequence))
         }
-        bytes.append(numbers)
+        bytes.append(UInt64(given.byteCount))
+        given.write(to: &bytes)
         bytes.append(FNV.hash(bytes.bytes))
         return Base64.text(bytes.bytes)
     }
@@ -102,7 +102,7 @@ struct GivenRecords: Equatable {
 
     init() {}
 
-    /// Nil for what is no `bytes`.
+    /// Nil for what is no such bytes.
     init?(bytes: [UInt8], fullSince: Int64?) {
         guard bytes.count % Self.size == 0 else { return nil }
         self.fullSince = fullSince
@@ -118,16 +118,15 @@ struct GivenRecords: Equatable {
 
     var count: Int { numbers.count }
 
-    /// Their numbers, for a marker.
-    var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(Self.size * count)
+    /// Bytes that their numbers take in a marker.
+    var byteCount: Int { Self.size * count }
+
+    fileprivate func write(to bytes: inout ByteWriter) {
         for number in numbers {
-            withUnsafeBytes(of: (number << 16).bigEndian) { number in
-                for index in 0..<Self.size { bytes.append(number[index]) }
+            withUnsafeBytes(of: (number << 16).bigEndian) {
+                bytes.append(UnsafeRawBufferPointer(rebasing: $0[..<Self.size]))
             }
         }
-        return bytes
     }
 
     mutating func insert(_ number: RowNumber) {
@@ -178,8 +177,10 @@ private struct ByteWriter {
 
     mutating func append(_ byte: UInt8) { bytes.append(byte) }
 
+    mutating func append(_ content: UnsafeRawBufferPointer) { bytes.append(contentsOf: content) }
+
     mutating func append(_ integer: UInt64) {
-        withUnsafeBytes(of: integer.bigEndian) { bytes.append(contentsOf: $0) }
+        withUnsafeBytes(of: integer.bigEndian) { append($0) }
     }
 
     mutating func append(_ content: [UInt8]) {

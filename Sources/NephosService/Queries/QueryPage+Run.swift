@@ -7,44 +7,28 @@ extension QueryPage {
         let page: QueryPage
         let plan: QueryPlan
         let order: QueryOrder
+        let checks: CandidateChecks
         let take: (FoundRecord, Int) throws -> Void
-        /// The record type's name in UTF-8.
-        private let type: [UInt8]
         /// Whether a record of the page may be among those of earlier pages.
         private let mayBeGiven: Bool
         /// Whether what is given is remembered, as it can come again.
         private let remembers: Bool
-        /// Empty where the candidates passed them already.
-        let probes: [IndexProbe]
-        let circles: [QueryPlan.Circle]
-        let checksRecords: Bool
-        let matcher: QueryMatcher
-        let fields: [String]
-        let needsUsers: Bool
-        /// The order as the marker has it: only where the query left it to the service.
-        let orderText: String?
         var start: Int64
         var given: GivenRecords
         var looks = 0
         var result = Result()
 
         init(
-            page: QueryPage, plan: QueryPlan, order: QueryOrder, take: @escaping (FoundRecord, Int) throws -> Void
+            page: QueryPage, plan: QueryPlan, order: QueryOrder, checks: CandidateChecks,
+            take: @escaping (FoundRecord, Int) throws -> Void
         ) {
             self.take = take
-            type = Array(page.query.recordType.utf8)
+            self.checks = checks
             remembers = !order.isStable
             mayBeGiven = page.cursor != nil && remembers
             self.page = page
             self.plan = plan
             self.order = order
-            let probes = page.probes(plan)
-            circles = page.conjuncts.compactMap(plan.circle(of:))
-            checksRecords = !page.isExact(plan, probes)
-            if case .collected = plan { self.probes = [] } else { self.probes = probes }
-            matcher = QueryMatcher(page.query.condition)
-            (fields, needsUsers) = page.conditionKeys
-            orderText = page.query.sort.isEmpty ? order.components.map { IndexSignature($0).text } : nil
             start = page.cursor?.start ?? 0
             given = page.cursor?.given ?? GivenRecords()
         }
@@ -52,7 +36,7 @@ extension QueryPage {
         // MARK: In order
 
         mutating func readInOrder(after position: QueryPosition?) throws {
-            if probes.isEmpty, circles.isEmpty, let range = page.singleRange(plan),
+            if checks.probes.isEmpty, checks.circles.isEmpty, let range = page.singleRange(plan),
                 position.map({ range.canBegin(after: $0, order) }) ?? true
             {
                 try read(range, after: position)
@@ -74,14 +58,14 @@ extension QueryPage {
                 page.trace.read(1, at: range.place)
                 if isFull, last.isSet {
                     next = .page
-                } else if hasStrings, range.cuts(value, order) {
+                } else if hasStrings, range.cuts(value.bytes, order) {
                     next = .run
                 } else {
                     looks += 1
                     page.trace.readRecord()
                     try look(at: .visited(record), range.zone)
                     // The place behind this one, where the next may be the first that is not of this page.
-                    if isFull || hasStrings { last.set(range.key(of: value), record.name) }
+                    if isFull || hasStrings { last.set(range.key(of: value.bytes), record.name) }
                     return true
                 }
                 return false
@@ -156,10 +140,10 @@ extension QueryPage {
 
         private mutating func look(at candidate: Candidate) throws {
             let position = candidate.position
-            guard circles.allSatisfy({ $0.holds(position.key) }) else { return }
+            guard checks.circles.allSatisfy({ $0.holds(position.key) }) else { return }
             guard let index = page.zones.firstIndex(where: { $0.key.id == position.zone }) else { return }
             let zone = page.zones[index]
-            guard try probes.allSatisfy({ try $0.finds(position.name, zone, page.reader) }) else { return }
+            guard try checks.probes.allSatisfy({ try $0.finds(position.name, zone, page.reader) }) else { return }
             if let row = candidate.row { return try look(at: .row(row), index) }
             page.trace.readRecord()
             try page.reader.visitRecord(candidate.number, zone: zone.key) { try look(at: .visited($0), index) }
@@ -167,8 +151,8 @@ extension QueryPage {
 
         /// Gives a record where it matches and was not given before.
         private mutating func look(at record: FoundRecord, _ zone: Int) throws {
-            guard record.isLive(ofType: type), !mayBeGiven || !isGiven(record),
-                try !checksRecords || matches(record.row, page.zones[zone])
+            guard record.isLive(ofType: checks.type), !mayBeGiven || !isGiven(record),
+                try !checks.checksRecords || matches(record.row, page.zones[zone])
             else { return }
             try give(record, zone)
         }
@@ -206,7 +190,7 @@ extension QueryPage {
                         sequence = row.sequence
                         page.trace.readRecord()
                         let record = FoundRecord.row(row)
-                        if try record.isLive(ofType: type) && !isGiven(record) && matches(row, next) {
+                        if try record.isLive(ofType: checks.type) && !isGiven(record) && matches(row, next) {
                             try give(record, index)
                         }
                     }
@@ -224,11 +208,11 @@ extension QueryPage {
         }
 
         private func matches(_ row: RecordRow, _ zone: QueryZone) throws -> Bool {
-            let creator = needsUsers ? try page.accounts.userRecordName(id: row.createdBy, page.reader) : nil
-            let modifier = needsUsers ? try page.accounts.userRecordName(id: row.modifiedBy, page.reader) : nil
-            return matcher.matches(
+            let creator = checks.needsUsers ? try page.accounts.userRecordName(id: row.createdBy, page.reader) : nil
+            let modifier = checks.needsUsers ? try page.accounts.userRecordName(id: row.modifiedBy, page.reader) : nil
+            return checks.matcher.matches(
                 StoredRecord(
-                    row, zoneID: zone.zoneID, fields: fields, searchableFields: page.query.searchableFields,
+                    row, zoneID: zone.zoneID, fields: checks.fields, searchableFields: page.query.searchableFields,
                     creator: creator, modifier: modifier))
         }
 
@@ -237,12 +221,12 @@ extension QueryPage {
                 if page.cursor == nil { start = try now() }
                 if given.count >= page.bounds.rememberedResults { given.becameFull(at: try now()) }
             }
-            result.cursor = QueryCursor(phase: phase, start: start, given: given, order: orderText)
+            result.cursor = QueryCursor(phase: phase, start: start, given: given, order: checks.orderText)
         }
 
         /// The change sequence of the snapshot, as far as the zones go.
         private func now() throws -> Int64 {
-            try page.zones.map { try page.reader.lastSequence(zone: $0.key) }.max() ?? 0
+            try page.zones.map { try $0.changed ?? page.reader.lastSequence(zone: $0.key) }.max() ?? 0
         }
     }
 }

@@ -24,15 +24,18 @@ struct QueryPage {
     }
 
     /// - Parameter take: is given each record of the page, and the place of its zone among the page's.
-    func run(_ plan: QueryPlan, _ take: (FoundRecord, Int) throws -> Void) throws -> Result {
+    func run(
+        _ plan: QueryPlan, _ checks: CandidateChecks, _ take: (FoundRecord, Int) throws -> Void
+    ) throws -> Result {
         guard let order = plan.order else { return Result() }
-        return try withoutActuallyEscaping(take) { take in try run(plan, order, take) }
+        return try withoutActuallyEscaping(take) { take in try run(plan, order, checks, take) }
     }
 
     private func run(
-        _ plan: QueryPlan, _ order: QueryOrder, _ take: @escaping (FoundRecord, Int) throws -> Void
+        _ plan: QueryPlan, _ order: QueryOrder, _ checks: CandidateChecks,
+        _ take: @escaping (FoundRecord, Int) throws -> Void
     ) throws -> Result {
-        var run = Run(page: self, plan: plan, order: order, take: take)
+        var run = Run(page: self, plan: plan, order: order, checks: checks, take: take)
         switch cursor?.phase {
         case .changes(let zone, let sequence)?:
             try run.readChanges(zone: zone, sequence: sequence)
@@ -186,7 +189,7 @@ struct QueryPage {
 }
 
 /// Looks up whether a record has one of the values of a condition.
-struct IndexProbe {
+struct IndexProbe: Sendable {
     /// The condition's place among the query's.
     let conjunct: Int
     let definition: Int64

@@ -82,7 +82,7 @@ extension QueryPlan {
     }
 
     /// A part of the globe.
-    struct Circle {
+    struct Circle: Sendable {
         let center: LocationValue
         let metres: Double
 

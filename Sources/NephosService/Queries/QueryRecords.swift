@@ -71,15 +71,16 @@ struct QueryRecords: Sendable {
             bounds: bounds, accounts: store.accounts, reader: reader, trace: QueryTrace(), limit: limit,
             cursor: try cursor(marker, identity))
         let plan = try known?.plan ?? QueryPlanner(page).plan()
+        let checks = known?.checks ?? CandidateChecks(plan, of: page)
         if known == nil, !page.trace.hasCounted, let versions {
-            let prepared = PreparedQuery(query: query, conjuncts: page.conjuncts, plan: plan)
+            let prepared = PreparedQuery(query: query, conjuncts: page.conjuncts, plan: plan, checks: checks)
             store.preparedQueries.keep(prepared, for: identity, versions)
         }
-        return try answer(page, plan, identity)
+        return try answer(page, plan, checks, identity)
     }
 
     private func answer(
-        _ page: QueryPage, _ plan: QueryPlan, _ identity: QueryIdentity
+        _ page: QueryPage, _ plan: QueryPlan, _ checks: CandidateChecks, _ identity: QueryIdentity
     ) throws -> QueryRecordsResponse {
         func explanation(_ returned: Int) -> QueryExplanation? {
             request.wantsExplanation ? page.trace.explanation(plan, page.conjuncts, returned: returned) : nil
@@ -89,7 +90,7 @@ struct QueryRecords: Sendable {
         }
         let records = request.wantsCount ? nil : answerRecords(page.accounts, page.reader)
         let answers = answers(page.zones)
-        let result = try page.run(plan) { record, zone in
+        let result = try page.run(plan, checks) { record, zone in
             guard let records else { return }
             let answer = answers[min(zone, answers.count - 1)]
             switch record {
@@ -149,7 +150,7 @@ struct QueryRecords: Sendable {
     }
 
     private func zones(_ reader: any StorageReader) throws -> [QueryZone] {
-        func zone(_ row: ZoneRow) -> QueryZone { QueryZone(key: row.key, zoneID: caller.zoneID(row.name)) }
+        func zone(_ row: ZoneRow) -> QueryZone { QueryZone(row, caller.zoneID(row.name)) }
         if request.zoneWide {
             guard let owner = caller.owner else { return [] }
             return try reader.zones(owner: owner).sorted { $0.key.id < $1.key.id }.map(zone)

@@ -17,9 +17,12 @@ final class AnswerRecords {
     init(encoded: Bool, reserving size: Int, _ accounts: Accounts, _ reader: any StorageReader) {
         users = UserNames(accounts, reader)
         encodes = encoded
-        writer = JSONWriter(reserving: encoded ? size : 0)
+        writer = JSONWriter(reserving: encoded ? size : 0, headroom: encoded ? Self.headroom : 0)
         writer.beginArray()
     }
+
+    /// Room for what an answer has in front of its records: the names of members, and of the zone.
+    private static let headroom = 640
 
     func add(_ record: VisitedRecord, _ answer: RecordAnswer) throws {
         guard encodes else { return try add(record.row, answer) }

@@ -33,9 +33,6 @@ package struct VisitedRecord {
         number = RowNumber(row.integer(11))
     }
 
-    /// The column behind a record's, of the value that an index has it under.
-    static let indexValueColumn = 12
-
     /// A copy, to keep.
     package var row: RecordRow {
         func text(_ bytes: UnsafeRawBufferPointer) -> String { String(decoding: bytes, as: UTF8.self) }
@@ -46,4 +43,14 @@ package struct VisitedRecord {
         row.number = number
         return row
     }
+}
+
+/// The value that an index has the record under at which a statement is, which is read only where it is asked for.
+package struct VisitedValue {
+    private let row: any SQLStatement
+
+    init(_ row: any SQLStatement) { self.row = row }
+
+    /// Until the next record is visited. Its column is behind a record's.
+    package var bytes: UnsafeRawBufferPointer { row.bytesInPlace(12) }
 }

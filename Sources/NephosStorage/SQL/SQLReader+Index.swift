@@ -32,7 +32,7 @@ extension SQLReader {
 
     package final func visitIndexedRecords(
         _ range: IndexRange, after position: IndexPosition?, limit: Int,
-        _ body: (VisitedRecord, UnsafeRawBufferPointer) throws -> Bool
+        _ body: (VisitedRecord, VisitedValue) throws -> Bool
     ) throws {
         guard let position, !position.value.lexicographicallyPrecedes(range.from) else {
             return try visit(.indexedRecords, range.zone, body) { try $0.bind(range).bind(limit: limit) }
@@ -44,15 +44,13 @@ extension SQLReader {
     }
 
     private final func visit(
-        _ sql: SQL, _ zone: ZoneKey, _ body: (VisitedRecord, UnsafeRawBufferPointer) throws -> Bool,
+        _ sql: SQL, _ zone: ZoneKey, _ body: (VisitedRecord, VisitedValue) throws -> Bool,
         bind: (any SQLStatement) throws -> Void
     ) throws {
         try run(sql) { statement in
             try bind(statement)
-            while try statement.step(),
-                try body(
-                    VisitedRecord(zone: zone, statement), statement.bytesInPlace(VisitedRecord.indexValueColumn))
-            {}
+            let value = VisitedValue(statement)
+            while try statement.step(), try body(VisitedRecord(zone: zone, statement), value) {}
         }
     }
 

@@ -98,7 +98,7 @@ extension StorageConformance {
                         // One more than is wanted, as `body` says when it has enough.
                         try reader.visitIndexedRecords(range, after: last, limit: limit + 1) { record, value in
                             _ = try reader.record(zone: zone, named: "10")
-                            page.append((Array(value), record.row))
+                            page.append((Array(value.bytes), record.row))
                             return page.count < limit
                         }
                         return page

@@ -1,18 +1,43 @@
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
     import Musl
 #endif
-
 /// Bytes that do not move and do not change: text that was written, where it was written.
 ///
-/// `@unchecked`: nobody writes to the memory once this is made, and nobody else frees it.
+/// `@unchecked`: nobody writes to the bytes once this is made, one writer at most to the room around them, and nobody
+/// else frees the memory.
 package final class JSONBytes: @unchecked Sendable {
     package let buffer: UnsafeRawBufferPointer
+    /// Bytes of the memory in front of these, and behind them.
+    let headroom: Int
+    let tailroom: Int
+    private let isRoomTaken = Atomic(false)
+    /// What frees the memory, if not this.
+    private let holder: JSONBytes?
 
-    /// Takes over `count` bytes of memory that `malloc` gave.
-    init(owning start: UnsafeMutablePointer<UInt8>, count: Int) {
+    /// Takes over memory that `malloc` gave: `headroom` bytes, then `count`, and more up to `capacity` behind the first.
+    init(owning start: UnsafeMutablePointer<UInt8>, count: Int, capacity: Int? = nil, headroom: Int = 0) {
         buffer = UnsafeRawBufferPointer(start: start, count: count)
+        self.headroom = headroom
+        tailroom = capacity.map { $0 - count } ?? 0
+        holder = nil
+    }
+
+    /// Bytes in the memory of `holder`, in the room around its own.
+    init(in holder: JSONBytes, _ start: UnsafeMutablePointer<UInt8>, count: Int) {
+        buffer = UnsafeRawBufferPointer(start: start, count: count)
+        headroom = 0
+        tailroom = 0
+        self.holder = holder
+    }
+
+    /// The first byte, for one who asks to write in front of these bytes and behind them; nil for all others.
+    func takeRoom() -> UnsafeMutablePointer<UInt8>? {
+        guard let start = buffer.baseAddress, !isRoomTaken.exchange(true, ordering: .relaxed) else { return nil }
+        return UnsafeMutableRawPointer(mutating: start).assumingMemoryBound(to: UInt8.self)
     }
 
     /// A copy of a string's UTF-8.
@@ -36,7 +61,10 @@ package final class JSONBytes: @unchecked Sendable {
         return (memory.assumingMemoryBound(to: UInt8.self), bytes.count)
     }
 
-    deinit { free(UnsafeMutableRawPointer(mutating: buffer.baseAddress)) }
+    deinit {
+        guard holder == nil, let start = buffer.baseAddress else { return }
+        free(UnsafeMutableRawPointer(mutating: start) - headroom)
+    }
 }
 
 extension JSONBytes: Hashable {

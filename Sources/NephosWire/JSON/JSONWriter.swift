@@ -12,21 +12,33 @@ package struct JSONWriter: ~Copyable {
     /// Bytes since the last part that was taken over.
     private(set) package var count = 0
     private var capacity: Int
+    /// Bytes of the memory in front of the first.
+    private var headroom: Int
+    /// Whose memory it is, if not the writer's.
+    private var holder: JSONBytes?
     /// What was written up to there, in order.
     private var parts: [JSONBytes] = []
 
-    package init(reserving capacity: Int = 512) {
+    /// - Parameter headroom: bytes that are kept free in front, for who takes what was written into a larger document.
+    package init(reserving capacity: Int = 512, headroom: Int = 0) {
         self.capacity = max(capacity, 64)
-        start = Self.memory(self.capacity)
+        self.headroom = headroom
+        start = Self.memory(self.capacity, headroom)
     }
 
-    // Nil once somebody else has it.
-    deinit { free(capacity > 0 ? start : nil) }
+    deinit { release() }
+
+    /// Frees the memory, unless somebody else has it.
+    private func release() {
+        if capacity > 0, holder == nil { free(start - headroom) }
+    }
 
     /// From the C library: Swift's own allocation asks it for aligned memory, which takes a slower way.
-    private static func memory(_ capacity: Int) -> UnsafeMutablePointer<UInt8> {
-        guard let memory = malloc(capacity) else { preconditionFailure("no memory for \(capacity) bytes of JSON") }
-        return memory.assumingMemoryBound(to: UInt8.self)
+    private static func memory(_ capacity: Int, _ headroom: Int = 0) -> UnsafeMutablePointer<UInt8> {
+        guard let memory = malloc(headroom + capacity) else {
+            preconditionFailure("no memory for \(capacity) bytes of JSON")
+        }
+        return memory.assumingMemoryBound(to: UInt8.self) + headroom
     }
 
     /// What was written.
@@ -36,18 +48,15 @@ package struct JSONWriter: ~Copyable {
     }
 
     /// What was written, where it is; without parts that were taken over.
-    package consuming func finishInPlace() -> JSONBytes {
-        capacity = 0
-        return JSONBytes(owning: start, count: count)
-    }
+    package consuming func finishInPlace() -> JSONBytes { takeOver() }
 
     /// What was written, where it is: one part after the other.
     package consuming func finishInParts() -> [JSONBytes] {
-        endPart(nextCapacity: 0)
+        endPart()
         return parts
     }
 
-    /// A value that is JSON already. Where it is long it becomes a part of its own and is not copied.
+    /// A value that is JSON already. Where it is long it is not copied.
     package mutating func verbatim(_ json: JSONBytes) {
         separate()
         append(json)
@@ -55,20 +64,49 @@ package struct JSONWriter: ~Copyable {
 
     /// The same, of bytes as they are.
     mutating func append(_ bytes: JSONBytes) {
-        guard bytes.buffer.count > Self.copied else { return append(bytes.buffer) }
-        endPart(nextCapacity: 512)
-        parts.append(bytes)
+        if Self.canContinue(bytes), count <= bytes.headroom, let first = bytes.takeRoom() {
+            goOn(in: bytes, first)
+        } else if bytes.buffer.count > Self.copied {
+            endPart()
+            parts.append(bytes)
+            start = Self.memory(512)
+            capacity = 512
+        } else {
+            append(bytes.buffer)
+        }
     }
+
+    /// Whether what has room around it is sooner written around than copied.
+    static func canContinue(_ bytes: JSONBytes) -> Bool { bytes.headroom > 0 && bytes.buffer.count > 2048 }
 
     /// Up to this many bytes are sooner copied than sent from another place: a body of several parts goes out behind its
     /// header, in another call and another packet.
     static let copied = 128 * 1024
 
-    private mutating func endPart(nextCapacity: Int) {
-        if count > 0 { parts.append(JSONBytes(owning: start, count: count)) } else { free(start) }
+    /// Puts what was written so far in front of `bytes`, where they are, and goes on behind them.
+    private mutating func goOn(in bytes: JSONBytes, _ first: UnsafeMutablePointer<UInt8>) {
+        (first - count).update(from: start, count: count)
+        release()
+        start = first - count
+        count += bytes.buffer.count
+        capacity = count + bytes.tailroom
+        headroom = 0
+        holder = bytes
+    }
+
+    /// What was written since the last part, where it is; the writer has no memory from then on.
+    private mutating func takeOver() -> JSONBytes {
+        defer { capacity = 0 }
+        if let holder { return JSONBytes(in: holder, start, count: count) }
+        return JSONBytes(owning: start, count: count, capacity: capacity, headroom: headroom)
+    }
+
+    private mutating func endPart() {
+        if count > 0 { parts.append(takeOver()) } else { release() }
         count = 0
-        capacity = nextCapacity
-        if nextCapacity > 0 { start = Self.memory(nextCapacity) }
+        capacity = 0
+        headroom = 0
+        holder = nil
     }
 
     // MARK: Structure
@@ -268,11 +306,12 @@ package struct JSONWriter: ~Copyable {
     @inline(never)
     private mutating func grow(by additional: Int) {
         let larger = max(capacity * 2, count + additional)
-        let moved = Self.memory(larger)
+        let moved = Self.memory(larger, headroom)
         moved.update(from: start, count: count)
-        free(start)
+        release()
         start = moved
         capacity = larger
+        holder = nil
     }
 
     private mutating func digits(of value: Int64) {

@@ -56,7 +56,8 @@ extension [RecordResult] {
     /// - Parameter encoded: the array in JSON, in the place of these.
     func estimatedSize(_ encoded: JSONBytes?) -> Int {
         guard let encoded else { return reduce(16) { $0 + $1.estimatedSize } }
-        return encoded.buffer.count > JSONWriter.copied ? 16 : 16 + encoded.buffer.count
+        let isCopied = encoded.buffer.count <= JSONWriter.copied && !JSONWriter.canContinue(encoded)
+        return isCopied ? 16 + encoded.buffer.count : 16
     }
 }
 

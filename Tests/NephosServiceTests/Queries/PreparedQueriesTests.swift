@@ -20,10 +20,13 @@ import Testing
                 requestID: "r"))
     }
 
-    private let prepared = PreparedQuery(
-        query: ValidQuery(recordType: "Note", condition: .all, sort: [], searchableFields: []), conjuncts: [],
-        plan: .nothing)
+    private let prepared = Self.prepared(.nothing)
     private let versions = PreparedQueries.Versions(schema: 1, indexes: 1)
+
+    private static func prepared(_ plan: QueryPlan) -> PreparedQuery {
+        let query = ValidQuery(recordType: "Note", condition: .all, sort: [], searchableFields: [])
+        return PreparedQuery(query: query, conjuncts: [], plan: plan, checks: CandidateChecks(query))
+    }
 
     @Test("What was prepared is found by the same query of the same account, whatever the page")
     func found() {
@@ -52,7 +55,7 @@ import Testing
         let range = ScanRange(signature: IndexSignature([]), range: .all, keyOffset: 0)
         let scan = QueryScan(ranges: Array(repeating: range, count: 17), order: [], covers: [])
         let order = QueryOrder([IndexComponent]())
-        let wide = PreparedQuery(query: prepared.query, conjuncts: [], plan: .ordered(scan, order))
+        let wide = Self.prepared(.ordered(scan, order))
         queries.keep(wide, for: identity(), versions)
         #expect(queries.find(identity(), versions) == nil)
         let long = identity(String(repeating: "x", count: 3000))

@@ -1,0 +1,42 @@
+import NephosStorage
+import NephosWire
+
+/// What makes a candidate of a plan a result, as long as neither the query nor the indexes change.
+final class CandidateChecks: Sendable {
+    /// The record type's name in UTF-8.
+    let type: [UInt8]
+    /// Empty where the candidates passed them already.
+    let probes: [IndexProbe]
+    let circles: [QueryPlan.Circle]
+    /// Whether the record itself has to be looked at, and what of it.
+    let checksRecords: Bool
+    let matcher: QueryMatcher
+    let fields: [String]
+    let needsUsers: Bool
+    /// The order as a marker has it: only where the query left it to the service.
+    let orderText: String?
+
+    init(
+        _ query: ValidQuery, fields: [String] = [], needsUsers: Bool = false, probes: [IndexProbe] = [],
+        circles: [QueryPlan.Circle] = [], checksRecords: Bool = true, order: QueryOrder? = nil
+    ) {
+        type = Array(query.recordType.utf8)
+        matcher = QueryMatcher(query.condition)
+        orderText = query.sort.isEmpty ? order?.components.map { IndexSignature($0).text } : nil
+        self.fields = fields
+        self.needsUsers = needsUsers
+        self.probes = probes
+        self.circles = circles
+        self.checksRecords = checksRecords
+    }
+
+    convenience init(_ plan: QueryPlan, of page: QueryPage) {
+        let probes = page.probes(plan)
+        let hasPassed = if case .collected = plan { true } else { false }
+        let keys = page.conditionKeys
+        self.init(
+            page.query, fields: keys.fields, needsUsers: keys.needsUsers, probes: hasPassed ? [] : probes,
+            circles: page.conjuncts.compactMap(plan.circle(of:)), checksRecords: !page.isExact(plan, probes),
+            order: plan.order)
+    }
+}
