@@ -20,7 +20,8 @@ final class Connection: SQLConnection {
     private var isOpen = true
     private var checkpointer: Checkpointer?
     private var mapping: FileMapping?
-    private var methods: FileMapping.Methods?
+    private var logBuffer: LogBuffer?
+    private var methods: [FileMethods] = []
 
     /// Opens a database that exists, or one in memory with the path `:memory:`.
     init(path: String, access: Access) throws {
@@ -49,7 +50,7 @@ final class Connection: SQLConnection {
         for statement in statements { statement?.finalize() }
         for statement in [beginReading, beginWriting, commitStatement, rollbackStatement] { statement?.finalize() }
         sqlite3_close_v2(handle)
-        methods?.deallocate()
+        for methods in methods { methods.deallocate() }
     }
 
     // MARK: Statements
@@ -113,9 +114,10 @@ final class Connection: SQLConnection {
     /// Reads through `mapping` from now on, where SQLite can. Before anything was read.
     func read(through mapping: FileMapping) throws {
         self.mapping = mapping
-        methods = FileMapping.Methods(mapping, for: handle)
+        guard let methods = mapping.methods(for: handle) else { return }
+        self.methods.append(methods)
         // How much it is, the mapping knows.
-        if methods != nil { try execute("PRAGMA mmap_size = 1") }
+        try execute("PRAGMA mmap_size = 1")
     }
 
     // MARK: The write-ahead log
@@ -132,6 +134,14 @@ final class Connection: SQLConnection {
                 if case .finish = checkpointer.committed(pages: Int(pages)) { Connection.checkpoint(handle) }
                 return SQLITE_OK
             }, Unmanaged.passUnretained(checkpointer).toOpaque())
+    }
+
+    /// Writes the frames of a transaction to the log together from now on, where SQLite can. After the log was opened.
+    func gatherLog() {
+        let buffer = LogBuffer()
+        guard let methods = buffer.methods(for: handle) else { return }
+        logBuffer = buffer
+        self.methods.append(methods)
     }
 
     /// Calls `body` whenever the log was moved because nobody wrote.

@@ -109,62 +109,35 @@ final class FileMapping: Sendable {
 
     // MARK: SQLite
 
-    /// The methods of a connection's file, with this mapping in place of SQLite's own. Behind them stand the mapping and
-    /// the file's own methods, which take the same file.
-    struct Methods {
-        private let memory: UnsafeMutableRawPointer
-        private static let mapping = MemoryLayout<sqlite3_io_methods>.stride
-        private static let original = mapping + MemoryLayout<UInt>.stride
-
-        /// Has SQLite use `mapping` for the main file of a connection that was just opened; nil where it cannot. The
-        /// mapping must outlive the connection.
-        init?(_ mapping: FileMapping, for connection: OpaquePointer) {
-            var file: UnsafeMutablePointer<sqlite3_file>?
-            guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK,
-                let file, let original = file.pointee.pMethods, original.pointee.iVersion >= 3
-            else { return nil }
-            memory = .allocate(byteCount: Self.original + MemoryLayout<UInt>.stride, alignment: 16)
-            let methods = memory.initializeMemory(as: sqlite3_io_methods.self, to: original.pointee)
-            memory.storeBytes(
-                of: UInt(bitPattern: Unmanaged.passUnretained(mapping).toOpaque()), toByteOffset: Self.mapping,
-                as: UInt.self)
-            memory.storeBytes(of: UInt(bitPattern: original), toByteOffset: Self.original, as: UInt.self)
-            methods.pointee.xFetch = { Methods.fetch($0, $1, $2, $3) }
-            methods.pointee.xUnfetch = { _, _, _ in SQLITE_OK }
+    /// Has SQLite use this for the main file of a connection that was just opened; nil where it cannot. The mapping must
+    /// outlive the connection.
+    func methods(for connection: OpaquePointer) -> FileMethods? {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK else {
+            return nil
+        }
+        return FileMethods(of: file, version: 3, context: self) { methods in
+            methods.xFetch = { FileMapping.fetch($0, $1, $2, $3) }
+            methods.xUnfetch = { _, _, _ in SQLITE_OK }
             // SQLite is not to map the file besides.
-            methods.pointee.xFileControl = { file, code, argument in
+            methods.xFileControl = { file, code, argument in
                 guard code != SQLITE_FCNTL_MMAP_SIZE else { return SQLITE_OK }
-                return Methods.original(of: file)?.pointee.xFileControl(file, code, argument) ?? SQLITE_NOTFOUND
+                return FileMethods.original(of: file)?.pointee.xFileControl(file, code, argument) ?? SQLITE_NOTFOUND
             }
-            file.pointee.pMethods = UnsafePointer(methods)
         }
+    }
 
-        /// Only after the connection was closed.
-        func deallocate() { memory.deallocate() }
-
-        private static func word(of file: UnsafeMutablePointer<sqlite3_file>?, _ offset: Int) -> UInt {
-            file?.pointee.pMethods.map { UnsafeRawPointer($0).load(fromByteOffset: offset, as: UInt.self) } ?? 0
-        }
-
-        private static func original(
-            of file: UnsafeMutablePointer<sqlite3_file>?
-        ) -> UnsafePointer<sqlite3_io_methods>? {
-            UnsafePointer(bitPattern: word(of: file, original))
-        }
-
-        private static func fetch(
-            _ file: UnsafeMutablePointer<sqlite3_file>?, _ offset: Int64, _ count: Int32,
-            _ page: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
-        ) -> Int32 {
-            guard let mapping = UnsafeRawPointer(bitPattern: word(of: file, mapping)) else { return SQLITE_OK }
-            page?.pointee = Unmanaged<FileMapping>.fromOpaque(mapping)._withUnsafeGuaranteedRef {
-                $0.bytes(at: Int(offset), count: Int(count)) {
-                    var size: Int64 = 0
-                    guard original(of: file)?.pointee.xFileSize(file, &size) == SQLITE_OK else { return nil }
-                    return Int(size)
-                }
+    private static func fetch(
+        _ file: UnsafeMutablePointer<sqlite3_file>?, _ offset: Int64, _ count: Int32,
+        _ page: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+    ) -> Int32 {
+        page?.pointee = FileMethods.context(of: file, as: FileMapping.self)?._withUnsafeGuaranteedRef {
+            $0.bytes(at: Int(offset), count: Int(count)) {
+                var size: Int64 = 0
+                guard FileMethods.original(of: file)?.pointee.xFileSize(file, &size) == SQLITE_OK else { return nil }
+                return Int(size)
             }
-            return SQLITE_OK
         }
+        return SQLITE_OK
     }
 }

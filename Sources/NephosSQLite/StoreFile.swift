@@ -25,6 +25,7 @@ enum StoreFile {
             PRAGMA temp_store = MEMORY;
             """)
         try connection.migrate(options.migrations)
+        connection.gatherLog()
         connection.use(Checkpointer(path: path, options: options))
         return connection
     }
