@@ -24,7 +24,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
     init(_ session: ContainerSession, _ configured: Configured = Configured()) {
         self.session = session
         self.configured = configured
-        databases = CKDatabase.Scope.allCases.map { CKDatabase($0, session, configured) }
+        databases = CKDatabase.Scope.all.map { CKDatabase($0, session, configured) }
         super.init()
         for database in databases { database.adopt(self) }
     }
@@ -34,7 +34,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         precondition(!containerIdentifier.isEmpty, "The identifier of a CKContainer must not be empty.")
         session = ServiceDirectory.shared.session(for: containerIdentifier)
         configured = Configured()
-        databases = CKDatabase.Scope.allCases.map { [session, configured] in CKDatabase($0, session, configured) }
+        databases = CKDatabase.Scope.all.map { [session, configured] in CKDatabase($0, session, configured) }
         super.init()
         for database in databases { database.adopt(self) }
     }
@@ -51,7 +51,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
     public override init() {
         session = ContainerSession(Self.noIdentifier, MisconfiguredService(noContainerFor: "container"))
         configured = Configured()
-        databases = CKDatabase.Scope.allCases.map { [session, configured] in CKDatabase($0, session, configured) }
+        databases = CKDatabase.Scope.all.map { [session, configured] in CKDatabase($0, session, configured) }
         super.init()
         for database in databases { database.adopt(self) }
     }

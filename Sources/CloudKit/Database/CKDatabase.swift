@@ -8,10 +8,13 @@ open class CKDatabase: NSObject, @unchecked Sendable {
     // Unchecked, because NSObject is not Sendable: everything in here is a constant, but for the weak reference in a lock.
 
     /// Which of a container's databases.
-    public enum Scope: Int, Hashable, Sendable, CaseIterable {
+    public enum Scope: Int, Hashable, Sendable {
         case `public` = 1
         case `private` = 2
         case shared = 3
+
+        // Not `CaseIterable`: Apple's is not either, and apps that need it adopt it themselves.
+        static let all: [Scope] = [.public, .private, .shared]
     }
 
     let session: ContainerSession

@@ -2,7 +2,7 @@ public import Foundation
 
 extension CKError {
     /// What went wrong (CKError.Code, Apple's documentation).
-    public enum Code: Int, _ErrorCodeProtocol, Hashable, Sendable, CaseIterable {
+    public enum Code: Int, _ErrorCodeProtocol, Hashable, Sendable {
         public typealias _ErrorType = CKError
 
         /// The framework or the service is at fault; trying again does not help.

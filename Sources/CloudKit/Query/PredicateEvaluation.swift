@@ -124,8 +124,6 @@ private enum Subject {
             if let key = try? QueryKey(predicateKey: path), case .system(let field) = key {
                 return systemValue(field, of: record, named: path)
             }
-            let first = path.prefix { $0 != "." }
-            guard record.allKeys().contains(String(first)) || path.contains(".") else { return .null }
             return PredicateValue(record.value(forKeyPath: path))
         case .dictionary(let values):
             if let value = values[path] { return PredicateValue(value) }

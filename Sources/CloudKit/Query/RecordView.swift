@@ -4,10 +4,12 @@ import Synchronization
 
 /// A record in memory, as conditions see it.
 struct RecordView: QueryableRecord {
+    private let recordType: CKRecord.RecordType
     private let recordID: CKRecord.ID
     private let state: RecordState
 
     init(_ record: CKRecord) {
+        recordType = record.recordType
         recordID = record.recordID
         state = record.state.withLock { $0 }
     }
@@ -15,10 +17,18 @@ struct RecordView: QueryableRecord {
     var recordName: String { recordID.recordName }
     var zoneID: ZoneIDDictionary { recordID.zoneID.wireValue }
 
-    /// Encrypted fields are not seen by queries.
+    /// Encrypted fields are not seen by queries. What is no field may be a property that only a record in memory has.
     func value(ofField name: String) -> FieldValue? {
-        guard let field = state.fields[name], !field.isEncrypted else { return nil }
-        return field.value.wireValue(in: WireContext(zoneID: recordID.zoneID))
+        guard let field = state.fields[name] else { return property(name) }
+        return field.isEncrypted ? nil : field.value.wireValue(in: WireContext(zoneID: recordID.zoneID))
+    }
+
+    private func property(_ name: String) -> FieldValue? {
+        switch name {
+        case "recordType": .string(recordType)
+        case "recordChangeTag": state.metadata.changeTag.map { .string($0) }
+        default: nil
+        }
     }
 
     func value(of field: SystemField) -> FieldValue? {

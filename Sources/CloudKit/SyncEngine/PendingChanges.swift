@@ -53,9 +53,9 @@ extension CKSyncEngine.PendingDatabaseChange: PendingChange {
     var subject: CKRecordZone.ID { zoneID }
 }
 
-/// Pending changes in the order in which they were added, one for each subject.
+/// Pending changes in the order in which their subjects were added, one for each subject.
 ///
-/// "Save A, save B, save A" is save A, save B; "save A, delete A" is delete A. Adding and removing take constant time.
+/// "Save A, save B, save A" is save A, save B; "save A, save B, delete A" is delete A, save B. Adding and removing take constant time.
 struct PendingList<Change: PendingChange>: Sendable {
     private struct Slot: Sendable {
         var change: Change
@@ -77,11 +77,9 @@ struct PendingList<Change: PendingChange>: Sendable {
     @discardableResult
     mutating func add(_ change: Change, at time: UInt64) -> Bool {
         if let place = places[change.subject] {
-            if slots[place]?.change == change {
-                slots[place]?.added = time
-                return false
-            }
-            slots[place] = nil
+            let isAnother = slots[place]?.change != change
+            slots[place] = Slot(change: change, added: time)
+            return isAnother
         }
         places[change.subject] = slots.count
         slots.append(Slot(change: change, added: time))

@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func `the codes have Apple's numbers`() {
-        #expect(CKError.Code.allCases.map(\.rawValue) == Array(1...37))
+        #expect((-1...40).compactMap(CKError.Code.init).map(\.rawValue) == Array(1...37))
         let some: [(CKError.Code, Int)] = [
             (.internalError, 1), (.partialFailure, 2), (.notAuthenticated, 9), (.unknownItem, 11),
             (.serverRecordChanged, 14), (.operationCancelled, 20), (.changeTokenExpired, 21), (.batchRequestFailed, 22),

@@ -38,6 +38,8 @@ struct PredicateEvaluationTests {
             ("TRUEPREDICATE", true),
             ("FALSEPREDICATE", false),
             ("recordName = 'A-17'", true),
+            ("recordType == 'Artwork'", true), ("recordType != 'Artwork'", false), ("recordChangeTag == 'x'", false),
+            ("recordType IN {'Person', 'Artwork'} AND year == 1931", true), ("recordType LIKE 'Art*'", true),
             ("year == 1931 AND price > 12 AND NOT price > 13", true),
             ("creationDate < now()", false),
             ("sold < now()", true),

@@ -131,6 +131,16 @@ extension CKError {
     }
 }
 
+// Apple's enumerations cannot list their cases, so apps have them do it.
+
+extension CKError.Code: CaseIterable {
+    public static let allCases = (1...37).compactMap(CKError.Code.init)
+}
+
+extension CKDatabase.Scope: CaseIterable {
+    public static let allCases: [CKDatabase.Scope] = [.private, .shared]
+}
+
 extension CKError.Code {
     /// As apps name them in their messages: every code once.
     var diagnosticName: String {

@@ -141,6 +141,10 @@ import Testing
             ])
     }
 
+    @Test func `enumerations list the cases that an app says`() {
+        #expect(CKError.Code.allCases.count == 37 && CKDatabase.Scope.allCases == [.private, .shared])
+    }
+
     @Test func `codes are matched in switches, catches and by Foundation's error`() {
         for code in CKError.Code.allCases {
             let error: any Error = CKError(code)
