@@ -73,7 +73,7 @@ public final class LocalCloud: Sendable {
     public func becomeDefault(
         account: String? = LocalCloud.defaultAccount, environment: CloudKitEnvironment.Name = .development
     ) {
-        let id = ServiceDirectory.shared.add(provider(account, environment))
+        let id = ServiceDirectory.shared.add(account: account, provider(account, environment))
         replaceRegistration(by: Registration(id: id, environment: environment))
     }
 
@@ -84,7 +84,8 @@ public final class LocalCloud: Sendable {
     /// A cloud that is not the default becomes it.
     public func switchDefaultAccount(to account: String?) {
         guard let registration = registration.withLock({ $0 }) else { return becomeDefault(account: account) }
-        ServiceDirectory.shared.switchAccount(of: registration.id, to: provider(account, registration.environment))
+        ServiceDirectory.shared.switchAccount(
+            of: registration.id, to: account, provider(account, registration.environment))
     }
 
     private func provider(

@@ -37,6 +37,20 @@ extension NSSortDescriptor {
         self.init(keyPath: \NSObject[sortValueOf: key ?? "", from: nil], ascending: ascending)
     }
 
+    /// Sorts by one of CloudKit's properties of a record that may be nil, such as `creationDate`. Another property stops the
+    /// program, as on Apple's platforms one does that Objective-C does not know.
+    public convenience init<Value: Comparable>(keyPath: KeyPath<CKRecord, Value?>, ascending: Bool) {
+        let key: String? =
+            switch keyPath {
+            case \CKRecord.creationDate: "creationDate"
+            case \CKRecord.modificationDate: "modificationDate"
+            case \CKRecord.recordChangeTag: "recordChangeTag"
+            default: nil
+            }
+        guard let key else { preconditionFailure("NSSortDescriptor: \(keyPath) is no property of CloudKit's.") }
+        self.init(key: key, ascending: ascending)
+    }
+
     /// The name of what is sorted by; nil where the descriptor was not made with one.
     public var key: String? {
         guard let path = keyPath as? KeyPath<NSObject, SortValue> else { return nil }

@@ -11,7 +11,7 @@ package final class ServiceDirectory: Sendable {
     private struct State: Sendable {
         var environment: Result<CloudKitEnvironment, CloudKitEnvironment.Invalid>?
         /// The last one is asked.
-        var providers: [(id: UUID, provider: Provider)] = []
+        var providers: [(id: UUID, account: String?, provider: Provider)] = []
         /// By container identifier; emptied whenever another service comes in force.
         var sessions: [String: ContainerSession] = [:]
         var defaultContainer: CKContainer?
@@ -55,11 +55,23 @@ package final class ServiceDirectory: Sendable {
         if changesAccount { Self.postAccountChanged() }
     }
 
-    /// Lets `provider` answer for every container made from now on, until `remove` is called with the result.
-    package func add(_ provider: @escaping Provider) -> UUID {
+    /// What tells the account of the containers made from now on from others; nil where nobody is signed in.
+    var account: String? {
+        state.withLock { state in
+            if let last = state.providers.last { return last.account }
+            guard case .success(let environment) = Self.environment(&state),
+                case .token(let token) = environment.account
+            else { return nil }
+            return token
+        }
+    }
+
+    /// Lets `provider` answer for every container made from now on, as that account, until `remove` is called with the
+    /// result.
+    package func add(account: String?, _ provider: @escaping Provider) -> UUID {
         let id = UUID()
         let old = state.withLock { state in
-            state.providers.append((id, provider))
+            state.providers.append((id, account, provider))
             let old = (state.sessions, state.defaultContainer)
             state.forgetSessions()
             return old
@@ -71,10 +83,10 @@ package final class ServiceDirectory: Sendable {
 
     /// Puts another provider in the place of one, as another account of the same cloud: the containers that it answers
     /// for go on as that account. Does nothing where it was taken out.
-    package func switchAccount(of id: UUID, to provider: @escaping Provider) {
+    package func switchAccount(of id: UUID, to account: String?, _ provider: @escaping Provider) {
         let sessions: [ContainerSession]? = state.withLock { state in
             guard let index = state.providers.firstIndex(where: { $0.id == id }) else { return nil }
-            state.providers[index].provider = provider
+            state.providers[index] = (id, account, provider)
             // Only the last one answers for containers.
             return index == state.providers.count - 1 ? Array(state.sessions.values) : []
         }
@@ -108,6 +120,7 @@ package final class ServiceDirectory: Sendable {
 
     private static func postAccountChanged() {
         NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
+        NotificationCenter.default.post(name: .NSUbiquityIdentityDidChange, object: nil)
     }
 
     /// The session of the container with that identifier: one for all the container objects that name it.

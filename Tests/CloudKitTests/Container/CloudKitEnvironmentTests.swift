@@ -99,15 +99,32 @@ import Testing
         await cloud.close()
     }
 
-    @Test func `a change of the account is announced`() async throws {
+    @Test(arguments: [Notification.Name.CKAccountChanged, .NSUbiquityIdentityDidChange])
+    func `a change of the account is announced`(name: Notification.Name) async throws {
         let cloud = try LocalCloud()
         await confirmation(expectedCount: 2) { announced in
-            let observer = NotificationCenter.default.addObserver(
-                forName: .CKAccountChanged, object: nil, queue: nil
-            ) { _ in announced() }
+            let observer = NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { _ in
+                announced()
+            }
             cloud.becomeDefault()
             cloud.resignDefault()
             NotificationCenter.default.removeObserver(observer)
         }
+    }
+
+    @Test func `the identity token tells accounts apart, and is nil without one`() async throws {
+        let cloud = try LocalCloud()
+        var tokens: [NSObject?] = []
+        for account in ["mei", "tom", nil, "mei"] {
+            cloud.switchDefaultAccount(to: account)
+            tokens.append(FileManager.default.ubiquityIdentityToken as? NSObject)
+        }
+        #expect(tokens[2] == nil && tokens[0] != nil && tokens[0] == tokens[3] && tokens[0] != tokens[1])
+        await cloud.close()
+        // The account of an environment that says nothing of it.
+        #expect(FileManager.default.ubiquityIdentityToken != nil)
+        let archive = try NSKeyedArchiver.archivedData(
+            withRootObject: try #require(tokens[0]), requiringSecureCoding: true)
+        #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: NSData.self, from: archive) == tokens[0])
     }
 }

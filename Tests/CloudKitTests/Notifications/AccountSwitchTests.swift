@@ -27,8 +27,8 @@ import Testing
                 { cloud.container($0, account: account).session.service }
             }
             other = { cloud.container(AccountSwitchTests.identifier, account: $0) }
-            let id = directory.add(provider(account))
-            self.switch = { [directory] in directory.switchAccount(of: id, to: provider($0)) }
+            let id = directory.add(account: account, provider(account))
+            self.switch = { [directory] in directory.switchAccount(of: id, to: $0, provider($0)) }
         }
 
         /// Over HTTP.

@@ -89,6 +89,9 @@ import Testing
         let nearest = CKLocationSortDescriptor(key: "place", relativeLocation: munich)
         #expect(try await names(located, sortedBy: [nearest]) == ["banana", "apricot", "apple"])
         let newest = NSSortDescriptor(key: "creationDate", ascending: false)
+        let newestByKeyPath = NSSortDescriptor(keyPath: \CKRecord.creationDate, ascending: false)
+        #expect(newestByKeyPath.key == "creationDate" && !newestByKeyPath.ascending)
+        #expect(NSSortDescriptor(keyPath: \CKRecord.modificationDate, ascending: true).key == "modificationDate")
         #expect(Set(try await names(named, sortedBy: [newest])) == ["apple", "apricot", "banana", "cherry"])
     }
 
