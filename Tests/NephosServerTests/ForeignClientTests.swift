@@ -77,6 +77,27 @@ import Testing
         }
     }
 
+    @Test("an operation says itself whether its numbers are strings")
+    func numbersAsStringsOfAnOperation() async throws {
+        try await withCloud { cloud in
+            func value(_ item: [String: Any]) -> Any? {
+                ((item["fields"] as? [String: Any])?["n"] as? [String: Any])?["value"]
+            }
+            func saving(_ flag: String, _ name: String) -> String {
+                #"{"numbersAsStrings":\#(flag),\#(create(name, #"{"n":{"value":5}}"#).dropFirst())"#
+            }
+            let items = try await cloud.items(
+                "records/modify",
+                #"{"operations":[\#(saving("true", "a")),\#(saving("false", "b")),\#(saving("null", "c"))]}"#)
+            #expect(value(items[0]) as? String == "5")
+            #expect(value(items[1]) as? Int == 5 && value(items[2]) as? Int == 5)
+            let others = try await cloud.items(
+                "records/modify",
+                #"{"numbersAsStrings":true,"operations":[\#(saving("false", "d")),\#(saving("null", "e"))]}"#)
+            #expect(value(others[0]) as? Int == 5 && value(others[1]) as? String == "5")
+        }
+    }
+
     @Test("bytes may be broken into lines, as many languages' libraries do")
     func base64Lines() async throws {
         try await withCloud { cloud in

@@ -36,7 +36,7 @@ struct RequestTests {
                         zoneID: ZoneIDDictionary(zoneName: "Other", ownerRecordName: "_o"),
                         fields: RecordFields([.init(name: "year", field: Field(nil))]),
                         parent: .set(ReferenceValue(recordName: "P"))),
-                    desiredKeys: ["title"]),
+                    desiredKeys: ["title"], numbersAsStrings: true),
                 RecordOperation(
                     operationType: .forceDelete, record: RecordToModify(recordName: "A-03", parent: .clear)),
                 RecordOperation(operationType: .create, record: RecordToModify(recordType: "Artwork")),

@@ -25,6 +25,16 @@ extension _PredicateFormatting {
         self.init(checking: format, argumentArray ?? [])
     }
 
+    /// The predicate with these values in the place of its variables (`$name`), which Foundation lacks here.
+    ///
+    /// A variable without a value stays; a query with it is refused.
+    public func withSubstitutionVariables(_ variables: [String: Any]) -> Self {
+        guard let predicate = self as? NSPredicate,
+            let substituted = predicate.substituting({ name in variables[name].map { PredicateValue($0) } }) as? Self
+        else { return self }
+        return substituted
+    }
+
     private init(checking format: String, _ arguments: [Any?]) {
         do throws(PredicateFormatError) {
             let predicate = NSPredicate.matching(try PredicateTree(format: format, objects: arguments))
@@ -65,6 +75,16 @@ extension NSPredicate {
     static func matching(_ tree: PredicateTree) -> NSPredicate {
         if case .constant(let value) = tree { return NSPredicate(value: value) }
         return FormatPredicate(tree)
+    }
+
+    fileprivate func substituting(_ value: (String) -> PredicateValue?) -> NSPredicate {
+        switch self {
+        case let predicate as FormatPredicate: .matching(predicate.tree.replacingVariables(value))
+        case let compound as NSCompoundPredicate:
+            NSCompoundPredicate(
+                type: compound.compoundPredicateType, subpredicates: compound.subpredicates.map { $0.substituting(value) })
+        default: self
+        }
     }
 
     /// The predicate as a tree.

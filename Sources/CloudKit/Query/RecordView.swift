@@ -27,7 +27,7 @@ struct RecordView: QueryableRecord {
         switch name {
         case "recordType": .string(recordType)
         case "recordChangeTag": state.metadata.changeTag.map { .string($0) }
-        default: nil
+        default: SystemField(property: name).flatMap(value(of:))
         }
     }
 

@@ -17,6 +17,7 @@ struct ValidQuery: Sendable {
 /// - equality and membership need a field that is QUERYABLE, orderings and prefixes one that is SORTABLE, searches one
 ///   that is SEARCHABLE, `NEAR` either of the first two;
 /// - a comparator fits the field's type: lists have their own;
+/// - `parent` and `share` are fields of that name where the type has them, else the record's own;
 /// - a value has the field's type: INT64 and DOUBLE count as one, a value that came without a type may be read as the
 ///   field's;
 /// - a sort key is SORTABLE; a location is sorted by distance alone;
@@ -109,14 +110,24 @@ private struct TypeCheck {
     // MARK: - Filters
 
     func filter(_ filter: Filter) throws(ServiceError) -> Filter {
+        var filter = filter
+        filter.key = named(filter.key)
         if let definition = definition(of: filter.key) {
             try checkType(filter, definition.type)
         }
         try checkOption(filter)
         guard let definition = definition(of: filter.key), let value = filter.fieldValue.value else { return filter }
-        var filter = filter
         filter.fieldValue.value = try fit(value, filter, definition.type)
         return filter
+    }
+
+    /// `parent` and `share` are a record's properties, unless the type has a field of that name.
+    private func named(_ key: QueryKey) -> QueryKey {
+        guard case .field(let name) = key, type.fields[name] == nil, let property = NephosWire.SystemField(property: name)
+        else {
+            return key
+        }
+        return .system(property)
     }
 
     private func checkOption(_ filter: Filter) throws(ServiceError) {

@@ -224,8 +224,9 @@ struct ModifyRecords {
 
     private func result(_ index: Int, _ outcome: Outcome, _ userRecordNames: [Int64: String]) -> RecordResult {
         let operation = request.operations[index]
+        let numbersAsStrings = operation.numbersAsStrings ?? request.numbersAsStrings
         let answer = RecordAnswer(
-            desiredKeys: operation.desiredKeys ?? request.desiredKeys, numbersAsStrings: request.numbersAsStrings,
+            desiredKeys: operation.desiredKeys ?? request.desiredKeys, numbersAsStrings: numbersAsStrings,
             zoneID: operation.record.zoneID)
         switch outcome {
         case .saved(let row):
@@ -240,7 +241,7 @@ struct ModifyRecords {
             dictionary.zoneID = operation.record.zoneID
             if request.wantsServerRecord, let server {
                 let whole = RecordAnswer(
-                    desiredKeys: nil, numbersAsStrings: request.numbersAsStrings, zoneID: operation.record.zoneID)
+                    desiredKeys: nil, numbersAsStrings: numbersAsStrings, zoneID: operation.record.zoneID)
                 dictionary.serverRecord = [whole.dictionary(server, users: userRecordNames)]
             }
             return .failure(dictionary)

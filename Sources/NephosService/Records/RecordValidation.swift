@@ -133,7 +133,10 @@ struct RecordValidation {
     ) throws(ServiceError) -> FieldValue? {
         switch value {
         case .reference(let reference):
-            guard reference.zoneID != nil else { return nil }
+            guard reference.zoneID != nil else {
+                try checkTarget(reference, field: field, of: name)
+                return nil
+            }
             return .reference(try inZone(reference, field: field, of: name))
         case .list(of: .reference, let elements):
             var local: [FieldValue] = []
@@ -158,10 +161,14 @@ struct RecordValidation {
                     + " its record's zone, '\(zone.zoneName)'")
         }
         reference.zoneID = nil
+        try checkTarget(reference, field: field, of: name)
+        return reference
+    }
+
+    private func checkTarget(_ reference: ReferenceValue, field: String, of name: String) throws(ServiceError) {
         guard !reference.recordName.isEmpty, reference.recordName.utf8.count <= Limits.recordNameLength else {
             throw .invalid("reference '\(field)' of record '\(name)' has no usable recordName")
         }
-        return reference
     }
 
     private func parent(_ parent: ReferenceChange, of name: String) throws(ServiceError) -> ReferenceChange {

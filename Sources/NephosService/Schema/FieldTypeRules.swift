@@ -1,9 +1,10 @@
 import FoundationEssentials
 import NephosWire
 
-/// Whether a value may be saved in a field of a type: "each field keeps its type". A value that came without a type may
-/// be read in another way: a string as BYTES, a whole number as TIMESTAMP or DOUBLE (CloudKit Web Services, Field
-/// Dictionary).
+/// Whether a value may be saved in a field of a type: "each field keeps its type". A number is saved in a DOUBLE field,
+/// and a whole one in an INT64 field, whatever it was sent as: an app's `NSNumber` says no more. A value that came
+/// without a type may be read in another way: a string as BYTES, a whole number as TIMESTAMP (CloudKit Web Services,
+/// Field Dictionary).
 enum FieldTypeRules {
     /// - Returns: the value in the field's type, or nil where it has it already.
     static func fit(
@@ -11,13 +12,13 @@ enum FieldTypeRules {
     ) throws(ServiceError) -> FieldValue? {
         guard let value = field.value else { return nil }
         try checkEncryption(field, value, type, name, recordType)
-        guard value.type.isList == type.isList else { throw mismatch(value, type, name, recordType) }
+        guard value.type.isList == type.isList else { throw mismatch(field, value, type, name, recordType) }
         let scalar = value.type.scalar
         if type.accepts(scalar) { return nil }
         // An empty list says nothing about its elements: the field does.
         if scalar == .unknown { return .list(of: type.scalar.wire, []) }
-        guard !field.hasDeclaredType, let read = reread(value, as: type) else {
-            throw mismatch(value, type, name, recordType)
+        guard !field.hasDeclaredType || type.isNumber, let read = reread(value, as: type) else {
+            throw mismatch(field, value, type, name, recordType)
         }
         return read
     }
@@ -30,15 +31,26 @@ enum FieldTypeRules {
             throw .invalid(
                 "Attempt to save encrypted data in non encrypted field type: field '\(name)' for type '\(recordType)'")
         }
-        throw mismatch(value, type, name, recordType)
+        // Apple's service takes what is not marked for encrypted bytes.
+        throw .invalid(
+            mismatch("ENCRYPTED_BYTES", type, name, recordType) + "; send it with isEncrypted (CKRecord.encryptedValues)")
     }
 
     private static func mismatch(
-        _ value: FieldValue, _ type: SchemaType, _ name: String, _ recordType: String
+        _ field: Field, _ value: FieldValue, _ type: SchemaType, _ name: String, _ recordType: String
     ) -> ServiceError {
-        .invalid(
-            "invalid attempt to set value type \(value.type.wireName) for field '\(name)' for type '\(recordType)',"
-                + " defined to be: \(type.text)")
+        let prefix = field.isEncrypted ? "ENCRYPTED_" : ""
+        return .invalid(mismatch(prefix + value.type.wireName, type, name, recordType))
+    }
+
+    /// Apple's words.
+    private static func mismatch(
+        _ value: String, _ type: SchemaType, _ name: String, _ recordType: String
+    ) -> String {
+        let defined =
+            type.isEncrypted ? "ENCRYPTED_\(type.scalar.rawValue)\(type.isList ? "_LIST" : "")" : type.text
+        return "invalid attempt to set value type \(value) for field '\(name)' for type '\(recordType)',"
+            + " defined to be: \(defined)"
     }
 
     private static func reread(_ value: FieldValue, as type: SchemaType) -> FieldValue? {

@@ -91,6 +91,9 @@ struct SchemaType: Hashable, Sendable {
         }
     }
 
+    /// Whether values are kept as numbers of one kind; NUMBER keeps both kinds.
+    var isNumber: Bool { scalar == .int64 || scalar == .double }
+
     /// Whether the scalar takes a value of the wire's type.
     func accepts(_ type: FieldType.Scalar) -> Bool {
         switch (scalar, type) {

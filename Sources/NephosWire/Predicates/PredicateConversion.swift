@@ -132,8 +132,7 @@ struct ComparisonConversion {
         let part = PredicatePrinter.describe(comparison)
         switch operand {
         case .key("allTokens"), .evaluatedObject: return .allTokens
-        case .key("now") where comparison.left != comparison.right && comparison.right == operand:
-            return .constant(.date(now))
+        case .key("now") where comparison.isMoment(operand): return .constant(.date(now))
         case .key(let name): return .key(try QueryKey(predicateKey: name), name: name)
         case .function(PredicateFunction.distance.rawValue, let arguments):
             switch (arguments[0], arguments[1]) {
@@ -417,5 +416,16 @@ struct ComparisonConversion {
     /// The record as a query names it: with its zone. What happens on its deletion does not matter.
     private static func named(_ reference: ReferenceValue) -> ReferenceValue {
         ReferenceValue(recordName: reference.recordName, zoneID: reference.zoneID)
+    }
+}
+
+extension PredicateComparison {
+    /// Whether `operand`, which is called `now`, is the time in this comparison, and no field of that name: it stands on
+    /// the right, or another field is compared with it.
+    fileprivate func isMoment(_ operand: PredicateOperand) -> Bool {
+        guard left != right else { return false }
+        if right == operand { return true }
+        if case .key = right { return true }
+        return false
     }
 }

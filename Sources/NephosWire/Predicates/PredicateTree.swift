@@ -12,6 +12,20 @@ package indirect enum PredicateTree: Hashable, Sendable {
     /// How deeply predicates may nest, so that walking them is safe with any stack.
     package static let depthLimit = 100
 
+    /// The expression with values in the place of variables (`$name`); a variable that has no value stays.
+    package func replacingVariables(_ value: (String) -> PredicateValue?) -> PredicateTree {
+        switch self {
+        case .constant, .block: return self
+        case .comparison(var comparison):
+            comparison.left = comparison.left.replacingVariables(value)
+            comparison.right = comparison.right.replacingVariables(value)
+            return .comparison(comparison)
+        case .and(let parts): return .and(parts.map { $0.replacingVariables(value) })
+        case .or(let parts): return .or(parts.map { $0.replacingVariables(value) })
+        case .not(let inner): return .not(inner.replacingVariables(value))
+        }
+    }
+
     /// The expression with every `NOT` moved down to single comparisons, and an ordering that is negated turned round:
     /// `NOT (a < 5)` asks for `a >= 5`, and so not for records without `a`.
     package var pushingNegations: PredicateTree { pushingNegations(negated: false) }
@@ -148,5 +162,18 @@ package indirect enum PredicateOperand: Hashable, Sendable {
 
     package var constantValue: PredicateValue? {
         if case .constant(let value) = self { value } else { nil }
+    }
+
+    fileprivate func replacingVariables(_ value: (String) -> PredicateValue?) -> PredicateOperand {
+        switch self {
+        case .constant, .key, .evaluatedObject: return self
+        case .variable(let name): return value(name).map(PredicateOperand.constant) ?? self
+        case .function(let name, let arguments):
+            return .function(name, arguments.map { $0.replacingVariables(value) })
+        case .list(let elements):
+            let replaced = elements.map { $0.replacingVariables(value) }
+            let constants = replaced.compactMap(\.constantValue)
+            return constants.count == replaced.count ? .constant(.list(constants)) : .list(replaced)
+        }
     }
 }

@@ -36,6 +36,16 @@ package enum SystemField: String, Hashable, Sendable, CaseIterable {
         self = field
     }
 
+    /// A record's properties whose names are free for fields too: what `parent` and `share` mean where a record type has
+    /// no field of that name.
+    package init?(property name: String) {
+        switch name {
+        case "parent": self = .parent
+        case "share": self = .share
+        default: return nil
+        }
+    }
+
     private static let bySchemaName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.schemaName, $0) })
 }
 

@@ -54,11 +54,13 @@ extension RecordOperation {
         var type: JSONValue?
         var record: JSONValue?
         var keys: JSONValue?
+        var numbersAsStrings: JSONValue?
         for (key, value) in try json.members("an operation") {
             switch key {
             case "operationType": type = value.nonNull
             case "record": record = value.nonNull
             case "desiredKeys": keys = value.nonNull
+            case "numbersAsStrings": numbersAsStrings = value.nonNull
             default: break
             }
         }
@@ -68,7 +70,8 @@ extension RecordOperation {
         guard let record else { throw json.missing("record", "a record") }
         self.init(
             operationType: try type.oneOf(OperationType.self, names: Self.typeNames),
-            record: try RecordToModify(json: record), desiredKeys: try keys?.arrayOfStrings())
+            record: try RecordToModify(json: record), desiredKeys: try keys?.arrayOfStrings(),
+            numbersAsStrings: try numbersAsStrings?.bool())
     }
 
     func write(to writer: inout JSONWriter) {
@@ -78,6 +81,10 @@ extension RecordOperation {
         writer.key("record")
         record.write(to: &writer)
         writer.member("desiredKeys", desiredKeys)
+        if let numbersAsStrings {
+            writer.key("numbersAsStrings")
+            writer.bool(numbersAsStrings)
+        }
         writer.endObject()
     }
 }

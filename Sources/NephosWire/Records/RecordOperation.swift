@@ -37,11 +37,17 @@ package struct RecordOperation: Hashable, Sendable {
     package var operationType: OperationType
     package var record: RecordToModify
     package var desiredKeys: [String]?
+    /// Nil: as the request says.
+    package var numbersAsStrings: Bool?
 
-    package init(operationType: OperationType, record: RecordToModify, desiredKeys: [String]? = nil) {
+    package init(
+        operationType: OperationType, record: RecordToModify, desiredKeys: [String]? = nil,
+        numbersAsStrings: Bool? = nil
+    ) {
         self.operationType = operationType
         self.record = record
         self.desiredKeys = desiredKeys
+        self.numbersAsStrings = numbersAsStrings
     }
 }
 

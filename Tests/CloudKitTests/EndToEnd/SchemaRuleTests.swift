@@ -53,6 +53,65 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
+    func `parent in a predicate is the type's field of that name, or else the record's own parent`(
+        transport: Transport
+    ) async throws {
+        try await Cloud.with(transport) { cloud in
+            let database = cloud.database()
+            let root = artwork("root")
+            let leaf = artwork("leaf")
+            leaf.setParent(root)
+            let other = CKRecord(recordType: "Copy", recordID: CKRecord.ID(recordName: "copy"))
+            other.setParent(leaf)
+            other["parent"] = CKRecord.Reference(record: root, action: .none)
+            _ = try await database.modifyRecords(saving: [root, leaf, other], deleting: [])
+            let predicate = NSPredicate(format: "parent == %@", root.recordID)
+            for (type, name) in [("Artwork", "leaf"), ("Copy", "copy")] {
+                let results = try await database.records(matching: CKQuery(recordType: type, predicate: predicate))
+                #expect(results.matchResults.map(\.0.recordName) == [name])
+            }
+            #expect([root, leaf, other].map(predicate.evaluate(with:)) == [false, true, true])
+            let unshared = CKQuery(recordType: "Artwork", predicate: NSPredicate(format: "share != %@", root.recordID))
+            #expect(try await database.records(matching: unshared).matchResults.count == 2)
+        }
+    }
+
+    @Test(arguments: Transport.allCases)
+    func `a number fits a field of numbers, whole or not, as long as nothing of it is lost`(transport: Transport)
+        async throws
+    {
+        try await Cloud.with(transport) { cloud in
+            try await cloud.importSchema(
+                """
+                DEFINE SCHEMA
+                    RECORD TYPE Item (
+                        price DOUBLE QUERYABLE, amount INT64 QUERYABLE, prices LIST<DOUBLE> QUERYABLE, made TIMESTAMP
+                    );
+                """)
+            let database = cloud.database()
+            let item = CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: "a"))
+            item["price"] = 5
+            item["amount"] = 3.0
+            item["prices"] = [1, 2]
+            try await database.save(item)
+            let fetched = try await database.record(for: item.recordID)
+            #expect(fetched["price"] as Double? == 5)
+            #expect(fetched["price"] as Int? == 5)
+            #expect(fetched["amount"] as Int? == 3)
+            #expect(fetched["prices"] as [Double]? == [1, 2])
+            for format in ["price == 5", "price == 5.0", "amount == 3", "prices CONTAINS 2"] {
+                let query = CKQuery(recordType: "Item", predicate: NSPredicate(format: format))
+                #expect(try await database.records(matching: query).matchResults.count == 1, "\(format)")
+            }
+            for (key, value) in [("amount", 3.5), ("made", 5.0)] {
+                let refused = CKRecord(recordType: "Item")
+                refused[key] = value
+                await expectFailure(.invalidArguments) { try await database.save(refused) }
+            }
+        }
+    }
+
+    @Test(arguments: Transport.allCases)
     func `production refuses what is not indexed as developers know it`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             try await cloud.importSchema(Self.schema, deploys: true)

@@ -46,6 +46,27 @@ struct CKQueryTests {
         #expect(throws: PredicateRefusal.self) { try filters(NSPredicate { _, _ in true }) }
     }
 
+    @Test("Values take the places of a predicate's variables")
+    func variables() throws {
+        let template = NSPredicate(format: "name == $NAME AND list IN $LISTS AND stars IN {1, $STARS}")
+        let owner = CKRecord.ID(recordName: "o")
+        let first = template.withSubstitutionVariables(["NAME": "a", "LISTS": [owner], "STARS": 5, "OTHER": 1])
+        #expect(first.description == #"name == "a" AND list IN {<record ID o>} AND stars IN {1, 5}"#)
+        #expect(
+            brief(try sent(CKQuery(recordType: "T", predicate: first)).filterBy).hasPrefix("name EQUALS 'a'; list IN"))
+        // The template is as it was, and takes other values.
+        #expect(throws: PredicateRefusal.self) { try sent(CKQuery(recordType: "T", predicate: template)) }
+        let second = NSCompoundPredicate(type: .and, subpredicates: [template, NSPredicate(format: "done == $DONE")])
+            .withSubstitutionVariables(["NAME": "b", "LISTS": [owner], "STARS": 2, "DONE": false])
+        let record = CKRecord(recordType: "T")
+        record["name"] = "b"
+        record["list"] = CKRecord.Reference(recordID: owner, action: .none)
+        record["stars"] = 2
+        record["done"] = false
+        #expect(second.evaluate(with: record))
+        #expect(!first.evaluate(with: record))
+    }
+
     @Test("User records cannot be queried, and a sort descriptor needs a key")
     func refusals() {
         #expect(throws: PredicateRefusal.self) {

@@ -264,7 +264,10 @@ struct PredicateTableTests {
     @Test("now() is the moment the query runs")
     func now() throws {
         let moment = Date(timeIntervalSince1970: 1000)
-        for format in ["creationDate < now()", "creationDate < now", "creationDate < now() + 0"] {
+        for format in [
+            "creationDate < now()", "creationDate < now", "creationDate < now() + 0", "now > creationDate",
+            "now() > creationDate",
+        ] {
             let expression = try PredicateTree(format: format)
             #expect(
                 brief(try PredicateConversion.filters(of: expression, now: moment))

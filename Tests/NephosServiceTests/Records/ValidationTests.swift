@@ -20,6 +20,17 @@ import Testing
         #expect(try await error(.create(String(repeating: "n", count: 255))) == nil)
     }
 
+    @Test(arguments: ["", String(repeating: "n", count: 256)])
+    func `a reference has a record's name, with its zone and without, alone and in a list`(name: String) async throws {
+        for zone in [nil, ZoneIDDictionary.defaultZone] {
+            let reference = FieldValue.reference(ReferenceValue(recordName: name, zoneID: zone, action: .none))
+            for value in [reference, .list(of: .reference, [reference])] {
+                let error = try #require(try await error(.create("a", ["link": value])))
+                #expect(error.clientErrorCode == 12 && error.reason.contains("no usable recordName"))
+            }
+        }
+    }
+
     @Test(arguments: ["", "1Note", "My Note", "Nöte", "_Note", "a-b", "Users", "cloudkit.share"])
     func `a record type is a letter, then letters, digits and underscores, and none of the system's`(type: String)
         async throws

@@ -25,6 +25,31 @@ import Testing
         #expect(fields["n"]?.value == .double(1.5))
     }
 
+    @Test func `what is not encrypted is refused in an encrypted field, and the other way round`() async throws {
+        let database = TestDatabase(TestCloud())
+        func saving(_ value: FieldValue, isEncrypted: Bool) async throws -> String? {
+            var operation = RecordOperation.create("b")
+            operation.record.fields["x"] = Field(value, isEncrypted: isEncrypted)
+            operation.record.fields["plain"] = Field(.int64(1), isEncrypted: isEncrypted)
+            return try await database.modify([operation])[0].error?.reason
+        }
+        var first = RecordOperation.create("a")
+        first.record.fields["x"] = Field(.string("secret"), isEncrypted: true)
+        _ = try await database.modify([first])
+        #expect(
+            try await saving(.string("open"), isEncrypted: false)?.hasPrefix(
+                "invalid attempt to set value type ENCRYPTED_BYTES for field 'x' for type 'Note', defined to be:"
+                    + " ENCRYPTED_STRING") == true)
+        #expect(
+            try await saving(.double(1.5), isEncrypted: true)
+                == "invalid attempt to set value type ENCRYPTED_DOUBLE for field 'x' for type 'Note', defined to be:"
+                + " ENCRYPTED_STRING")
+        _ = try await database.modify([.create("p", ["plain": .int64(1)])])
+        #expect(
+            try await saving(.string("new"), isEncrypted: true)?.hasPrefix(
+                "Attempt to save encrypted data in non encrypted field type") == true)
+    }
+
     @Test func `within one batch the first value counts`() async throws {
         let database = TestDatabase(TestCloud())
         let results = try await database.modify([.create("a", ["x": .int64(1)]), .create("b", ["x": .string("1")])])
