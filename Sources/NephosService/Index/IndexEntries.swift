@@ -29,20 +29,10 @@ extension IndexComponent {
             guard let value else { return [] }
             guard case .list(_, let elements) = value else { return OrderedBytes.equality(value).map { [$0] } ?? [] }
             return Self.unique(elements.compactMap(OrderedBytes.equality))
-        case .token: return Self.tokens(of: value).map(OrderedBytes.token)
+        case .token: return (value.map { Tokenizer.tokens(of: $0) } ?? []).map(OrderedBytes.token)
         case .cell:
             guard case .location(let location) = value else { return [[OrderedBytes.Tag.missing]] }
             return [LocationCell.entry(location)]
-        }
-    }
-
-    private static func tokens(of value: FieldValue?) -> [String] {
-        switch value {
-        case .string(let text): return Tokenizer.tokens(of: text)
-        case .list(_, let elements):
-            var seen: Set<String> = []
-            return elements.flatMap { tokens(of: $0) }.filter { seen.insert($0).inserted }
-        default: return []
         }
     }
 

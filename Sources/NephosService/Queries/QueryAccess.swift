@@ -61,7 +61,7 @@ struct QueryConjunct: Sendable {
         guard case .filter(let filter) = expression, let value = filter.fieldValue.value else { return [expression] }
         switch (filter.comparator, value) {
         case (.containsAllTokens, _):
-            let tokens = tokens(of: value)
+            let tokens = Tokenizer.tokens(of: value)
             guard tokens.count > 1 else { return [expression] }
             return tokens.map { .filter(Filter(filter.key, .containsAllTokens, .string($0))) }
         case (.listContainsAll, .list(_, let elements)) where elements.count > 1:
@@ -159,7 +159,7 @@ struct QueryConjunct: Sendable {
     private static func tokens(
         _ comparator: FilterComparator, _ key: QueryKey, _ value: FieldValue, _ searchableFields: [String]
     ) -> (QueryAccess?, Bool) {
-        var tokens = tokens(of: value)
+        var tokens = Tokenizer.tokens(of: value)
         var isExact = true
         if comparator == .containsAllTokens, tokens.count > 1 {
             // The longest is likely to be the rarest.
@@ -171,17 +171,6 @@ struct QueryConjunct: Sendable {
         if points.isEmpty { return (.union([]), true) }
         let fields = searchableFields.map { QueryAccess.points(IndexComponent(.token, .field($0)), points) }
         return (.union(fields), isExact)
-    }
-
-    /// Each once.
-    private static func tokens(of value: FieldValue) -> [String] {
-        switch value {
-        case .string(let text): return Tokenizer.tokens(of: text)
-        case .list(_, let elements):
-            var seen: Set<String> = []
-            return elements.flatMap { tokens(of: $0) }.filter { seen.insert($0).inserted }
-        default: return []
-        }
     }
 }
 

@@ -84,25 +84,14 @@ struct PreparedFilter: Sendable {
         case (_, _) where comparator.isOrdering: .isOrdered(comparator, value)
         case (.beginsWith, .string(let prefix)): .beginsWith(Array(prefix.utf8))
         case (.near, .location(let center)): .isNear(center, metres: distance ?? 0)
-        case (.containsAllTokens, _): .hasTokens(tokens(of: value), all: true)
-        case (.containsAnyTokens, _): .hasTokens(tokens(of: value), all: false)
+        case (.containsAllTokens, _): .hasTokens(Tokenizer.tokens(of: value), all: true)
+        case (.containsAnyTokens, _): .hasTokens(Tokenizer.tokens(of: value), all: false)
         case (.listContains, .list): .never
         case (.listContains, _): .listContainsAny([PreparedValue(value)])
         case (.listContainsAny, .list(_, let values)): .listContainsAny(values.map(PreparedValue.init))
         case (.listContainsAll, .list(_, let values)): .listContainsAll(values.map(PreparedValue.init))
         case (.listMemberBeginsWith, .string(let prefix)): .listMemberBeginsWith(Array(prefix.utf8))
         default: .never
-        }
-    }
-
-    private static func tokens(of value: FieldValue) -> [String] {
-        switch value {
-        case .string(let text): return Tokenizer.tokens(of: text)
-        case .list(_, let elements):
-            var found: [String] = []
-            for token in elements.flatMap(tokens(of:)) where !found.contains(token) { found.append(token) }
-            return found
-        default: return []
         }
     }
 
@@ -134,7 +123,7 @@ struct PreparedFilter: Sendable {
             return center.distance(to: location) <= metres
         case .hasTokens(let wanted, let all):
             guard !wanted.isEmpty else { return false }
-            let found = Set(Self.tokens(of: value))
+            let found = Set(Tokenizer.tokens(of: value))
             return all ? wanted.allSatisfy(found.contains) : wanted.contains(where: found.contains)
         case .listContainsAny(let wanted):
             guard let elements = Self.elements(of: value) else { return false }

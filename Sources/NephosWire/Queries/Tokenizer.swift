@@ -43,6 +43,17 @@ package enum Tokenizer {
         return collector.tokens
     }
 
+    /// The tokens of a text, or of all texts in a list, in their order, each once; of anything else there are none.
+    package static func tokens(of value: FieldValue) -> [String] {
+        switch value {
+        case .string(let text): return tokens(of: text)
+        case .list(_, let elements):
+            var seen: Set<String> = []
+            return elements.flatMap { tokens(of: $0) }.filter { seen.insert($0).inserted }
+        default: return []
+        }
+    }
+
     package static let longestToken = 128
 
     private struct Collector {

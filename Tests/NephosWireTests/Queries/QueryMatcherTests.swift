@@ -185,6 +185,26 @@ struct TokenizerTests {
         #expect(Tokenizer.tokens(of: text) == expected)
     }
 
+    /// Looking through the words found so far for each word would take minutes.
+    @Test("A search looks through texts of many words, each counted once")
+    func manyWords() throws {
+        let words = (0..<60_000).map { "w\($0)" }
+        let texts: [FieldValue] = [
+            .string(words.joined(separator: " ")), .string(words.reversed().joined(separator: ",")),
+        ]
+        #expect(Tokenizer.tokens(of: .list(of: .string, texts)) == words)
+        var fields = RecordFields()
+        fields["text"] = Field(texts[0])
+        fields["other"] = Field(texts[1])
+        let record = RecordValues(recordName: "r", fields: fields)
+        for (text, all, any) in [("w5 w59999", true, true), ("w5 x", false, true), ("x y", false, false)] {
+            let filters = [FilterComparator.containsAllTokens, .containsAnyTokens].map {
+                QueryMatcher(.filter(Filter(.allSearchableFields, $0, .string(text))))
+            }
+            #expect(filters.map { $0.matches(record) } == [all, any])
+        }
+    }
+
     @Test("A long token is cut, on a character's boundary, in texts and in searches alike")
     func longToken() {
         let tokens = Tokenizer.tokens(
