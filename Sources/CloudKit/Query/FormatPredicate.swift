@@ -82,7 +82,8 @@ extension NSPredicate {
         case let predicate as FormatPredicate: .matching(predicate.tree.replacingVariables(value))
         case let compound as NSCompoundPredicate:
             NSCompoundPredicate(
-                type: compound.compoundPredicateType, subpredicates: compound.subpredicates.map { $0.substituting(value) })
+                type: compound.compoundPredicateType,
+                subpredicates: compound.subpredicates.map { $0.substituting(value) })
         default: self
         }
     }

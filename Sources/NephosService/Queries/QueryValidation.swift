@@ -123,7 +123,8 @@ private struct TypeCheck {
 
     /// `parent` and `share` are a record's properties, unless the type has a field of that name.
     private func named(_ key: QueryKey) -> QueryKey {
-        guard case .field(let name) = key, type.fields[name] == nil, let property = NephosWire.SystemField(property: name)
+        guard case .field(let name) = key, type.fields[name] == nil,
+            let property = NephosWire.SystemField(property: name)
         else {
             return key
         }

@@ -33,7 +33,8 @@ enum FieldTypeRules {
         }
         // Apple's service takes what is not marked for encrypted bytes.
         throw .invalid(
-            mismatch("ENCRYPTED_BYTES", type, name, recordType) + "; send it with isEncrypted (CKRecord.encryptedValues)")
+            mismatch("ENCRYPTED_BYTES", type, name, recordType)
+                + "; send it with isEncrypted (CKRecord.encryptedValues)")
     }
 
     private static func mismatch(
