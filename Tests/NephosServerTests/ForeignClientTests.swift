@@ -77,6 +77,30 @@ import Testing
         }
     }
 
+    @Test("change tags can be looked for, as records have them now")
+    func changeTags() async throws {
+        try await withCloud { cloud in
+            func tagged(_ tag: String) async throws -> [String?] {
+                try await cloud.items(
+                    "records/query",
+                    """
+                    {"query":{"recordType":"Note","filterBy":[
+                      {"fieldName":"___etag","comparator":"EQUALS","fieldValue":{"value":"\(tag)"}}]}}
+                    """
+                ).map { $0["recordName"] as? String }
+            }
+            let saved = try await cloud.items(
+                "records/modify", #"{"operations":[\#(create("a", "{}")),\#(create("b", "{}"))]}"#)
+            let tag = try #require(saved[0]["recordChangeTag"] as? String)
+            #expect(try await tagged(tag) == ["a"])
+            let change =
+                #"{"operationType":"forceUpdate","record":{"recordName":"a","recordType":"Note","fields":{}}}"#
+            let changed = try await cloud.items("records/modify", #"{"operations":[\#(change)]}"#)
+            #expect(try await tagged(tag).isEmpty)
+            #expect(try await tagged(try #require(changed[0]["recordChangeTag"] as? String)) == ["a"])
+        }
+    }
+
     @Test("an operation says itself whether its numbers are strings")
     func numbersAsStringsOfAnOperation() async throws {
         try await withCloud { cloud in

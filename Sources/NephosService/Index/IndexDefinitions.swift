@@ -30,6 +30,7 @@ struct TypeIndexes: Sendable {
         looksAtEverySave = looksAtEverySave || !definition.isReady
         for component in definition.signature.components {
             switch component.key {
+            case .field(QueryKey.changeTagField): looksAtEverySave = true
             case .field(let name) where !fields.contains(name): fields.append(name)
             case .system(let field):
                 needsUsers = needsUsers || field.isUser

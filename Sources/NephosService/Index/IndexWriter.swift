@@ -95,7 +95,7 @@ extension IndexDefinition {
         !isReady
             || signature.components.contains { component in
                 switch component.key {
-                case .field(let name): sent[name] != nil
+                case .field(let name): sent[name] != nil || name == QueryKey.changeTagField
                 case .system(.modifiedTimestamp), .system(.modifiedUserRecordName): true
                 case .system(.parent): old.parent != new.parent
                 case .system(.share): old.share != new.share

@@ -18,7 +18,7 @@ extension IndexSignature {
     static func answering(_ options: IndexOptions, field: String, _ type: SchemaType) -> [IndexSignature] {
         let key = QueryKey(name: field)
         if key == .system(.recordName) { return [IndexSignature([])] }
-        // Nobody asks for it.
+        // Hardly anybody asks for it: a query that does has it made.
         if field == SystemField.etag.rawValue { return [] }
         if type.scalar == .location && !type.isList {
             return options.isDisjoint(with: IndexComponent.Kind.cell.options)

@@ -45,8 +45,10 @@ struct StoredRecord: QueryableRecord {
     }
 
     func value(ofField name: String) -> FieldValue? {
-        guard let field = fields[name], !field.isEncrypted else { return nil }
-        return field.value
+        guard let field = fields[name] else {
+            return name == QueryKey.changeTagField ? .string(ChangeTag.make(sequence: row.sequence)) : nil
+        }
+        return field.isEncrypted ? nil : field.value
     }
 
     func value(of field: QuerySystemField) -> FieldValue? {
@@ -69,6 +71,9 @@ struct StoredRecord: QueryableRecord {
 }
 
 extension QueryKey {
+    /// What the schema calls a record's change tag. Web Services have no other name for it, so queries have it as a field.
+    static let changeTagField = SystemField.etag.rawValue
+
     func value(in record: StoredRecord) -> FieldValue? {
         switch self {
         case .field(let name): record.value(ofField: name)
