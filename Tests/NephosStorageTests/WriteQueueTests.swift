@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import Synchronization
 import Testing
 
@@ -24,6 +25,21 @@ import Testing
         await queue.close()
         let log = connection.log.entries
         return Array(log[((log.firstIndex(of: "answer first") ?? -1) + 1)...])
+    }
+
+    @Test("The thread that writes does not stop those at work who wake it")
+    func politeness() async throws {
+        let connection = FakeConnection()
+        let queue = try WriteQueue(connection: connection)
+        let policy = Mutex<Int32>(-1)
+        queue.add(
+            write: FakeWork("a", connection.log) { _ in
+                var parameters = sched_param()
+                policy.withLock { _ = pthread_getschedparam(pthread_self(), &$0, &parameters) }
+            })
+        await queue.close()
+        // SCHED_BATCH
+        #expect(policy.withLock { $0 } == 3)
     }
 
     @Test("A write that waits alone has no savepoint and is answered after its commit")

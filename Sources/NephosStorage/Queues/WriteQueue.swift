@@ -117,6 +117,8 @@ package final class WriteQueue: @unchecked Sendable {
     // MARK: The thread
 
     private func runUntilClosed() {
+        // Woken by the first write it would run that alone, and the next would wait for a group of their own.
+        EngineThread.yieldToOthers()
         while let reads = waitForWork() {
             for read in reads { run(read) }
             if !group.isEmpty { runGroup() }
