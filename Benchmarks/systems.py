@@ -26,8 +26,8 @@ class Failure(Exception):
 
 
 def build_tools(directory):
-    """Compiles the load generator and the reference into `directory`."""
-    for name, libraries in (("loadgen", []), ("reference", ["-lsqlite3"])):
+    """Compiles the load generator, the reference and the floor into `directory`."""
+    for name, libraries in (("loadgen", []), ("reference", ["-lsqlite3"]), ("floor", [])):
         command = ["cc", "-O2", "-o", str(directory / name), str(HERE / f"{name}.c"), *libraries]
         subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
 
@@ -255,6 +255,20 @@ class PocketBase(Server):
 
     def lookup_request(self):
         return {"method": "GET", "path": f"{self.RECORDS}/<<pick>>", "expect": "Item number"}
+
+
+class Floor(Server):
+    """No server: whatever is asked, it answers the same. See floor.c."""
+
+    def __init__(self, tools, directory):
+        super().__init__(tools, directory)
+        self.name = "floor"
+
+    def command(self):
+        return [str(self.tools / "floor"), str(self.port)]
+
+    def lookup_request(self):
+        return {"method": "GET", "path": "/<<pick>>", "expect": "Item number"}
 
 
 class SQLite:
