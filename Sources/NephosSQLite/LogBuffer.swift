@@ -5,8 +5,8 @@ import CSQLite
 ///
 /// Nobody else can tell: frames are looked at once the index names them, which is after the last was written; and whoever
 /// writes them reads them back only through the same file, which writes first what is here. What cannot be written fails
-/// with the write of a later frame of the same transaction, which fails the transaction as ever. Used by one thread at a
-/// time, as its connection is.
+/// with a later frame of the same transaction, or with what comes in between, and the transaction with it. Used by one
+/// thread at a time, as its connection is.
 final class LogBuffer {
     /// The header of a frame: the page's number, the size of the database where the frame commits, and what tells a whole
     /// frame (SQLite, Database File Format, 4.1).
@@ -58,10 +58,13 @@ final class LogBuffer {
     }
 
     /// What the file's own method gives, after what is here was written.
+    ///
+    /// Where that fails it is `SQLITE_IOERR_WRITE`, whatever the reason: SQLite gives up the whole transaction then, and of
+    /// one whose disk is full sometimes the statement alone, which would leave frames that are in no file.
     private static func flushed(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ body: (sqlite3_io_methods) -> Int32
     ) -> Int32 {
-        let code = of(file) { $0.flush(LogFile(file)) }
+        let code = of(file) { $0.finish(LogFile(file)) }
         guard code == SQLITE_OK, let original = FileMethods.original(of: file) else { return code }
         return body(original.pointee)
     }
@@ -84,6 +87,11 @@ final class LogBuffer {
             end = place + Int64(size)
         }
         return file.write(bytes, size, place)
+    }
+
+    /// Before anything but writing is done with the file.
+    func finish(_ file: some LogWriting) -> Int32 {
+        flush(file) == SQLITE_OK ? SQLITE_OK : Self.writeError
     }
 
     private func takeHeader(_ bytes: UnsafeRawPointer, _ place: Int64, _ file: some LogWriting) -> Int32 {

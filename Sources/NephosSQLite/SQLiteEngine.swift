@@ -23,7 +23,7 @@ package final class SQLiteEngine: StorageEngine {
             let lent = LentConnections(limit: options.readers) { try StoreFile.openReader(path, options, mapping) }
             connection.afterQuietMove { lent.renew() }
             try self.init(
-                writer: WriteQueue(connection: connection, readers: lent),
+                writer: WriteQueue(connection: connection, readers: lent, yields: options.writerYields),
                 readers: ReadPool(limit: options.readers) { try StoreFile.openReader(path, options, mapping) },
                 lent: lent, lease: lease)
         } catch let error as StorageError {

@@ -27,13 +27,17 @@ package struct SQLiteOptions: Sendable {
     /// anew costs the next commit a synchronisation.
     package var quietNanoseconds: Int64
     package var quietPages: Int
+    /// Whether the thread that writes takes no processor from those who wake it. Threads that are started from it are
+    /// scheduled so too: the one that moves the log, and such of Swift's pool, which is not for an app's process.
+    package var writerYields: Bool
     /// The tables' history; a test gives its own.
     package var migrations: [Migration]
 
     package init(
         durability: Durability = .full, readers: Int = 3, writerCache: Int = 8192, readerCache: Int = 8192,
         mapped: Int = 16 << 30, resident: Int = 64 << 20, checkpointPages: Int = 4000,
-        quietNanoseconds: Int64 = 200_000_000, quietPages: Int = 256, migrations: [Migration] = Migration.all
+        quietNanoseconds: Int64 = 200_000_000, quietPages: Int = 256, writerYields: Bool = true,
+        migrations: [Migration] = Migration.all
     ) {
         self.durability = durability
         self.readers = readers
@@ -44,6 +48,7 @@ package struct SQLiteOptions: Sendable {
         self.checkpointPages = checkpointPages
         self.quietNanoseconds = quietNanoseconds
         self.quietPages = quietPages
+        self.writerYields = writerYields
         self.migrations = migrations
     }
 }

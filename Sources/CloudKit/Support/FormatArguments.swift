@@ -16,6 +16,7 @@ extension _FormatArgument {
 }
 
 extension Array: @retroactive CVarArg, @retroactive _CVarArgObject, _FormatArgument {}
+extension Dictionary: @retroactive CVarArg, @retroactive _CVarArgObject, _FormatArgument {}
 extension Data: @retroactive CVarArg, @retroactive _CVarArgObject, _FormatArgument {}
 extension Date: @retroactive CVarArg, @retroactive _CVarArgObject, _FormatArgument {}
 extension Set: @retroactive CVarArg, @retroactive _CVarArgObject, _FormatArgument {}
@@ -24,6 +25,11 @@ extension UUID: @retroactive CVarArg, @retroactive _CVarArgObject, _FormatArgume
 
 extension NSArray: @retroactive CVarArg, @retroactive _CVarArgObject, _FormatArgument {}
 extension NSData: @retroactive CVarArg, @retroactive _CVarArgObject, _FormatArgument {}
+extension NSDictionary: @retroactive CVarArg, @retroactive _CVarArgObject, _FormatArgument {}
+extension NSError: @retroactive CVarArg, @retroactive _CVarArgObject, _FormatArgument {}
+extension NSNull: @retroactive CVarArg, @retroactive _CVarArgObject, _FormatArgument {}
+extension NSURL: @retroactive CVarArg, @retroactive _CVarArgObject, _FormatArgument {}
+extension NSUUID: @retroactive CVarArg, @retroactive _CVarArgObject, _FormatArgument {}
 extension NSDate: @retroactive CVarArg, @retroactive _CVarArgObject, _FormatArgument {}
 extension NSNumber: @retroactive CVarArg, @retroactive _CVarArgObject, _FormatArgument {}
 extension NSSet: @retroactive CVarArg, @retroactive _CVarArgObject, _FormatArgument {}
@@ -34,4 +40,5 @@ extension CKRecord.ID: _FormatArgument {}
 extension CKRecord.Reference: _FormatArgument {}
 extension CKRecordZone: _FormatArgument {}
 extension CKRecordZone.ID: _FormatArgument {}
+extension CKServerChangeToken: _FormatArgument {}
 extension CLLocation: _FormatArgument {}

@@ -2,7 +2,7 @@ import FoundationEssentials
 import NephosWire
 
 /// Whether a value may be saved in a field of a type: "each field keeps its type". A number is saved in a DOUBLE field,
-/// and a whole one in an INT64 field, whatever it was sent as: an app's `NSNumber` says no more. A value that came
+/// and a whole one in an INT64 field, whatever it was sent as, if nothing of it is lost: an app's `NSNumber` says no more. A value that came
 /// without a type may be read in another way: a string as BYTES, a whole number as TIMESTAMP (CloudKit Web Services,
 /// Field Dictionary).
 enum FieldTypeRules {
@@ -69,7 +69,7 @@ enum FieldTypeRules {
 
     private static func rereadScalar(_ value: FieldValue, as scalar: SchemaType.Scalar) -> FieldValue? {
         switch (value, scalar) {
-        case (.int64(let number), .double): .double(Double(number))
+        case (.int64(let number), .double): Int64(exactly: Double(number)) == number ? .double(Double(number)) : nil
         case (.int64(let number), .timestamp): .timestamp(Timestamp(milliseconds: number))
         case (.double(let number), .int64): Int64(exactly: number).map { .int64($0) }
         case (.double(let number), .timestamp): Int64(exactly: number).map { .timestamp(Timestamp(milliseconds: $0)) }

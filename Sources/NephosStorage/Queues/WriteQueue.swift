@@ -37,8 +37,10 @@ package final class WriteQueue: @unchecked Sendable {
     private var lastGroup = (size: 1, commitNanoseconds: Int64(0))
 
     /// Starts the thread. The connection belongs to it from now on.
-    /// - Parameter readers: who keeps snapshots of the same store, to be told when one becomes old.
-    package init(connection: any SQLConnection, readers: LentConnections? = nil) throws {
+    /// - Parameters:
+    ///   - readers: who keeps snapshots of the same store, to be told when one becomes old.
+    ///   - yields: whether the thread takes no processor from those who wake it.
+    package init(connection: any SQLConnection, readers: LentConnections? = nil, yields: Bool = false) throws {
         self.connection = connection
         self.readers = readers
         condition = Condition(lock)
@@ -47,7 +49,11 @@ package final class WriteQueue: @unchecked Sendable {
         sequence = SequenceCounter(last: statement.integer(0))
         storedSequence = sequence.last
         statement.reset()
-        try EngineThread.start { [self] in runUntilClosed() }
+        try EngineThread.start { [self] in
+            // Woken by the first write it would run that alone, and the next would wait for a group of their own.
+            if yields { EngineThread.yieldToOthers() }
+            runUntilClosed()
+        }
     }
 
     // MARK: Callers
@@ -117,8 +123,6 @@ package final class WriteQueue: @unchecked Sendable {
     // MARK: The thread
 
     private func runUntilClosed() {
-        // Woken by the first write it would run that alone, and the next would wait for a group of their own.
-        EngineThread.yieldToOthers()
         while let reads = waitForWork() {
             for read in reads { run(read) }
             if !group.isEmpty { runGroup() }

@@ -5,6 +5,7 @@ import Synchronization
 #elseif canImport(Musl)
     import Musl
 #endif
+
 /// Bytes that do not move and do not change: text that was written, where it was written.
 ///
 /// `@unchecked`: nobody writes to the bytes once this is made, one writer at most to the room around them, and nobody

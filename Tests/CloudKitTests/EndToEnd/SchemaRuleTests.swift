@@ -108,6 +108,11 @@ import Testing
                 refused[key] = value
                 await expectFailure(.invalidArguments) { try await database.save(refused) }
             }
+            let large = CKRecord(recordType: "Item")
+            large["price"] = Int64(1) << 53
+            try await database.save(large)
+            large["price"] = (Int64(1) << 53) + 1
+            await expectFailure(.invalidArguments) { try await database.save(large) }
         }
     }
 

@@ -37,6 +37,9 @@ import Testing
         let id = CKRecord.ID(recordName: "apple")
         let date = Date(timeIntervalSince1970: 0)
         #expect(String(format: "%@, %@, %d", id, [1, 2] as CVarArg, 3) == "\(id), [1, 2], 3")
+        let error = NSError(domain: CKErrorDomain, code: 11)
+        #expect(String(format: "%@ %@", error as CVarArg, ["a": 1] as CVarArg) == "\(error) [\"a\": 1]")
+        #expect(String(format: "%@", NSUUID().self as CVarArg).isEmpty == false)
         #expect(String(format: "%@ (%@)", date as CVarArg, NSNumber(value: 1.5)) == "\(date) (1.5)")
     }
 
