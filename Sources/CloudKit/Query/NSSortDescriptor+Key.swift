@@ -37,8 +37,8 @@ extension NSSortDescriptor {
         self.init(keyPath: \NSObject[sortValueOf: key ?? "", from: nil], ascending: ascending)
     }
 
-    /// Sorts by one of CloudKit's properties of a record that may be nil, such as `creationDate`. Another property stops the
-    /// program, as on Apple's platforms one does that Objective-C does not know.
+    /// Sorts by one of CloudKit's properties of a record that may be nil, such as `creationDate`. Another property stops
+    /// the program, as on Apple's platforms one does that Objective-C does not know.
     public convenience init<Value: Comparable>(keyPath: KeyPath<CKRecord, Value?>, ascending: Bool) {
         let key: String? =
             switch keyPath {

@@ -10,6 +10,7 @@ public import Foundation
 public protocol _FormatArgument: _CVarArgObject {}
 
 extension _FormatArgument {
+    /// What is printed in its place.
     public var _cVarArgObject: any CVarArg { NSString(string: String(describing: self)) }
     /// Nothing: the object above is what is encoded.
     public var _cVarArgEncoding: [Int] { [0] }

@@ -55,7 +55,8 @@ extension CKSyncEngine.PendingDatabaseChange: PendingChange {
 
 /// Pending changes in the order in which their subjects were added, one for each subject.
 ///
-/// "Save A, save B, save A" is save A, save B; "save A, save B, delete A" is delete A, save B. Adding and removing take constant time.
+/// "Save A, save B, save A" is save A, save B; "save A, save B, delete A" is delete A, save B. Adding and removing take
+/// constant time.
 struct PendingList<Change: PendingChange>: Sendable {
     private struct Slot: Sendable {
         var change: Change
