@@ -224,16 +224,3 @@ extension Connection {
         return try statement.step() ? statement.text(0) : ""
     }
 }
-
-/// Random numbers that a seed tells.
-private struct SplitMix {
-    var state: UInt64
-
-    mutating func below(_ limit: Int) -> Int {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-        return Int((word ^ word >> 31) % UInt64(max(1, limit)))
-    }
-}

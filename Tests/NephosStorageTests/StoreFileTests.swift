@@ -210,6 +210,61 @@ import Testing
         #expect(try connection.number("SELECT defined_at FROM index_definition WHERE ready + built_zone = 0") == 3)
     }
 
+    @Test("Records of an older store are packed when it is migrated, under their numbers and with their indexes")
+    func packedRecords() async throws {
+        try Data().write(to: URL(fileURLWithPath: path))
+        let connection = try Connection(path: path, access: .writing)
+        try connection.migrate(Array(Migration.all.prefix(8)))
+        let zone = ZoneKey(owner: .everyone, id: 1)
+        // Names in more than ASCII, with spaces and digits in front, numbers of any size, fields that are no text.
+        var expected = [
+            RecordRow(
+                zone: zone, name: "b", type: "Tß 1 2", sequence: 1, createdAt: 1_700_000_000_000, createdBy: 1,
+                modifiedAt: 1_700_000_000_001, modifiedBy: 12, parent: " 3 é 👩‍👩‍👧", share: "1",
+                fields: [0x7B, 0, 0xFF, 0x7D]),
+            RecordRow(
+                zone: zone, name: "a", type: "", sequence: 2, isDeleted: true, createdAt: -5, createdBy: .max,
+                modifiedAt: -4, modifiedBy: 0, parent: "", fields: []),
+            RecordRow(
+                zone: zone, name: "9", type: "T", sequence: 3, isDeleted: true, createdAt: .min, createdBy: 0,
+                modifiedAt: .max, modifiedBy: 7, share: "s", fields: Array("{}".utf8)),
+            RecordRow(
+                zone: zone, name: "c", type: "T", sequence: 4, createdAt: 0, createdBy: 0, modifiedAt: 0, modifiedBy: 0,
+                fields: Array("{}".utf8)),
+        ]
+        func quoted(_ text: String?) -> String { text.map { "'\($0)'" } ?? "NULL" }
+        for (index, row) in expected.enumerated() {
+            expected[index].number = RowNumber(Int64(10 * index + 10))
+            try connection.execute(
+                """
+                INSERT INTO record VALUES (\(10 * index + 10), 0, 1, '\(row.name)', '\(row.type)', \(row.sequence),
+                    \(row.isDeleted ? 1 : 0), \(row.createdAt), \(row.createdBy), \(row.modifiedAt), \(row.modifiedBy),
+                    \(quoted(row.parent)), \(quoted(row.share)), x'\(row.fields.map { String(format: "%02x", $0) }.joined())');
+                INSERT INTO index_entry VALUES (0, 1, 1, x'01', '\(row.name)', \(10 * index + 10));
+                """)
+        }
+        try connection.migrate(Migration.all)
+        // When each was deleted.
+        let deletions = "SELECT group_concat(deleted_at, ' ') = '0 1 \(Int64.max) 0' FROM record"
+        #expect(try connection.number(deletions) == 1)
+        connection.close()
+
+        let engine = try SQLiteEngine(path: path)
+        let (rows, names) = try await engine.read { reader in
+            var names: [String] = []
+            let all = IndexRange(zone: zone, definition: 1, from: [], to: [0xFF])
+            try reader.visitIndexedRecords(all, after: nil, limit: 10) { record, _ in
+                names.append(record.row.name)
+                return true
+            }
+            return (try reader.records(zone: zone, after: 0, limit: 10), names)
+        }
+        await engine.close()
+        #expect(rows == expected)
+        #expect(rows.map(\.number.value) == expected.map(\.number.value))
+        #expect(names == ["9", "a", "b", "c"])
+    }
+
     @Test("Migrations are numbered from 1 without gaps")
     func numbering() {
         #expect(Migration.all.map(\.number) == Array(1...Migration.all.count))

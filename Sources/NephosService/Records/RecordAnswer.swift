@@ -49,8 +49,8 @@ final class RecordAnswer {
         ChangeTag.withBytes(sequence: record.sequence) { tag in
             var bytes = StoredRecordBytes(
                 recordName: record.name, recordType: record.type, recordChangeTag: tag, fields: record.fields,
-                created: (record.createdAt, creator), modified: (record.modifiedAt, modifier), parent: record.parent,
-                share: record.share)
+                created: (record.createdAtDigits, creator), modified: (record.modifiedAtDigits, modifier),
+                parent: record.parent, share: record.share)
             if desiredKeys == nil && !numbersAsStrings { return body(bytes) }
             fields(Array(record.fields)).bytes.withUnsafeBytes { fields in
                 bytes.fields = fields

@@ -11,7 +11,7 @@ package struct Migration: Sendable {
     }
 
     /// Every migration, in the order in which they run.
-    package static let all: [Migration] = [.first, .second, .third, .fourth, .fifth, .sixth, .seventh, .eighth]
+    package static let all: [Migration] = [.first, .second, .third, .fourth, .fifth, .sixth, .seventh, .eighth, .ninth]
 }
 
 extension SQLConnection {

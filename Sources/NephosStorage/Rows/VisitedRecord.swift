@@ -5,9 +5,11 @@ package struct VisitedRecord {
     package let type: UnsafeRawBufferPointer
     package let sequence: Int64
     package let isDeleted: Bool
-    package let createdAt: Int64
+    /// When it was made, in milliseconds since 1970 as decimal digits.
+    package let createdAtDigits: UnsafeRawBufferPointer
     package let createdBy: Int64
-    package let modifiedAt: Int64
+    /// When it was last written, likewise.
+    package let modifiedAtDigits: UnsafeRawBufferPointer
     package let modifiedBy: Int64
     /// A record's name; nil where there is none.
     package let parent: UnsafeRawBufferPointer?
@@ -16,22 +18,28 @@ package struct VisitedRecord {
     package let number: RowNumber
 
     /// Reads the columns of the statement's current row, each once.
-    init(zone: ZoneKey, _ row: any SQLStatement) {
+    /// - Throws: `StorageError` `.damaged` where its content is not what was written.
+    init(zone: ZoneKey, _ row: any SQLStatement) throws {
         self.zone = zone
         name = row.textInPlace(0)
-        type = row.textInPlace(1)
-        sequence = row.integer(2)
-        isDeleted = row.integer(3) != 0
-        createdAt = row.integer(4)
-        createdBy = row.integer(5)
-        modifiedAt = row.integer(6)
-        modifiedBy = row.integer(7)
-        let (parent, share) = (row.textInPlace(8), row.textInPlace(9))
-        self.parent = parent.baseAddress == nil ? nil : parent
-        self.share = share.baseAddress == nil ? nil : share
-        fields = row.bytesInPlace(10)
-        number = RowNumber(row.integer(11))
+        sequence = row.integer(1)
+        guard let content = RecordContent(row.bytesInPlace(2)) else {
+            throw StorageError(.damaged, "record \(row.text(0)) of zone \(zone.id) is not readable")
+        }
+        type = content.type
+        isDeleted = content.isDeleted
+        createdAtDigits = content.createdAt
+        createdBy = content.createdBy
+        modifiedAtDigits = content.modifiedAt
+        modifiedBy = content.modifiedBy
+        parent = content.parent
+        share = content.share
+        fields = content.fields
+        number = RowNumber(row.integer(3))
     }
+
+    package var createdAt: Int64 { RecordContent.number(createdAtDigits) ?? 0 }
+    package var modifiedAt: Int64 { RecordContent.number(modifiedAtDigits) ?? 0 }
 
     /// A copy, to keep.
     package var row: RecordRow {
@@ -47,10 +55,11 @@ package struct VisitedRecord {
 
 /// The value that an index has the record under at which a statement is, which is read only where it is asked for.
 package struct VisitedValue {
-    private let row: any SQLStatement
+    // The connection keeps it, and this is valid only in the call that it is handed to.
+    private unowned(unsafe) let row: any SQLStatement
 
     init(_ row: any SQLStatement) { self.row = row }
 
     /// Until the next record is visited. Its column is behind a record's.
-    package var bytes: UnsafeRawBufferPointer { row.bytesInPlace(12) }
+    package var bytes: UnsafeRawBufferPointer { row.bytesInPlace(4) }
 }

@@ -93,42 +93,36 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
         case .expiredTombstones:
             """
-            SELECT owner, zone, name, sequence FROM record WHERE deleted = 1 AND modified_at < $1
-            ORDER BY modified_at LIMIT $2
+            SELECT owner, zone, name, sequence FROM record WHERE deleted_at > 0 AND deleted_at < $1
+            ORDER BY deleted_at LIMIT $2
             """
-        case .removeTombstone: "DELETE FROM record WHERE owner = $1 AND zone = $2 AND name = $3 AND deleted = 1"
+        case .removeTombstone: "DELETE FROM record WHERE owner = $1 AND zone = $2 AND name = $3 AND deleted_at > 0"
         case .notePurge:
             "UPDATE zone SET purged_until = $1 WHERE owner = $2 AND id = $3 AND purged_until < $4"
         case .lastSequenceOfZone:
             "SELECT max(sequence) FROM record WHERE owner = $1 AND zone = $2"
 
         case .recordByName:
-            "SELECT \(Self.recordColumns), id FROM record WHERE owner = $1 AND zone = $2 AND name = $3"
+            "SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND name = $3"
         case .recordByNumber:
-            "SELECT \(Self.recordColumns), id FROM record WHERE id = $1 AND owner = $2 AND zone = $3"
+            "SELECT \(Self.recordColumns) FROM record WHERE id = $1 AND owner = $2 AND zone = $3"
         case .recordNumber:
             "SELECT id FROM record WHERE owner = $1 AND zone = $2 AND name = $3"
         case .recordsAfter:
             """
-            SELECT \(Self.recordColumns), id FROM record WHERE owner = $1 AND zone = $2 AND sequence > $3
+            SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND sequence > $3
             ORDER BY sequence LIMIT $4
             """
         case .putRecord:
             """
-            INSERT INTO record (owner, zone, \(Self.recordColumns))
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+            INSERT INTO record (owner, zone, name, sequence, deleted_at, content) VALUES ($1, $2, $3, $4, $5, $6)
             ON CONFLICT (owner, zone, name) DO UPDATE SET
-                type = excluded.type, sequence = excluded.sequence, deleted = excluded.deleted,
-                created_at = excluded.created_at, created_by = excluded.created_by,
-                modified_at = excluded.modified_at, modified_by = excluded.modified_by,
-                parent = excluded.parent, share = excluded.share, fields = excluded.fields
+                sequence = excluded.sequence, deleted_at = excluded.deleted_at, content = excluded.content
             """
         case .updateRecord:
             """
-            UPDATE record SET
-                type = $1, sequence = $2, deleted = $3, created_at = $4, created_by = $5, modified_at = $6,
-                modified_by = $7, parent = $8, share = $9, fields = $10
-            WHERE id = $11 AND owner = $12 AND zone = $13 AND name = $14
+            UPDATE record SET sequence = $1, deleted_at = $2, content = $3
+            WHERE id = $4 AND owner = $5 AND zone = $6 AND name = $7
             """
         case .purgeRecords:
             "DELETE FROM record WHERE owner = $1 AND zone = $2 AND name IN (\(Self.firstNames))"
@@ -200,14 +194,14 @@ package enum SQL: Int, CaseIterable, Sendable {
         // A cross join keeps the order of the tables, so that the records are looked up as the entries come.
         case .indexedRecords:
             """
-            SELECT \(Self.recordColumns(of: "record")), id, value FROM index_entry AS entry CROSS JOIN record
+            SELECT \(Self.recordColumns(of: "record")), value FROM index_entry AS entry CROSS JOIN record
             WHERE entry.owner = $1 AND entry.zone = $2 AND definition = $3 AND value >= $4 AND value < $5
                 AND record.id = entry.record AND record.owner = $1 AND record.zone = $2
             ORDER BY value, entry.name LIMIT $6
             """
         case .indexedRecordsAfter:
             """
-            SELECT \(Self.recordColumns(of: "record")), id, value FROM index_entry AS entry CROSS JOIN record
+            SELECT \(Self.recordColumns(of: "record")), value FROM index_entry AS entry CROSS JOIN record
             WHERE entry.owner = $1 AND entry.zone = $2 AND definition = $3 AND (value, entry.name) > ($4, $5)
                 AND value < $6 AND record.id = entry.record AND record.owner = $1 AND record.zone = $2
             ORDER BY value, entry.name LIMIT $7
@@ -321,10 +315,8 @@ package enum SQL: Int, CaseIterable, Sendable {
         id, name, sequence, client_change_token, changed, purged_until, deleted, deletion_reason
         """
 
-    /// A record's columns after owner and zone, in the order in which they are read and bound.
-    private static let recordColumns = """
-        name, type, sequence, deleted, created_at, created_by, modified_at, modified_by, parent, share, fields
-        """
+    /// What is read of a record, in this order.
+    private static let recordColumns = "name, sequence, content, id"
 
     private static func recordColumns(of table: String) -> String {
         recordColumns.split(separator: ", ").map { "\(table).\($0)" }.joined(separator: ", ")

@@ -118,12 +118,13 @@ package class SQLReader: StorageReader {
     }
 
     package final func record(zone: ZoneKey, named name: String) throws -> RecordRow? {
-        try row(.recordByName, bind: { try $0.bind(zone).bind(name) }, read: { VisitedRecord(zone: zone, $0).row })
+        try row(.recordByName, bind: { try $0.bind(zone).bind(name) }, read: { try VisitedRecord(zone: zone, $0).row })
     }
 
     package final func record(_ number: RowNumber, zone: ZoneKey) throws -> RecordRow? {
         try row(
-            .recordByNumber, bind: { try $0.bind(number.value).bind(zone) }, read: { VisitedRecord(zone: zone, $0).row }
+            .recordByNumber, bind: { try $0.bind(number.value).bind(zone) },
+            read: { try VisitedRecord(zone: zone, $0).row }
         )
     }
 
@@ -160,7 +161,7 @@ package class SQLReader: StorageReader {
             try statement.bind(zone).bind(sequence).bind(limit: limit)
             var left = size
             while left > 0, try statement.step() {
-                let record = VisitedRecord(zone: zone, statement)
+                let record = try VisitedRecord(zone: zone, statement)
                 left -= record.fields.count
                 try body(record)
             }

@@ -139,9 +139,9 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
 extension SQLStatement {
     /// Binds a record's columns behind its name.
     @discardableResult fileprivate func bind(contentOf record: RecordRow) throws -> Self {
-        try bind(record.type).bind(record.sequence).bind(record.isDeleted ? 1 : 0).bind(record.createdAt)
-            .bind(record.createdBy).bind(record.modifiedAt).bind(record.modifiedBy).bind(record.parent)
-            .bind(record.share).bind(record.fields)
+        // What was deleted before 1970 was deleted nevertheless.
+        try bind(record.sequence).bind(record.isDeleted ? max(1, record.modifiedAt) : 0)
+            .bind(RecordContent.encode(record))
     }
 
     @discardableResult fileprivate func bind(_ reference: ReferenceRow) throws -> Self {

@@ -11,10 +11,13 @@ package enum Base64 {
     static func encodedCount(_ count: Int) -> Int { (count + 2) / 3 * 4 }
 
     /// The text of `bytes`.
-    package static func text(_ bytes: [UInt8]) -> String {
+    package static func text(_ bytes: [UInt8]) -> String { bytes.withUnsafeBytes { text($0) } }
+
+    /// The text of `bytes`.
+    package static func text(_ bytes: UnsafeRawBufferPointer) -> String {
         String(unsafeUninitializedCapacity: encodedCount(bytes.count)) { output in
             guard let start = output.baseAddress else { return 0 }
-            bytes.withUnsafeBytes { encode($0, to: start) }
+            encode(bytes, to: start)
             return encodedCount(bytes.count)
         }
     }

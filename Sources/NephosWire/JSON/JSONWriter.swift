@@ -286,7 +286,7 @@ package struct JSONWriter: ~Copyable {
     /// Writes the comma between this value and the one before it. Strings end with their quote, so the last byte
     /// tells the structure.
     @inline(__always)
-    private mutating func separate() {
+    mutating func separate() {
         guard count > 0 else {
             if !parts.isEmpty { append(UInt8(ascii: ",")) }
             return
@@ -333,19 +333,10 @@ package struct JSONWriter: ~Copyable {
     }
 
     private mutating func escape(_ byte: UInt8) {
-        append(UInt8(ascii: "\\"))
-        switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"): append(byte)
-        case 0x08: append(UInt8(ascii: "b"))
-        case 0x09: append(UInt8(ascii: "t"))
-        case 0x0A: append(UInt8(ascii: "n"))
-        case 0x0C: append(UInt8(ascii: "f"))
-        case 0x0D: append(UInt8(ascii: "r"))
-        default:
-            let digits: StaticString = "0123456789abcdef"
-            for character in "u00".utf8 { append(character) }
-            append(digits.utf8Start[Int(byte >> 4)])
-            append(digits.utf8Start[Int(byte & 15)])
+        append(upTo: ByteOutput.room(string: 1)) { start in
+            var output = ByteOutput(start)
+            output.escaped(byte)
+            return output.end - start
         }
     }
 }

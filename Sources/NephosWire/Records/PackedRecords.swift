@@ -45,7 +45,7 @@ package struct PackedRecordsWriter: ~Copyable {
     package mutating func deleted(name: UnsafeRawBufferPointer, type: UnsafeRawBufferPointer) {
         let type = number(of: type)
         writer.append(upTo: 1 + 2 * Self.longestCount + name.count) { start in
-            var output = PackedOutput(start)
+            var output = ByteOutput(start)
             output.byte(PackedRecords.Kind.deleted)
             output.text(name)
             output.count(type)
@@ -57,7 +57,8 @@ package struct PackedRecordsWriter: ~Copyable {
         let type = number(of: record.recordType)
         let creator = number(of: record.created.userRecordName)
         let modifier = number(of: record.modified.userRecordName)
-        let isUnmodified = record.created.timestamp == record.modified.timestamp && creator == modifier
+        let isUnmodified =
+            creator == modifier && compareBytes(record.created.digits, record.modified.digits) == 0
         var flags: UInt8 = isUnmodified ? PackedRecords.Flags.unmodified : 0
         if record.parent != nil { flags |= PackedRecords.Flags.parent }
         if record.share != nil { flags |= PackedRecords.Flags.share }
@@ -66,16 +67,16 @@ package struct PackedRecordsWriter: ~Copyable {
             + record.fields.count
         let names = (record.parent?.count ?? 0) + (record.share?.count ?? 0)
         writer.append(upTo: size + names) { start in
-            var output = PackedOutput(start)
+            var output = ByteOutput(start)
             output.byte(PackedRecords.Kind.record)
             output.byte(flags)
             output.text(record.recordName)
             output.count(type)
             output.text(record.recordChangeTag)
-            output.time(record.created.timestamp)
+            output.time(JSONNumber.int64(record.created.digits) ?? 0)
             output.count(creator)
             if !isUnmodified {
-                output.time(record.modified.timestamp)
+                output.time(JSONNumber.int64(record.modified.digits) ?? 0)
                 output.count(modifier)
             }
             if let parent = record.parent { output.text(parent) }
@@ -93,7 +94,7 @@ package struct PackedRecordsWriter: ~Copyable {
             if compareBytes(known.text.buffer, text) == 0 { return known.number }
         }
         writer.append(upTo: 1 + Self.longestCount + text.count) { start in
-            var output = PackedOutput(start)
+            var output = ByteOutput(start)
             output.byte(PackedRecords.Kind.text)
             output.text(text)
             return output.end - start
@@ -105,20 +106,9 @@ package struct PackedRecordsWriter: ~Copyable {
     }
 }
 
-/// A place to write to that has room enough.
-private struct PackedOutput {
-    private(set) var end: UnsafeMutablePointer<UInt8>
-
-    init(_ start: UnsafeMutablePointer<UInt8>) { end = start }
-
+extension ByteOutput {
     @inline(__always)
-    mutating func byte(_ byte: UInt8) {
-        end.pointee = byte
-        end += 1
-    }
-
-    @inline(__always)
-    mutating func count(_ count: Int) {
+    fileprivate mutating func count(_ count: Int) {
         var rest = UInt(bitPattern: count)
         while rest >= 0x80 {
             byte(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -128,16 +118,13 @@ private struct PackedOutput {
     }
 
     @inline(__always)
-    mutating func time(_ milliseconds: Int64) {
-        UnsafeMutableRawPointer(end).storeBytes(of: milliseconds.littleEndian, as: Int64.self)
-        end += 8
+    fileprivate mutating func time(_ milliseconds: Int64) {
+        withUnsafeBytes(of: milliseconds.littleEndian) { bytes($0) }
     }
 
     @inline(__always)
-    mutating func text(_ text: UnsafeRawBufferPointer) {
+    fileprivate mutating func text(_ text: UnsafeRawBufferPointer) {
         count(text.count)
-        guard let source = text.baseAddress else { return }
-        UnsafeMutableRawPointer(end).copyMemory(from: source, byteCount: text.count)
-        end += text.count
+        bytes(text)
     }
 }

@@ -68,7 +68,7 @@ extension RecordDictionary {
 extension RecordStamp<String> {
     fileprivate init(_ time: TimestampDictionary) {
         self.init(
-            timestamp: time.timestamp, userRecordName: time.userRecordName,
+            time: .number(time.timestamp), userRecordName: time.userRecordName,
             hasAnyDevice: time.deviceID == TimestampDictionary.anyDevice, deviceID: time.deviceID)
     }
 }

@@ -1,10 +1,17 @@
 /// A string of an answer: one of Swift's, or its bytes where they are stored.
 protocol JSONText {
-    func write(to writer: inout JSONWriter)
+    /// Bytes that it takes at most.
+    var room: Int { get }
+    func write(to output: inout ByteOutput)
 }
 
 extension String: JSONText {
-    func write(to writer: inout JSONWriter) { writer.string(self) }
+    var room: Int { ByteOutput.room(string: utf8.count) }
+
+    func write(to output: inout ByteOutput) {
+        var text = self
+        text.withUTF8 { output.string(UnsafeRawBufferPointer($0)) }
+    }
 }
 
 private struct StoredText: JSONText {
@@ -13,17 +20,59 @@ private struct StoredText: JSONText {
     var isPlain = true
 
     @inline(__always)
-    func write(to writer: inout JSONWriter) { isPlain ? writer.plain(bytes) : writer.string(bytes) }
+    var room: Int { ByteOutput.room(string: bytes.count) }
+
+    @inline(__always)
+    func write(to output: inout ByteOutput) { isPlain ? output.plain(bytes) : output.string(bytes) }
+}
+
+/// Milliseconds since 1970: a number, or its decimal digits where they are stored.
+enum StampTime {
+    case number(Int64)
+    case digits(UnsafeRawBufferPointer)
+
+    @inline(__always)
+    fileprivate var room: Int {
+        switch self {
+        case .number: JSONDigits.most
+        case .digits(let digits): digits.count
+        }
+    }
 }
 
 /// Who did something to a record, and when.
 struct RecordStamp<Text: JSONText> {
-    var timestamp: Int64
+    var time: StampTime
     var userRecordName: Text
     /// The device is `TimestampDictionary.anyDevice`.
     var hasAnyDevice = true
     /// The device where it is another.
     var deviceID: Text?
+}
+
+extension RecordStamp {
+    @inline(__always)
+    fileprivate var room: Int { 64 + time.room + userRecordName.room + (deviceID?.room ?? 0) }
+
+    /// - Parameter name: the member's name.
+    @inline(__always)
+    fileprivate func write(_ name: StaticString, to output: inout ByteOutput) {
+        output.text(name)
+        output.text("{\"timestamp\":")
+        switch time {
+        case .number(let number): output.int64(number)
+        case .digits(let digits): output.bytes(digits)
+        }
+        output.text(",\"userRecordName\":")
+        userRecordName.write(to: &output)
+        if hasAnyDevice {
+            output.text(",\"deviceID\":\"2\"")
+        } else if let device = deviceID {
+            output.text(",\"deviceID\":")
+            device.write(to: &output)
+        }
+        output.byte(UInt8(ascii: "}"))
+    }
 }
 
 extension JSONWriter {
@@ -34,18 +83,24 @@ extension JSONWriter {
         modified: RecordStamp<Text>?, zoneID: ZoneIDDictionary?, parent: () -> ReferenceValue?,
         share: () -> ReferenceValue?
     ) {
-        beginObject()
-        append("\"recordName\":")
-        name.write(to: &self)
-        append(",\"recordType\":")
-        type.write(to: &self)
-        append(",\"recordChangeTag\":")
-        changeTag.write(to: &self)
-        append(",\"fields\":")
-        verbatim(fields)
-        append(",\"pluginFields\":{},\"deleted\":false")
-        if let created { stamp(",\"created\":{\"timestamp\":", created) }
-        if let modified { stamp(",\"modified\":{\"timestamp\":", modified) }
+        separate()
+        let stamps = (created?.room ?? 0) + (modified?.room ?? 0)
+        // Everything that has a known end, at once: a look at how much room is left is as much work as a short member.
+        append(upTo: 128 + name.room + type.room + changeTag.room + fields.count + stamps) { start in
+            var output = ByteOutput(start)
+            output.text("{\"recordName\":")
+            name.write(to: &output)
+            output.text(",\"recordType\":")
+            type.write(to: &output)
+            output.text(",\"recordChangeTag\":")
+            changeTag.write(to: &output)
+            output.text(",\"fields\":")
+            output.bytes(fields)
+            output.text(",\"pluginFields\":{},\"deleted\":false")
+            created?.write(",\"created\":", to: &output)
+            modified?.write(",\"modified\":", to: &output)
+            return output.end - start
+        }
         if let zoneID {
             key("zoneID")
             zoneID.write(to: &self, withType: true)
@@ -60,27 +115,12 @@ extension JSONWriter {
         }
         endObject()
     }
-
-    /// - Parameter beginning: everything up to the time.
-    @inline(__always)
-    private mutating func stamp<Text: JSONText>(_ beginning: StaticString, _ stamp: RecordStamp<Text>) {
-        append(beginning)
-        int64(stamp.timestamp)
-        append(",\"userRecordName\":")
-        stamp.userRecordName.write(to: &self)
-        if stamp.hasAnyDevice {
-            append(",\"deviceID\":\"2\"")
-        } else if let device = stamp.deviceID {
-            append(",\"deviceID\":")
-            device.write(to: &self)
-        }
-        endObject()
-    }
 }
 
 /// A stored record where it is in memory, to be written into an answer: nothing of it becomes a value of Swift's.
 package struct StoredRecordBytes {
-    package typealias Stamp = (timestamp: Int64, userRecordName: UnsafeRawBufferPointer)
+    /// The time is milliseconds since 1970 in decimal digits.
+    package typealias Stamp = (digits: UnsafeRawBufferPointer, userRecordName: UnsafeRawBufferPointer)
 
     package var recordName: UnsafeRawBufferPointer
     /// This, the change tag and users' names have nothing that JSON would escape.
@@ -115,7 +155,7 @@ package struct StoredRecordBytes {
             ReferenceValue(recordName: String(decoding: name, as: UTF8.self))
         }
         func stamp(_ stamp: Stamp) -> RecordStamp<StoredText> {
-            RecordStamp(timestamp: stamp.timestamp, userRecordName: StoredText(bytes: stamp.userRecordName))
+            RecordStamp(time: .digits(stamp.digits), userRecordName: StoredText(bytes: stamp.userRecordName))
         }
         writer.record(
             name: StoredText(bytes: recordName, isPlain: false), type: StoredText(bytes: recordType),

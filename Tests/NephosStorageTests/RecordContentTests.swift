@@ -1,0 +1,76 @@
+import Testing
+
+@testable import NephosStorage
+
+/// A record's columns in one.
+@Suite struct RecordContentTests {
+    private static let texts = ["", " ", "0", "1 2", "Note", "é👩‍👩‍👧", String(repeating: "n", count: 255), "-", "\u{0}"]
+    private static let numbers: [Int64] = [.min, -1, 0, 1, 9, 10, 12_345_678, 123_456_789, 1_700_000_000_000, .max]
+
+    private func record(_ random: inout SplitMix) -> RecordRow {
+        func number() -> Int64 { Self.numbers.randomElement(using: &random) ?? 0 }
+        func text() -> String { Self.texts.randomElement(using: &random) ?? "" }
+        return RecordRow(
+            zone: ZoneKey(owner: .everyone, id: 1), name: "r", type: text(), sequence: 1,
+            isDeleted: .random(using: &random),
+            createdAt: number(), createdBy: number(), modifiedAt: number(), modifiedBy: number(),
+            parent: .random(using: &random) ? text() : nil, share: .random(using: &random) ? text() : nil,
+            fields: (0..<Int.random(in: 0..<40, using: &random)).map { _ in .random(in: 0...255, using: &random) })
+    }
+
+    /// The record again; nil where the bytes are not one.
+    private func decoded(_ bytes: [UInt8], as record: RecordRow) -> RecordRow? {
+        bytes.withUnsafeBytes { bytes in
+            guard let content = RecordContent(bytes) else { return nil }
+            func text(_ bytes: UnsafeRawBufferPointer) -> String { String(decoding: bytes, as: UTF8.self) }
+            return RecordRow(
+                zone: record.zone, name: record.name, type: text(content.type), sequence: record.sequence,
+                isDeleted: content.isDeleted, createdAt: RecordContent.number(content.createdAt) ?? 0,
+                createdBy: content.createdBy, modifiedAt: RecordContent.number(content.modifiedAt) ?? 0,
+                modifiedBy: content.modifiedBy, parent: content.parent.map(text), share: content.share.map(text),
+                fields: Array(content.fields))
+        }
+    }
+
+    @Test("A record is what its content says, and no beginning of that is a record with other metadata")
+    func roundTrip() {
+        let seed = UInt64.random(in: .min ... .max)
+        for round in 0..<500 {
+            var random = SplitMix(state: seed &+ UInt64(round))
+            let record = record(&random)
+            let bytes = RecordContent.encode(record)
+            #expect(decoded(bytes, as: record) == record, "seed \(seed), round \(round)")
+            for count in 0..<bytes.count {
+                guard var cut = decoded(Array(bytes[..<count]), as: record) else { continue }
+                #expect(cut.fields == Array(record.fields.prefix(cut.fields.count)), "seed \(seed), round \(round)")
+                cut.fields = record.fields
+                #expect(cut == record, "seed \(seed), round \(round)")
+            }
+        }
+    }
+
+    @Test("Any bytes are read or refused")
+    func anyBytes() {
+        let seed = UInt64.random(in: .min ... .max)
+        for round in 0..<2000 {
+            var random = SplitMix(state: seed &+ UInt64(round))
+            let record = record(&random)
+            var bytes = RecordContent.encode(record)
+            for _ in 0..<3 {
+                bytes[Int.random(in: 0..<bytes.count, using: &random)] =
+                    Array("0123456789 -".utf8).randomElement(using: &random) ?? .random(in: 0...255, using: &random)
+            }
+            // What is read lies in the bytes.
+            if let other = decoded(bytes, as: record) {
+                let size = other.fields.count + other.type.utf8.count
+                #expect(size <= 3 * bytes.count, "seed \(seed), round \(round)")
+            }
+        }
+        #expect(
+            decoded(
+                [],
+                as: .init(
+                    zone: ZoneKey(owner: .everyone, id: 1), name: "", type: "", sequence: 0, createdAt: 0, createdBy: 0,
+                    modifiedAt: 0, modifiedBy: 0, fields: [])) == nil)
+    }
+}
