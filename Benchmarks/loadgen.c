@@ -19,11 +19,15 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 #include <fcntl.h>
 #include <getopt.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -352,11 +356,32 @@ static bool is_complete(Connection *connection) {
     return connection->response.length >= connection->body_start + (size_t)connection->body_length;
 }
 
+// As memmem, at half its cost: what looking at the answers takes, the server beside it lacks. Places where the second and
+// the last but one byte fit are found sixteen at a time; the outer ones are often quotation marks, which are everywhere.
+static const char *find(const char *at, const char *end, const char *text, size_t length) {
+#ifdef __SSE2__
+    if (length > 3) {
+        const __m128i second = _mm_set1_epi8(text[1]), next_to_last = _mm_set1_epi8(text[length - 2]);
+        for (; end - at >= (ptrdiff_t)length + 15; at += 16) {
+            __m128i begins = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(at + 1)), second);
+            __m128i ends = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(at + length - 2)), next_to_last);
+            unsigned places = (unsigned)_mm_movemask_epi8(_mm_and_si128(begins, ends));
+            for (; places; places &= places - 1) {
+                const char *place = at + __builtin_ctz(places);
+                if (!memcmp(place, text, length)) return place;
+            }
+        }
+    }
+#endif
+    return memmem(at, (size_t)(end - at), text, length);
+}
+
 static int occurrences(const Connection *connection, const char *text, int enough) {
     const char *at = connection->response.bytes + connection->body_start;
     const char *end = connection->response.bytes + connection->response.length;
+    size_t length = strlen(text);
     int count = 0;
-    for (; count < enough && (at = memmem(at, (size_t)(end - at), text, strlen(text))); at += strlen(text)) count++;
+    for (; count < enough && (at = find(at, end, text, length)); at += length) count++;
     return count;
 }
 
