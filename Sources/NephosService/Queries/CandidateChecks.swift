@@ -4,7 +4,7 @@ import NephosWire
 /// What makes a candidate of a plan a result, as long as neither the query nor the indexes change.
 final class CandidateChecks: Sendable {
     /// The record type's name in UTF-8.
-    let type: [UInt8]
+    let type: JSONBytes
     /// Empty where the candidates passed them already.
     let probes: [IndexProbe]
     let circles: [QueryPlan.Circle]
@@ -15,14 +15,17 @@ final class CandidateChecks: Sendable {
     let needsUsers: Bool
     /// The order as a marker has it: only where the query left it to the service.
     let orderText: String?
+    /// Whether the index may cut what orders the results.
+    let ordersStrings: Bool
 
     init(
         _ query: ValidQuery, fields: [String] = [], needsUsers: Bool = false, probes: [IndexProbe] = [],
         circles: [QueryPlan.Circle] = [], checksRecords: Bool = true, order: QueryOrder? = nil
     ) {
-        type = Array(query.recordType.utf8)
+        type = JSONBytes(query.recordType)
         matcher = QueryMatcher(query.condition)
         orderText = query.sort.isEmpty ? order?.components.map { IndexSignature($0).text } : nil
+        ordersStrings = order?.hasStrings(besides: query.numericFields) ?? true
         self.fields = fields
         self.needsUsers = needsUsers
         self.probes = probes

@@ -38,12 +38,12 @@ struct QueryCursor: Equatable {
         bytes.append(query)
         bytes.append(UInt64(bitPattern: start))
         bytes.append(UInt64(bitPattern: given.fullSince ?? -1))
-        bytes.append(Array((order ?? "").utf8))
+        bytes.append(order ?? "")
         switch phase {
         case .ordered(let position):
             bytes.append(order == nil ? 0 : 2 as UInt8)
             bytes.append(position.key)
-            bytes.append(Array(position.name.utf8))
+            bytes.append(position.name)
             bytes.append(UInt64(bitPattern: position.zone))
         case .changes(let zone, let sequence):
             bytes.append(order == nil ? 1 : 3 as UInt8)
@@ -122,10 +122,12 @@ struct GivenRecords: Equatable {
     var byteCount: Int { Self.size * count }
 
     fileprivate func write(to bytes: inout ByteWriter) {
-        for number in numbers {
-            withUnsafeBytes(of: (number << 16).bigEndian) {
-                bytes.append(UnsafeRawBufferPointer(rebasing: $0[..<Self.size]))
+        bytes.append(upTo: byteCount + 2) { output in
+            // Each in eight bytes, the last two of which the next one overwrites.
+            for (index, number) in numbers.enumerated() {
+                output.storeBytes(of: (number << 16).bigEndian, toByteOffset: index * Self.size, as: Int64.self)
             }
+            return byteCount
         }
     }
 
@@ -161,31 +163,68 @@ struct FNV {
         return mixed ^ mixed >> 33
     }
 
-    static func hash(_ bytes: [UInt8], _ text: String = "") -> UInt64 {
+    static func hash(_ bytes: [UInt8], _ text: String = "") -> UInt64 { bytes.withUnsafeBytes { hash($0, text) } }
+
+    static func hash(_ bytes: UnsafeRawBufferPointer, _ text: String = "") -> UInt64 {
         var hash = FNV()
-        bytes.withUnsafeBytes { hash.add($0) }
+        hash.add(bytes)
         var text = text
         text.withUTF8 { hash.add(UnsafeRawBufferPointer($0)) }
         return hash.value
     }
 }
 
-private struct ByteWriter {
-    private(set) var bytes: [UInt8] = []
+private struct ByteWriter: ~Copyable {
+    private var memory: UnsafeMutableRawBufferPointer
+    private var count = 0
 
-    init(reserving count: Int) { bytes.reserveCapacity(count) }
+    init(reserving count: Int) { memory = .allocate(byteCount: count, alignment: 8) }
 
-    mutating func append(_ byte: UInt8) { bytes.append(byte) }
+    deinit { memory.deallocate() }
 
-    mutating func append(_ content: UnsafeRawBufferPointer) { bytes.append(contentsOf: content) }
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
 
-    mutating func append(_ integer: UInt64) {
-        withUnsafeBytes(of: integer.bigEndian) { append($0) }
+    /// Has `write` append up to `count` bytes; it returns how many they are.
+    mutating func append(upTo more: Int, _ write: (UnsafeMutableRawPointer) -> Int) {
+        if count + more > memory.count { grow(more) }
+        guard let start = memory.baseAddress else { return }
+        count += write(start + count)
     }
 
-    mutating func append(_ content: [UInt8]) {
+    private mutating func grow(_ more: Int) {
+        let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * (count + more), alignment: 8)
+        larger.copyMemory(from: bytes)
+        memory.deallocate()
+        memory = larger
+    }
+
+    mutating func append(_ byte: UInt8) {
+        append(upTo: 1) {
+            $0.storeBytes(of: byte, as: UInt8.self)
+            return 1
+        }
+    }
+
+    mutating func append(_ integer: UInt64) {
+        append(upTo: 8) {
+            $0.storeBytes(of: integer.bigEndian, as: UInt64.self)
+            return 8
+        }
+    }
+
+    mutating func append(_ content: UnsafeRawBufferPointer) {
         append(UInt64(content.count))
-        bytes += content
+        append(upTo: content.count) { output in
+            if let source = content.baseAddress { output.copyMemory(from: source, byteCount: content.count) }
+            return content.count
+        }
+    }
+
+    mutating func append(_ content: [UInt8]) { content.withUnsafeBytes { append($0) } }
+
+    mutating func append(_ text: String) {
+        var text = text
+        text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
     }
 }
 

@@ -46,10 +46,13 @@ struct QueryOrder: Hashable, Sendable {
     }
 
     /// Whether there may be strings in it that an index cuts. Names are short, but for references every field may have some.
-    var hasStrings: Bool {
+    var hasStrings: Bool { hasStrings(besides: []) }
+
+    /// - Parameter numeric: fields that hold none.
+    func hasStrings(besides numeric: Set<String>) -> Bool {
         keys.contains { key in
-            if case .component(let component) = key, case .field = component.key {
-                component.kind != .cell
+            if case .component(let component) = key, case .field(let name) = component.key {
+                component.kind != .cell && !numeric.contains(name)
             } else {
                 false
             }

@@ -9,6 +9,9 @@ extension QueryPage {
         let order: QueryOrder
         let checks: CandidateChecks
         let take: (FoundRecord, Int) throws -> Void
+        /// What `checks` says, at hand for each candidate.
+        private let type: UnsafeRawBufferPointer
+        private let checksRecords: Bool
         /// Whether a record of the page may be among those of earlier pages.
         private let mayBeGiven: Bool
         /// Whether what is given is remembered, as it can come again.
@@ -24,6 +27,8 @@ extension QueryPage {
         ) {
             self.take = take
             self.checks = checks
+            type = checks.type.buffer
+            checksRecords = checks.checksRecords
             remembers = !order.isStable
             mayBeGiven = page.cursor != nil && remembers
             self.page = page
@@ -50,19 +55,20 @@ extension QueryPage {
             enum Next { case nothing, page, run }
             var next = Next.nothing
             var last = EntryPlace(position)
-            let hasStrings = order.hasStrings
+            let hasStrings = checks.ordersStrings
             let zone = page.zones[range.zone].key.id
+            var (entries, records) = (0, 0)
             try page.reader.visitIndexedRecords(
                 range.range, after: position.map(range.entry), limit: page.bounds.candidatesPerPage - looks + 1
             ) { record, value in
-                page.trace.read(1, at: range.place)
+                entries += 1
                 if isFull, last.isSet {
                     next = .page
                 } else if hasStrings, range.cuts(value.bytes, order) {
                     next = .run
                 } else {
                     looks += 1
-                    page.trace.readRecord()
+                    records += 1
                     try look(at: .visited(record), range.zone)
                     // The place behind this one, where the next may be the first that is not of this page.
                     if isFull || hasStrings { last.set(range.key(of: value.bytes), record.name) }
@@ -70,6 +76,8 @@ extension QueryPage {
                 }
                 return false
             }
+            page.trace.read(entries, at: range.place)
+            page.trace.readRecords(records)
             switch next {
             case .nothing: try endOrder()
             case .page: if let last = last.position(zone: zone) { try stop(at: .ordered(last)) }
@@ -151,8 +159,8 @@ extension QueryPage {
 
         /// Gives a record where it matches and was not given before.
         private mutating func look(at record: FoundRecord, _ zone: Int) throws {
-            guard record.isLive(ofType: checks.type), !mayBeGiven || !isGiven(record),
-                try !checks.checksRecords || matches(record.row, page.zones[zone])
+            guard record.isLive(ofType: type), !mayBeGiven || !isGiven(record),
+                try !checksRecords || matches(record.row, page.zones[zone])
             else { return }
             try give(record, zone)
         }
@@ -190,7 +198,7 @@ extension QueryPage {
                         sequence = row.sequence
                         page.trace.readRecord()
                         let record = FoundRecord.row(row)
-                        if try record.isLive(ofType: checks.type) && !isGiven(record) && matches(row, next) {
+                        if try record.isLive(ofType: type) && !isGiven(record) && matches(row, next) {
                             try give(record, index)
                         }
                     }

@@ -2,7 +2,9 @@ import NephosStorage
 import NephosWire
 
 /// One page of a query, over one snapshot. `QueryCursor` tells what pages have to do with each other.
-struct QueryPage {
+///
+/// It is handed on a lot and never changed: as a value, each time would count references to all that it holds.
+final class QueryPage {
     let query: ValidQuery
     let conjuncts: [QueryConjunct]
     let zones: [QueryZone]
@@ -15,6 +17,22 @@ struct QueryPage {
 
     /// Where the page before this one ended.
     let cursor: QueryCursor?
+
+    init(
+        query: ValidQuery, conjuncts: [QueryConjunct], zones: [QueryZone], indexes: TypeIndexes, bounds: QueryBounds,
+        accounts: Accounts, reader: any StorageReader, trace: QueryTrace, limit: Int, cursor: QueryCursor?
+    ) {
+        self.query = query
+        self.conjuncts = conjuncts
+        self.zones = zones
+        self.indexes = indexes
+        self.bounds = bounds
+        self.accounts = accounts
+        self.reader = reader
+        self.trace = trace
+        self.limit = limit
+        self.cursor = cursor
+    }
 
     struct Result {
         /// How many records it has.
@@ -102,8 +120,8 @@ struct QueryPage {
                 trace: trace)
             guard order.hasStrings else { return ranges }
             return WholeKeys(ranges, order, after: position) { candidate in
-                guard let zone = zones.first(where: { $0.key.id == candidate.position.zone }) else { return nil }
-                return try self.candidate(reader.record(candidate.number, zone: zone.key), order)
+                guard let zone = self.zones.first(where: { $0.key.id == candidate.position.zone }) else { return nil }
+                return try self.candidate(self.reader.record(candidate.number, zone: zone.key), order)
             }
         case .distance(let scan, _):
             let isWholeKey = order.keys.count == 1

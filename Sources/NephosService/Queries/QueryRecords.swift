@@ -2,13 +2,26 @@ import NephosStorage
 import NephosWire
 
 /// `records/query`: validate, plan, read one page. Indexes that the plan lacks are made first.
-struct QueryRecords: Sendable {
-    let request: QueryRecordsRequest
-    let caller: Caller
-    let container: String
-    let bounds: QueryBounds
+///
+/// No value, as it goes into closures whole.
+final class QueryRecords: Sendable {
+    private let request: QueryRecordsRequest
+    private let caller: Caller
+    private let container: String
+    private let bounds: QueryBounds
     /// Whether the records are to be given in JSON, which is how a server sends them, and not as values.
-    var encodesRecords = false
+    private let encodesRecords: Bool
+
+    init(
+        request: QueryRecordsRequest, caller: Caller, container: String, bounds: QueryBounds,
+        encodesRecords: Bool = false
+    ) {
+        self.request = request
+        self.caller = caller
+        self.container = container
+        self.bounds = bounds
+        self.encodesRecords = encodesRecords
+    }
 
     func run(on store: Store) async throws -> QueryRecordsResponse {
         if request.wantsCount { return try await count(on: store) }
@@ -88,20 +101,18 @@ struct QueryRecords: Sendable {
         if request.wantsCount, page.cursor == nil, let count = try page.count(plan) {
             return QueryRecordsResponse(records: [], count: count, explanation: explanation(0))
         }
-        let records = request.wantsCount ? nil : answerRecords(page.accounts, page.reader)
-        let answers = answers(page.zones)
-        let result = try page.run(plan, checks) { record, zone in
-            guard let records else { return }
-            let answer = answers[min(zone, answers.count - 1)]
-            switch record {
-            case .visited(let record): try records.add(record, answer)
-            case .row(let row): try records.add(row, answer)
-            }
+        guard !request.wantsCount else {
+            let result = try page.run(plan, checks) { _, _ in }
+            return QueryRecordsResponse(
+                records: [], continuationMarker: result.cursor?.text(query: identity.hash), count: result.count,
+                explanation: explanation(result.count))
         }
-        let (values, encoded) = records?.finish() ?? ([], nil)
+        let records = foundRecords(page)
+        let result = try page.run(plan, checks) { record, zone in try records.add(record, zone: zone) }
+        let (values, encoded) = records.finish()
         var response = QueryRecordsResponse(
             records: values, continuationMarker: result.cursor?.text(query: identity.hash),
-            count: request.wantsCount ? result.count : nil, explanation: explanation(result.count))
+            explanation: explanation(result.count))
         response.encodedRecords = encoded
         return response
     }
@@ -171,12 +182,14 @@ struct QueryRecords: Sendable {
     /// Bytes that are reserved for a record: what most have.
     private static let recordSize = 1024
 
-    /// How a record is put into the answer, by its zone: records name theirs where the query is of all.
-    private func answers(_ zones: [QueryZone]) -> [RecordAnswer] {
+    /// The answer's records: each names its zone where the query is of all.
+    private func foundRecords(_ page: QueryPage) -> FoundRecords {
         func answer(_ zoneID: ZoneIDDictionary?) -> RecordAnswer {
             RecordAnswer(
                 desiredKeys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings, zoneID: zoneID)
         }
-        return request.zoneWide ? zones.map { answer($0.zoneID) } : [answer(nil)]
+        let zones = request.zoneWide ? page.zones.map(\.zoneID) : []
+        return FoundRecords(
+            answer(zones.first), others: zones.dropFirst().map(answer), answerRecords(page.accounts, page.reader))
     }
 }

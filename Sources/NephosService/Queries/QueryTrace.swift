@@ -24,7 +24,9 @@ final class QueryTrace {
 
     func read(_ entries: Int, at place: Int) { scans[place].entries += entries }
 
-    func readRecord() { recordsRead += 1 }
+    func readRecord() { readRecords(1) }
+
+    func readRecords(_ count: Int) { recordsRead += count }
 
     func explanation(_ plan: QueryPlan, _ conjuncts: [QueryConjunct], returned: Int) -> QueryExplanation {
         var explanation = QueryExplanation(

@@ -8,6 +8,8 @@ struct ValidQuery: Sendable {
     var sort: [QuerySortDescriptor]
     /// The fields that a search without a field's name goes through.
     var searchableFields: [String]
+    /// The fields that hold numbers or dates, which no index cuts.
+    var numericFields: Set<String> = []
 }
 
 /// Whether a query may be asked (CKQuery, Apple's documentation; CloudKit Web Services, records/query):
@@ -36,7 +38,7 @@ struct QueryValidation {
         }
         return ValidQuery(
             recordType: query.recordType, condition: condition, sort: try check.sort(query.sortBy),
-            searchableFields: check.searchableFields)
+            searchableFields: check.searchableFields, numericFields: check.numericFields)
     }
 
     /// A condition that records are held against as they change: the query itself, its values in the types of their
@@ -71,6 +73,10 @@ private struct TypeCheck {
 
     var searchableFields: [String] {
         type.fields.filter { $0.value.indexes.contains(.searchable) }.map(\.key).sorted()
+    }
+
+    var numericFields: Set<String> {
+        Set(type.fields.filter { $0.value.type.isNumeric }.keys)
     }
 
     /// A key's type, and how it can be looked for.

@@ -91,6 +91,14 @@ struct SchemaType: Hashable, Sendable {
         }
     }
 
+    /// Whether values are a number or a date each: an index has all of them whole.
+    var isNumeric: Bool {
+        switch scalar {
+        case .double, .int64, .number, .timestamp: !isList
+        case .asset, .bytes, .location, .reference, .string: false
+        }
+    }
+
     /// Whether values are kept as numbers of one kind; NUMBER keeps both kinds.
     var isNumber: Bool { scalar == .int64 || scalar == .double }
 
