@@ -40,6 +40,8 @@ class NephosTasks(Nephos):
         request = self.post("query", {
             "zoneID": self.ZONE, "resultsLimit": limit,
             "query": {"recordType": "Task", "filterBy": filters, "sortBy": list(sort)}}, **options)
+        # A page cannot hold a failure beside its records.
+        del request["refuse"]
         return {**request, "body": bare(request["body"])}
 
     def make_index(self, request, count):
