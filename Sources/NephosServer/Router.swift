@@ -6,7 +6,7 @@ enum Routes {
         [
             .database([.post], "records/modify", NephosService.modifyRecords),
             .database([.post], "records/lookup", NephosService.lookupRecords),
-            .database([.post], "records/query", NephosService.queryRecords),
+            .database([.post], "records/query", decoding: NephosService.askedQuery, NephosService.queryRecords),
             .database([.get, .post], "zones/list", NephosService.listZones),
             .database([.post], "zones/lookup", NephosService.lookupZones),
             .database([.post], "zones/modify", NephosService.modifyZones),

@@ -7,11 +7,21 @@ extension Route {
         _ methods: [HTTPMethod], _ action: String,
         _ call: @escaping @Sendable (NephosService) -> (Request, RequestContext) async throws(ServiceError) -> Response
     ) -> Route {
+        database(
+            methods, action, decoding: { _ in { (body) throws(WireError) in try Request(decoding: body) } }, call)
+    }
+
+    /// The same, where the service has a part in decoding.
+    static func database<Request: Sendable, Response: WireMessage & Sendable>(
+        _ methods: [HTTPMethod], _ action: String,
+        decoding decode: @escaping @Sendable (NephosService) -> ([UInt8]) throws(WireError) -> Request,
+        _ call: @escaping @Sendable (NephosService) -> (Request, RequestContext) async throws(ServiceError) -> Response
+    ) -> Route {
         Route(methods, action) { routed throws(Refusal) in
             let context = try routed.context()
             let message: Request
             do throws(WireError) {
-                message = try Request(decoding: routed.request.body)
+                message = try decode(routed.service)(routed.request.body)
             } catch {
                 throw Refusal(error)
             }

@@ -2,82 +2,60 @@ import NephosStorage
 import NephosWire
 
 /// A record that a query comes to: where the database has it, or a copy that was made to be sorted.
-enum FoundRecord {
-    case visited(VisitedRecord)
-    // Boxed, as it is many words, and the other one is handed on from call to call for every record of an answer.
-    indirect case row(RecordRow)
-
-    var number: RowNumber {
-        switch self {
-        case .visited(let record): record.number
-        case .row(let row): row.number
-        }
-    }
-
-    var sequence: Int64 {
-        switch self {
-        case .visited(let record): record.sequence
-        case .row(let row): row.sequence
-        }
-    }
-
+protocol FoundRecord {
+    var number: RowNumber { get }
+    var sequence: Int64 { get }
     /// A copy.
-    var row: RecordRow {
-        switch self {
-        case .visited(let record): record.row
-        case .row(let row): row
-        }
-    }
-
-    var zone: ZoneKey {
-        switch self {
-        case .visited(let record): record.zone
-        case .row(let row): row.zone
-        }
-    }
-
+    var row: RecordRow { get }
     /// - Parameter type: a record type's name in UTF-8.
-    func isLive(ofType type: UnsafeRawBufferPointer) -> Bool {
-        switch self {
-        case .visited(let record): !record.isDeleted && compareBytes(record.type, type) == 0
-        case .row(let row): !row.isDeleted && row.type.utf8.elementsEqual(type)
-        }
-    }
+    func isLive(ofType type: UnsafeRawBufferPointer) -> Bool
+    /// Gives it to the answer.
+    func add(to records: AnswerRecords, _ answer: RecordAnswer) throws
+}
+
+extension VisitedRecord: FoundRecord {
+    func isLive(ofType type: UnsafeRawBufferPointer) -> Bool { !isDeleted && compareBytes(self.type, type) == 0 }
+
+    func add(to records: AnswerRecords, _ answer: RecordAnswer) throws { try records.add(self, answer) }
+}
+
+extension RecordRow: FoundRecord {
+    var row: RecordRow { self }
+
+    func isLive(ofType type: UnsafeRawBufferPointer) -> Bool { !isDeleted && self.type.utf8.elementsEqual(type) }
+
+    func add(to records: AnswerRecords, _ answer: RecordAnswer) throws { try records.add(self, answer) }
 }
 
 /// The answer of a query as its records are found.
-struct FoundRecords {
-    /// That of the first zone, or of all.
+final class FoundRecords {
+    /// How records of the first zone are given, or of all.
     private let first: RecordAnswer
-    /// Those of the other zones.
+    /// How those of the other zones are.
     private let others: [RecordAnswer]
     private let records: AnswerRecords
+    private let areOnlyCounted: Bool
 
     /// - Parameters:
     ///   - first: how records are given.
     ///   - others: how those of other zones are, where that differs.
-    init(_ first: RecordAnswer, others: [RecordAnswer], _ records: AnswerRecords) {
+    ///   - areOnlyCounted: whether the answer gets none of them.
+    init(_ first: RecordAnswer, others: [RecordAnswer], _ records: AnswerRecords, areOnlyCounted: Bool) {
         self.first = first
         self.others = others
         self.records = records
+        self.areOnlyCounted = areOnlyCounted
     }
 
     /// - Parameter zone: the place of its zone.
-    func add(_ record: FoundRecord, zone: Int) throws {
+    func add(_ record: some FoundRecord, zone: Int) throws {
+        if areOnlyCounted { return }
         if zone == 0 || others.isEmpty {
-            try add(record, first)
+            try record.add(to: records, first)
         } else {
-            try add(record, others[zone - 1])
+            try record.add(to: records, others[zone - 1])
         }
     }
 
-    @inline(__always)
-    private func add(_ record: FoundRecord, _ answer: RecordAnswer) throws {
-        switch record {
-        case .visited(let record): try records.add(record, answer)
-        case .row(let row): try records.add(row, answer)
-        }
-    }
-
-    func finish() -> (records: [RecordResult], encoded: JSONBytes?) { records.finish() }
+    func finish() -> (records: [RecordResult], encoded: JSONBytes?) { areOnlyCounted ? ([], nil) : records.finish() }
 }

@@ -4,24 +4,23 @@ import Synchronization
 
 /// A query as a caller asked it: everything of the request but the page.
 struct QueryIdentity {
-    /// The query and where it looks, on the wire.
-    let request: [UInt8]
+    let asked: AskedQuery
     let scope: DatabaseScope
     let account: AccountRow?
     /// Tells the query and who asks it from others, as far as a number can.
     let hash: UInt64
 
-    init(_ request: QueryRecordsRequest, _ caller: Caller) {
-        var query = QueryRecordsRequest(query: request.query, zoneID: request.zoneID, zoneWide: request.zoneWide)
-        query.wantsCount = request.wantsCount
-        self.request = query.encoded()
+    init(_ asked: AskedQuery, _ caller: Caller) {
+        self.asked = asked
         scope = caller.scope
         account = caller.account
-        hash = FNV.hash(self.request, caller.feedOwner)
+        var hash = asked.textHash
+        hash.add(caller.feedOwner)
+        self.hash = hash.value
     }
 
     func isSame(as other: QueryIdentity) -> Bool {
-        hash == other.hash && request == other.request && scope == other.scope && account == other.account
+        hash == other.hash && asked.isSame(as: other.asked) && scope == other.scope && account == other.account
     }
 }
 
@@ -71,7 +70,7 @@ final class PreparedQueries: Sendable {
     }
 
     func keep(_ prepared: PreparedQuery, for identity: QueryIdentity, _ versions: Versions) {
-        guard identity.request.count <= Self.longest, prepared.plan.rangeCount <= Self.mostRanges else { return }
+        guard identity.asked.text.count <= Self.longest, prepared.plan.rangeCount <= Self.mostRanges else { return }
         let entry = Entry(identity: identity, versions: versions, prepared: prepared)
         // What had the place is freed without the lock.
         _ = entries.withLock { entries in

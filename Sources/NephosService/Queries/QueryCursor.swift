@@ -131,6 +131,9 @@ struct GivenRecords: Equatable {
         }
     }
 
+    /// Makes room for so many more.
+    mutating func reserve(_ count: Int) { numbers.reserveCapacity(numbers.count + count) }
+
     mutating func insert(_ number: RowNumber) {
         numbers.append(number.value)
         known?.insert(number.value)
@@ -152,6 +155,8 @@ struct GivenRecords: Equatable {
 struct FNV {
     private var hash: UInt64 = 0xCBF2_9CE4_8422_2325
 
+    init(of bytes: UnsafeRawBufferPointer) { add(bytes) }
+
     mutating func add(_ bytes: UnsafeRawBufferPointer) {
         var hash = hash
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -163,15 +168,14 @@ struct FNV {
         return mixed ^ mixed >> 33
     }
 
-    static func hash(_ bytes: [UInt8], _ text: String = "") -> UInt64 { bytes.withUnsafeBytes { hash($0, text) } }
-
-    static func hash(_ bytes: UnsafeRawBufferPointer, _ text: String = "") -> UInt64 {
-        var hash = FNV()
-        hash.add(bytes)
+    mutating func add(_ text: String) {
         var text = text
-        text.withUTF8 { hash.add(UnsafeRawBufferPointer($0)) }
-        return hash.value
+        text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
     }
+
+    static func hash(_ bytes: [UInt8]) -> UInt64 { bytes.withUnsafeBytes { hash($0) } }
+
+    static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 { FNV(of: bytes).value }
 }
 
 private struct ByteWriter: ~Copyable {

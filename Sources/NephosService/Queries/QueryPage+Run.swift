@@ -8,7 +8,7 @@ extension QueryPage {
         let plan: QueryPlan
         let order: QueryOrder
         let checks: CandidateChecks
-        let take: (FoundRecord, Int) throws -> Void
+        let records: FoundRecords
         /// What `checks` says, at hand for each candidate.
         private let type: UnsafeRawBufferPointer
         private let checksRecords: Bool
@@ -22,10 +22,9 @@ extension QueryPage {
         var result = Result()
 
         init(
-            page: QueryPage, plan: QueryPlan, order: QueryOrder, checks: CandidateChecks,
-            take: @escaping (FoundRecord, Int) throws -> Void
+            page: QueryPage, plan: QueryPlan, order: QueryOrder, checks: CandidateChecks, records: FoundRecords
         ) {
-            self.take = take
+            self.records = records
             self.checks = checks
             type = checks.type.buffer
             checksRecords = checks.checksRecords
@@ -36,6 +35,7 @@ extension QueryPage {
             self.order = order
             start = page.cursor?.start ?? 0
             given = page.cursor?.given ?? GivenRecords()
+            if remembers { given.reserve(min(page.limit, page.bounds.resultsPerPage)) }
         }
 
         // MARK: In order
@@ -57,7 +57,8 @@ extension QueryPage {
             var last = EntryPlace(position)
             let hasStrings = checks.ordersStrings
             let zone = page.zones[range.zone].key.id
-            var (entries, records) = (0, 0)
+            var (entries, visited) = (0, 0)
+            let records = records
             try page.reader.visitIndexedRecords(
                 range.range, after: position.map(range.entry), limit: page.bounds.candidatesPerPage - looks + 1
             ) { record, value in
@@ -68,8 +69,8 @@ extension QueryPage {
                     next = .run
                 } else {
                     looks += 1
-                    records += 1
-                    try look(at: .visited(record), range.zone)
+                    visited += 1
+                    try look(at: record, range.zone, records)
                     // The place behind this one, where the next may be the first that is not of this page.
                     if isFull || hasStrings { last.set(range.key(of: value.bytes), record.name) }
                     return true
@@ -77,7 +78,7 @@ extension QueryPage {
                 return false
             }
             page.trace.read(entries, at: range.place)
-            page.trace.readRecords(records)
+            page.trace.readRecords(visited)
             switch next {
             case .nothing: try endOrder()
             case .page: if let last = last.position(zone: zone) { try stop(at: .ordered(last)) }
@@ -152,25 +153,25 @@ extension QueryPage {
             guard let index = page.zones.firstIndex(where: { $0.key.id == position.zone }) else { return }
             let zone = page.zones[index]
             guard try checks.probes.allSatisfy({ try $0.finds(position.name, zone, page.reader) }) else { return }
-            if let row = candidate.row { return try look(at: .row(row), index) }
+            if let row = candidate.row { return try look(at: row, index, records) }
             page.trace.readRecord()
-            try page.reader.visitRecord(candidate.number, zone: zone.key) { try look(at: .visited($0), index) }
+            try page.reader.visitRecord(candidate.number, zone: zone.key) { try look(at: $0, index, records) }
         }
 
         /// Gives a record where it matches and was not given before.
-        private mutating func look(at record: FoundRecord, _ zone: Int) throws {
+        private mutating func look(at record: some FoundRecord, _ zone: Int, _ records: FoundRecords) throws {
             guard record.isLive(ofType: type), !mayBeGiven || !isGiven(record),
                 try !checksRecords || matches(record.row, page.zones[zone])
             else { return }
-            try give(record, zone)
+            try give(record, zone, records)
         }
 
-        private mutating func give(_ record: FoundRecord, _ zone: Int) throws {
+        private mutating func give(_ record: some FoundRecord, _ zone: Int, _ records: FoundRecords) throws {
             // On the first page all are older than where it ends.
             if remembers, given.fullSince == nil || record.sequence > start {
                 given.insert(record.number)
             }
-            try take(record, zone)
+            try records.add(record, zone: zone)
             result.count += 1
         }
 
@@ -197,9 +198,8 @@ extension QueryPage {
                         looks += 1
                         sequence = row.sequence
                         page.trace.readRecord()
-                        let record = FoundRecord.row(row)
-                        if try record.isLive(ofType: type) && !isGiven(record) && matches(row, next) {
-                            try give(record, index)
+                        if try row.isLive(ofType: type) && !isGiven(row) && matches(row, next) {
+                            try give(row, index, records)
                         }
                     }
                     if rows.count < 100 { break }
@@ -209,7 +209,7 @@ extension QueryPage {
 
         // MARK: Records
 
-        private mutating func isGiven(_ record: FoundRecord) -> Bool {
+        private mutating func isGiven(_ record: some FoundRecord) -> Bool {
             guard mayBeGiven, record.sequence > start else { return false }
             if let since = given.fullSince, record.sequence > since { return true }
             return given.contains(record.number)

@@ -41,19 +41,12 @@ final class QueryPage {
         var cursor: QueryCursor?
     }
 
-    /// - Parameter take: is given each record of the page, and the place of its zone among the page's.
+    /// - Parameter records: is given each record of the page.
     func run(
-        _ plan: QueryPlan, _ checks: CandidateChecks, _ take: (FoundRecord, Int) throws -> Void
+        _ plan: QueryPlan, _ checks: CandidateChecks, into records: FoundRecords
     ) throws -> Result {
         guard let order = plan.order else { return Result() }
-        return try withoutActuallyEscaping(take) { take in try run(plan, order, checks, take) }
-    }
-
-    private func run(
-        _ plan: QueryPlan, _ order: QueryOrder, _ checks: CandidateChecks,
-        _ take: @escaping (FoundRecord, Int) throws -> Void
-    ) throws -> Result {
-        var run = Run(page: self, plan: plan, order: order, checks: checks, take: take)
+        var run = Run(page: self, plan: plan, order: order, checks: checks, records: records)
         switch cursor?.phase {
         case .changes(let zone, let sequence)?:
             try run.readChanges(zone: zone, sequence: sequence)

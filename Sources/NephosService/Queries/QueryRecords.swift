@@ -5,7 +5,7 @@ import NephosWire
 ///
 /// No value, as it goes into closures whole.
 final class QueryRecords: Sendable {
-    private let request: QueryRecordsRequest
+    private let asked: AskedQuery
     private let caller: Caller
     private let container: String
     private let bounds: QueryBounds
@@ -13,15 +13,16 @@ final class QueryRecords: Sendable {
     private let encodesRecords: Bool
 
     init(
-        request: QueryRecordsRequest, caller: Caller, container: String, bounds: QueryBounds,
-        encodesRecords: Bool = false
+        asked: AskedQuery, caller: Caller, container: String, bounds: QueryBounds, encodesRecords: Bool = false
     ) {
-        self.request = request
+        self.asked = asked
         self.caller = caller
         self.container = container
         self.bounds = bounds
         self.encodesRecords = encodesRecords
     }
+
+    private var request: QueryRecordsRequest { asked.request }
 
     func run(on store: Store) async throws -> QueryRecordsResponse {
         if request.wantsCount { return try await count(on: store) }
@@ -73,7 +74,7 @@ final class QueryRecords: Sendable {
     ) throws -> QueryRecordsResponse {
         // The zone first: without it the type does not matter.
         let zones = try zones(reader)
-        let identity = QueryIdentity(request, caller)
+        let identity = QueryIdentity(asked, caller)
         // Before anything of what they tell is looked at: what is kept then can only be taken for older than it is.
         let versions = marker == nil ? versions(store, moments) : nil
         let known = versions.flatMap { store.preparedQueries.find(identity, $0) }
@@ -101,18 +102,12 @@ final class QueryRecords: Sendable {
         if request.wantsCount, page.cursor == nil, let count = try page.count(plan) {
             return QueryRecordsResponse(records: [], count: count, explanation: explanation(0))
         }
-        guard !request.wantsCount else {
-            let result = try page.run(plan, checks) { _, _ in }
-            return QueryRecordsResponse(
-                records: [], continuationMarker: result.cursor?.text(query: identity.hash), count: result.count,
-                explanation: explanation(result.count))
-        }
         let records = foundRecords(page)
-        let result = try page.run(plan, checks) { record, zone in try records.add(record, zone: zone) }
+        let result = try page.run(plan, checks, into: records)
         let (values, encoded) = records.finish()
         var response = QueryRecordsResponse(
             records: values, continuationMarker: result.cursor?.text(query: identity.hash),
-            explanation: explanation(result.count))
+            count: request.wantsCount ? result.count : nil, explanation: explanation(result.count))
         response.encodedRecords = encoded
         return response
     }
@@ -176,7 +171,9 @@ final class QueryRecords: Sendable {
     // MARK: - Answer
 
     private func answerRecords(_ accounts: Accounts, _ reader: any StorageReader) -> AnswerRecords {
-        AnswerRecords(encoded: encodesRecords, reserving: Self.recordSize * limit, accounts, reader)
+        AnswerRecords(
+            encoded: encodesRecords && !request.wantsCount,
+            reserving: Self.recordSize * min(limit, bounds.resultsPerPage), accounts, reader)
     }
 
     /// Bytes that are reserved for a record: what most have.
@@ -190,6 +187,7 @@ final class QueryRecords: Sendable {
         }
         let zones = request.zoneWide ? page.zones.map(\.zoneID) : []
         return FoundRecords(
-            answer(zones.first), others: zones.dropFirst().map(answer), answerRecords(page.accounts, page.reader))
+            answer(zones.first), others: zones.dropFirst().map(answer), answerRecords(page.accounts, page.reader),
+            areOnlyCounted: request.wantsCount)
     }
 }

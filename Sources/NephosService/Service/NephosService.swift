@@ -9,6 +9,7 @@ package final class NephosService: Sendable {
     let environment: ServiceEnvironment
     let configuration: ServiceConfiguration
     let schemaTurns = SchemaTurns()
+    private let askedQueries = AskedQueries()
     private let pollsHaveEnded = Atomic(false)
 
     package init(
@@ -68,10 +69,22 @@ package final class NephosService: Sendable {
     package func queryRecords(
         _ request: QueryRecordsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> QueryRecordsResponse {
+        try await queryRecords(AskedQuery(request), context)
+    }
+
+    /// The query that a body of `records/query` asks; an empty one counts as `{}`.
+    package func askedQuery(_ body: [UInt8]) throws(WireError) -> AskedQuery {
+        try askedQueries.query(decoding: body)
+    }
+
+    /// Finds records by their values (CloudKit Web Services, records/query).
+    package func queryRecords(
+        _ asked: AskedQuery, _ context: RequestContext
+    ) async throws(ServiceError) -> QueryRecordsResponse {
         try await perform(context) { store, caller in
             try self.checkMayRead(caller)
             let query = QueryRecords(
-                request: request, caller: caller, container: context.container, bounds: self.configuration.queries,
+                asked: asked, caller: caller, container: context.container, bounds: self.configuration.queries,
                 encodesRecords: context.takesEncodedRecords)
             return try await query.run(on: store)
         }

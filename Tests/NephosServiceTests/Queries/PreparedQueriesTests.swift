@@ -14,7 +14,7 @@ import Testing
             resultsLimit: .random(in: 1...200))
         request.wantsCount = count
         return QueryIdentity(
-            request,
+            AskedQuery(request),
             Caller(
                 scope: scope, account: account.map { AccountRow(id: $0, name: "n\($0)", userRecordName: "_\($0)") },
                 requestID: "r"))
