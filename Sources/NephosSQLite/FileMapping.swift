@@ -34,7 +34,7 @@ final class FileMapping: Sendable {
     /// opens it otherwise: closing a descriptor of a file gives up the process's locks of it.
     /// - Parameters:
     ///   - capacity: how many bytes of the file, from its beginning, are looked at so.
-    ///   - resident: how many bytes may be resident; half of the file, where that is more.
+    ///   - resident: how many bytes may be resident; three quarters of the file, where that is more.
     init?(path: String, capacity: Int, resident: Int) {
         guard capacity > 0 else { return nil }
         // For writing, as SQLite opens it: a file system of layers may have another file for whoever writes.
@@ -72,7 +72,7 @@ final class FileMapping: Sendable {
         if end > size.load(ordering: .relaxed) {
             guard let current = currentSize(), end <= current else { return nil }
             size.store(current, ordering: .relaxed)
-            limit.store(max(leastResident, current / 2) / Self.window, ordering: .relaxed)
+            limit.store(max(leastResident, current / 4 * 3) / Self.window, ordering: .relaxed)
         }
         let address = base + UInt(offset)
         return touch(address) ? UnsafeMutableRawPointer(bitPattern: address) : nil

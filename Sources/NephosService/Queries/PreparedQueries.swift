@@ -1,6 +1,5 @@
 import NephosStorage
 import NephosWire
-import Synchronization
 
 /// A query as a caller asked it: everything of the request but the page.
 struct QueryIdentity {
@@ -39,14 +38,19 @@ final class PreparedQuery: Sendable {
     }
 }
 
-/// Keeps prepared queries for those who ask the same again, as the screens of an app do.
-///
-/// Each has its place by its hash, and takes it from the one before. Only plans that did not look at the data are kept.
+/// Keeps prepared queries for those who ask the same again, as the screens of an app do. Only plans that did not look at
+/// the data are kept.
 final class PreparedQueries: Sendable {
-    private struct Entry: Sendable {
+    private final class Entry: Sendable {
         let identity: QueryIdentity
         let versions: Versions
         let prepared: PreparedQuery
+
+        init(_ identity: QueryIdentity, _ versions: Versions, _ prepared: PreparedQuery) {
+            self.identity = identity
+            self.versions = versions
+            self.prepared = prepared
+        }
     }
 
     /// Which schema and which indexes a query was prepared with.
@@ -55,31 +59,21 @@ final class PreparedQueries: Sendable {
         var indexes: Int
     }
 
-    private static let count = 512
-    /// Bytes of a request that is kept, and ranges of its plan: what is kept takes no more than a few megabytes.
-    private static let longest = 2048
+    /// Ranges of the plan of one that is kept.
     private static let mostRanges = 16
 
-    private let entries = Mutex([Entry?](repeating: nil, count: count))
+    private let kept = KeptQueries<Entry>()
 
     func find(_ identity: QueryIdentity, _ versions: Versions) -> PreparedQuery? {
-        guard let entry = entries.withLock({ $0[Self.place(of: identity)] }), entry.versions == versions,
+        guard let entry = kept.entry(at: identity.hash), entry.versions == versions,
             entry.identity.isSame(as: identity)
         else { return nil }
         return entry.prepared
     }
 
     func keep(_ prepared: PreparedQuery, for identity: QueryIdentity, _ versions: Versions) {
-        guard identity.asked.text.count <= Self.longest, prepared.plan.rangeCount <= Self.mostRanges else { return }
-        let entry = Entry(identity: identity, versions: versions, prepared: prepared)
-        // What had the place is freed without the lock.
-        _ = entries.withLock { entries in
-            let place = Self.place(of: identity)
-            let old = entries[place]
-            entries[place] = entry
-            return old
-        }
+        guard identity.asked.text.count <= KeptQueries<Entry>.longest, prepared.plan.rangeCount <= Self.mostRanges
+        else { return }
+        kept.keep(Entry(identity, versions, prepared), at: identity.hash)
     }
-
-    private static func place(of identity: QueryIdentity) -> Int { Int(identity.hash % UInt64(count)) }
 }

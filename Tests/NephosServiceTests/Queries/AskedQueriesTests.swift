@@ -46,7 +46,7 @@ import Testing
     func many() throws {
         let queries = AskedQueries()
         for round in 0..<2 {
-            for index in 0..<2000 {
+            for index in 0..<10_000 {
                 // Bodies of all lengths, alike up to their ends.
                 let name = String(repeating: "n", count: index % 40) + "\(index)"
                 let asked = try queries.query(decoding: body(name))
