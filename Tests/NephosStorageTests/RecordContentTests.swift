@@ -49,28 +49,49 @@ import Testing
         }
     }
 
-    @Test("Any bytes are read or refused")
+    @Test("Any bytes are read, each part within them, or refused")
     func anyBytes() {
         let seed = UInt64.random(in: .min ... .max)
+        var (read, refused) = (0, 0)
         for round in 0..<2000 {
             var random = SplitMix(state: seed &+ UInt64(round))
-            let record = record(&random)
-            var bytes = RecordContent.encode(record)
+            var bytes = RecordContent.encode(record(&random))
+            let likely = Array("0123456789 -".utf8)
             for _ in 0..<3 {
-                bytes[Int.random(in: 0..<bytes.count, using: &random)] =
-                    Array("0123456789 -".utf8).randomElement(using: &random) ?? .random(in: 0...255, using: &random)
+                bytes[random.below(bytes.count)] =
+                    random.below(4) > 0 ? likely[random.below(likely.count)] : UInt8(random.below(256))
             }
-            // What is read lies in the bytes.
-            if let other = decoded(bytes, as: record) {
-                let size = other.fields.count + other.type.utf8.count
-                #expect(size <= 3 * bytes.count, "seed \(seed), round \(round)")
+            bytes.withUnsafeBytes { bytes in
+                guard let content = RecordContent(bytes) else {
+                    refused += 1
+                    return
+                }
+                read += 1
+                let parts = [content.createdAt, content.modifiedAt, content.type, content.fields]
+                for part in parts + [content.parent, content.share].compactMap(\.self) {
+                    guard let start = part.baseAddress, let first = bytes.baseAddress else { continue }
+                    let isWithin = start >= first && start + part.count <= first + bytes.count
+                    #expect(isWithin, "seed \(seed), round \(round)")
+                }
+                let end = content.fields.baseAddress.map { $0 + content.fields.count }
+                #expect(end == bytes.baseAddress.map { $0 + bytes.count }, "seed \(seed), round \(round)")
+                for time in [content.createdAt, content.modifiedAt] {
+                    #expect(RecordContent.number(time) != nil, "seed \(seed), round \(round)")
+                }
             }
         }
-        #expect(
-            decoded(
-                [],
-                as: .init(
-                    zone: ZoneKey(owner: .everyone, id: 1), name: "", type: "", sequence: 0, createdAt: 0, createdBy: 0,
-                    modifiedAt: 0, modifiedBy: 0, fields: [])) == nil)
+        #expect(read > 100 && refused > 100)
+    }
+
+    @Test(
+        "What is no content is refused",
+        arguments: [
+            "", "0", "0 1 2 3 4 1 0 0", "0 1 2 3 4 1 0 0 ", "0  0 5 0 1 0 0 T{}", "0 x 0 5 0 1 0 0 T{}",
+            "0 1700000000000x 0 5 0 1 0 0 T{}", "0 17000x0000000 0 5 0 1 0 0 T{}", "0 1 0 - 0 1 0 0 T{}",
+            "0 1 0 5 0 -1 0 0 T{}", "0 1 0 5 0 1 9 0 T{}", "0 1 0 5 0 1 0 -9223372036854775808 T{}",
+            "0 100000000000000000000 0 5 0 1 0 0 T{}", "x 1 0 5 0 1 0 0 T{}",
+        ])
+    func refused(_ text: String) {
+        Array(text.utf8).withUnsafeBytes { #expect(RecordContent($0) == nil) }
     }
 }

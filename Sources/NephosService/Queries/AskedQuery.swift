@@ -38,16 +38,16 @@ final class AskedQueries: Sendable {
         let hash = Self.hash(body)
         if let entry = kept.entry(at: hash), entry.body == body { return entry.asked }
         let asked = AskedQuery(try QueryRecordsRequest(decoding: body))
-        if body.count <= KeptQueries<Entry>.longest, asked.request.continuationMarker == nil {
+        if KeptQueries<Entry>.isShort(body), asked.request.continuationMarker == nil {
             kept.keep(Entry(body: body, asked: asked), at: hash)
         }
         return asked
     }
 
-    /// Multiplies and folds eight bytes at a time, of bodies that may be kept.
+    /// Multiplies and folds eight bytes at a time, of the first kilobyte: no longer body is kept.
     private static func hash(_ body: [UInt8]) -> UInt64 {
         body.withUnsafeBytes { bytes in
-            let count = min(bytes.count, KeptQueries<Entry>.longest)
+            let count = min(bytes.count, 1024)
             var hash = UInt64(count)
             func add(_ word: UInt64) {
                 let product = (hash ^ word).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)

@@ -2,12 +2,17 @@ import Synchronization
 
 /// Keeps what queries came to. Each has its place by a hash, and takes it from the one before.
 ///
-/// There are places for the parameters that an app's screens are seen with: a query that is kept takes two kilobytes or so
-/// for most, and no long one is kept.
+/// There are places for the parameters that an app's screens are seen with. Most queries take two kilobytes or so, and one
+/// that takes more than some ten is not kept: a client that fills all places on purpose takes tens of megabytes.
 final class KeptQueries<Entry: AnyObject & Sendable>: Sendable {
-    /// Bytes of a request that is kept.
-    static var longest: Int { 1024 }
-    static var count: Int { 4096 }
+    private static var longest: Int { 1024 }
+    private static var mostParts: Int { 64 }
+    private static var count: Int { 4096 }
+
+    /// Whether a request is short enough to be kept: in bytes, and in values, names and members, which take more decoded.
+    static func isShort(_ json: [UInt8]) -> Bool {
+        json.count <= longest && json.count { $0 == UInt8(ascii: ",") } < mostParts
+    }
 
     private let entries = Mutex([Entry?](repeating: nil, count: count))
 

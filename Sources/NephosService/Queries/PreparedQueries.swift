@@ -72,8 +72,9 @@ final class PreparedQueries: Sendable {
     }
 
     func keep(_ prepared: PreparedQuery, for identity: QueryIdentity, _ versions: Versions) {
-        guard identity.asked.text.count <= KeptQueries<Entry>.longest, prepared.plan.rangeCount <= Self.mostRanges
-        else { return }
+        guard KeptQueries<Entry>.isShort(identity.asked.text), prepared.plan.rangeCount <= Self.mostRanges else {
+            return
+        }
         kept.keep(Entry(identity, versions, prepared), at: identity.hash)
     }
 }

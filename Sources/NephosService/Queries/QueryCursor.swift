@@ -53,7 +53,7 @@ struct QueryCursor: Equatable {
         bytes.append(UInt64(given.byteCount))
         given.write(to: &bytes)
         bytes.append(FNV.hash(bytes.bytes))
-        return Base64.text(bytes.bytes)
+        return bytes.base64()
     }
 
     init(phase: Phase, start: Int64, given: GivenRecords, order: String?) {
@@ -187,6 +187,9 @@ private struct ByteWriter: ~Copyable {
     deinit { memory.deallocate() }
 
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
+
+    /// What was written, in base 64.
+    borrowing func base64() -> String { Base64.text(bytes) }
 
     /// Has `write` append up to `count` bytes; it returns how many they are.
     mutating func append(upTo more: Int, _ write: (UnsafeMutableRawPointer) -> Int) {

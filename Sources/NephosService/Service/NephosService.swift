@@ -77,7 +77,7 @@ package final class NephosService: Sendable {
         try askedQueries.query(decoding: body)
     }
 
-    /// Finds records by their values (CloudKit Web Services, records/query).
+    /// The same for a query that was decoded, as a server has it.
     package func queryRecords(
         _ asked: AskedQuery, _ context: RequestContext
     ) async throws(ServiceError) -> QueryRecordsResponse {

@@ -21,9 +21,9 @@ struct RecordContent {
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard var scanner = Scanner(bytes) else { return nil }
         isDeleted = scanner.number() != 0
-        createdAt = scanner.word()
+        createdAt = scanner.digits()
         createdBy = scanner.number()
-        modifiedAt = scanner.word()
+        modifiedAt = scanner.digits()
         modifiedBy = scanner.number()
         let (type, parent, share) = (scanner.number(), scanner.number(), scanner.number())
         self.type = scanner.bytes(type)
@@ -78,17 +78,36 @@ struct RecordContent {
 
         var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: next, count: end - next) }
 
-        /// What is before the next space, which is taken too.
+        /// The digits of the number before the next space, which is taken too.
         @inline(__always)
-        mutating func word() -> UnsafeRawBufferPointer {
+        mutating func digits() -> UnsafeRawBufferPointer {
+            var mayBeOther: UInt64 = 0
+            let word = word(&mayBeOther)
+            if mayBeOther != 0 || word.isEmpty || word.count > 18, RecordContent.number(word) == nil {
+                hasFailed = true
+            }
+            return word
+        }
+
+        /// What is before the next space, which is taken too.
+        /// - Parameter other: gets bits where a byte of it is no digit.
+        @inline(__always)
+        private mutating func word(_ other: inout UInt64) -> UnsafeRawBufferPointer {
             let start = next
             // Eight bytes at a time: the high bit of each that is a space, and of no byte before the first.
             while end - next >= 8 {
-                let bytes = UInt64(littleEndian: next.loadUnaligned(as: UInt64.self)) ^ 0x2020_2020_2020_2020
+                let word = UInt64(littleEndian: next.loadUnaligned(as: UInt64.self))
+                let bytes = word ^ 0x2020_2020_2020_2020
                 let spaces = (bytes &- 0x0101_0101_0101_0101) & ~bytes & 0x8080_8080_8080_8080
+                let digits = word ^ 0x3030_3030_3030_3030
+                let others = (digits &+ 0x7676_7676_7676_7676 | digits) & 0x8080_8080_8080_8080
+                // Of the bytes before the first space.
+                other |= others & (spaces & (0 &- spaces) &- 1)
                 next += min(8, spaces.trailingZeroBitCount >> 3)
                 if spaces != 0 { return took(from: start) }
             }
+            // The last few are looked at one by one, also as a number.
+            other = .max
             while next < end {
                 if next.load(as: UInt8.self) == UInt8(ascii: " ") { return took(from: start) }
                 next += 1
@@ -124,7 +143,8 @@ struct RecordContent {
         }
 
         private mutating func signedNumber() -> Int64 {
-            guard let number = RecordContent.number(word()) else {
+            var other: UInt64 = 0
+            guard let number = RecordContent.number(word(&other)) else {
                 hasFailed = true
                 return 0
             }

@@ -193,25 +193,6 @@ package struct JSONWriter: ~Copyable {
         value.withUTF8 { quote(UnsafeRawBufferPointer($0)) }
     }
 
-    /// A string that is given as its UTF-8.
-    package mutating func string(_ bytes: UnsafeRawBufferPointer) {
-        separate()
-        quote(bytes)
-    }
-
-    /// A string that needs no escapes, given as its UTF-8.
-    @inline(__always)
-    mutating func plain(_ bytes: UnsafeRawBufferPointer) {
-        separate()
-        let output = reserve(bytes.count + 2)
-        output[0] = UInt8(ascii: "\"")
-        if let source = bytes.baseAddress {
-            UnsafeMutableRawPointer(output + 1).copyMemory(from: source, byteCount: bytes.count)
-        }
-        output[bytes.count + 1] = UInt8(ascii: "\"")
-        count += bytes.count + 2
-    }
-
     @inline(__always)
     private mutating func quote(_ bytes: UnsafeRawBufferPointer) {
         let clean = JSONEscape.firstSpecial(in: bytes, from: 0)
@@ -251,15 +232,6 @@ package struct JSONWriter: ~Copyable {
     package mutating func verbatim(_ json: [UInt8]) { json.withUnsafeBytes { verbatim($0) } }
 
     // MARK: Bytes
-
-    /// Text of the document as it is to be, commas included.
-    @inline(__always)
-    mutating func append(_ text: StaticString) {
-        let length = text.utf8CodeUnitCount
-        // With a length that the compiler knows the copy is a few instructions.
-        UnsafeMutableRawPointer(reserve(length)).copyMemory(from: text.utf8Start, byteCount: length)
-        count += length
-    }
 
     mutating func append(_ byte: UInt8) {
         reserve(1).pointee = byte

@@ -20,7 +20,7 @@ private struct StoredText: JSONText {
     var isPlain = true
 
     @inline(__always)
-    var room: Int { ByteOutput.room(string: bytes.count) }
+    var room: Int { isPlain ? bytes.count + 2 : ByteOutput.room(string: bytes.count) }
 
     @inline(__always)
     func write(to output: inout ByteOutput) { isPlain ? output.plain(bytes) : output.string(bytes) }

@@ -128,6 +128,21 @@ struct QueryPagingTests {
         #expect(try await cloud.page(query, limit: 1000).records.count == 6)
     }
 
+    @Test("A cursor's text stays what it was, as apps keep some")
+    func cursorText() {
+        var given = GivenRecords()
+        for number: Int64 in [1, 1 << 27, 1 << 40] { given.insert(RowNumber(number)) }
+        let cursor = QueryCursor(
+            phase: .ordered(QueryPosition(key: [1, 0, 255], name: "é", zone: 3)), start: 12, given: given,
+            order: "+rank")
+        let text = """
+            AgAAAAAAAAAqAAAAAAAAAAz//////////wAAAAAAAAAFK3JhbmsCAAAAAAAAAAMBAP8AAAAAAAAAAsOpAAAAAAAAAAMAAAAAAAAAEgAAAAAA\
+            AQAACAAAAAEAAAAAANF0DmL9YMMD
+            """
+        #expect(cursor.text(query: 42) == text)
+        #expect(QueryCursor(text, query: 42) == cursor)
+    }
+
     @Test("A cursor survives its text, and nothing else is one")
     func cursors() {
         var given = GivenRecords()
