@@ -272,7 +272,7 @@ class Floor(Server):
 
 
 class SQLite:
-    """SQLite alone, in one thread: what Nephos and PocketBase could reach at most. See reference.c."""
+    """SQLite alone, in one thread, over a table as one writes it by hand. See reference.c."""
 
     def __init__(self, tools, directory):
         self.tools, self.directory = tools, directory
