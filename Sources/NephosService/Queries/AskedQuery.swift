@@ -36,7 +36,7 @@ final class AskedQueries: Sendable {
 
     func query(decoding body: [UInt8]) throws(WireError) -> AskedQuery {
         let hash = Self.hash(body)
-        if let entry = kept.entry(at: hash), entry.body == body { return entry.asked }
+        if let entry = kept.first(at: hash, where: { $0.body == body }) { return entry.asked }
         let asked = AskedQuery(try QueryRecordsRequest(decoding: body))
         if KeptQueries<Entry>.isShort(body), asked.request.continuationMarker == nil {
             kept.keep(Entry(body: body, asked: asked), at: hash)

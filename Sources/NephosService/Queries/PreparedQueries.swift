@@ -65,10 +65,7 @@ final class PreparedQueries: Sendable {
     private let kept = KeptQueries<Entry>()
 
     func find(_ identity: QueryIdentity, _ versions: Versions) -> PreparedQuery? {
-        guard let entry = kept.entry(at: identity.hash), entry.versions == versions,
-            entry.identity.isSame(as: identity)
-        else { return nil }
-        return entry.prepared
+        kept.first(at: identity.hash) { $0.versions == versions && $0.identity.isSame(as: identity) }?.prepared
     }
 
     func keep(_ prepared: PreparedQuery, for identity: QueryIdentity, _ versions: Versions) {
