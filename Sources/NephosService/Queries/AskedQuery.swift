@@ -44,10 +44,10 @@ final class AskedQueries: Sendable {
         return asked
     }
 
-    /// Multiplies and folds eight bytes at a time, of the first kilobyte: no longer body is kept.
+    /// Multiplies and folds eight bytes at a time, of as many as a body that is kept may have.
     private static func hash(_ body: [UInt8]) -> UInt64 {
         body.withUnsafeBytes { bytes in
-            let count = min(bytes.count, 1024)
+            let count = min(bytes.count, KeptQueries<Entry>.longest)
             var hash = UInt64(count)
             func add(_ word: UInt64) {
                 let product = (hash ^ word).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)

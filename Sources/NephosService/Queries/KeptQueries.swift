@@ -5,7 +5,9 @@ import Synchronization
 /// There are places for the parameters that an app's screens are seen with. Most queries take two kilobytes or so, and one
 /// that takes more than some ten is not kept: a client that fills all places on purpose takes tens of megabytes.
 final class KeptQueries<Entry: AnyObject & Sendable>: Sendable {
-    private static var longest: Int { 1024 }
+    /// Bytes of the longest request that is kept.
+    static var longest: Int { 1024 }
+    /// Commas in it.
     private static var mostParts: Int { 64 }
     private static var count: Int { 4096 }
 

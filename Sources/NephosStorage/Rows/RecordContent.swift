@@ -64,7 +64,8 @@ struct RecordContent {
         return bytes
     }
 
-    /// Reads numbers and names one after another. What does not fit makes it fail, and the rest is empty from then on.
+    /// Reads numbers and names one after another. What does not fit makes it fail, and what it gives then means nothing, but
+    /// lies within the bytes.
     private struct Scanner {
         private var next: UnsafeRawPointer
         private let end: UnsafeRawPointer
