@@ -51,12 +51,6 @@ extension NSSortDescriptor {
         self.init(key: key, ascending: ascending)
     }
 
-    /// The name of what is sorted by; nil where the descriptor was not made with one.
-    public var key: String? {
-        guard let path = keyPath as? KeyPath<NSObject, SortValue> else { return nil }
-        return NSObject()[keyPath: path].key
-    }
-
     /// The descriptor as it is sent.
     func wireValue() throws(PredicateRefusal) -> QuerySortDescriptor {
         guard let key, !key.isEmpty else {
@@ -66,6 +60,22 @@ extension NSSortDescriptor {
         let location = (self as? CKLocationSortDescriptor)?.relativeLocation
         return QuerySortDescriptor(
             try QueryKey(predicateKey: key), ascending: ascending, relativeLocation: location?.wireValue)
+    }
+}
+
+/// Not for use by name: it gives sort descriptors their key.
+///
+/// Foundation's class has a `key` too, which is unavailable. Where its subclass is optimised, the compiler looks that one up
+/// among the class' members, and stops if there are two.
+public protocol _SortKeyed {}
+
+extension NSSortDescriptor: _SortKeyed {}
+
+extension _SortKeyed where Self: NSSortDescriptor {
+    /// The name of what is sorted by; nil where the descriptor was not made with one.
+    public var key: String? {
+        guard let path = keyPath as? KeyPath<NSObject, SortValue> else { return nil }
+        return NSObject()[keyPath: path].key
     }
 }
 
