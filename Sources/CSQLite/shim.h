@@ -10,6 +10,11 @@ static inline int nephos_sqlite3_bind_blob(sqlite3_stmt *statement, int index, c
     return sqlite3_bind_blob(statement, index, bytes ? bytes : "", count, SQLITE_TRANSIENT);
 }
 
+// Swift has no word for it.
+static inline void nephos_prefetch(const void *address) {
+    __builtin_prefetch(address);
+}
+
 // sqlite3_config is variadic, which Swift cannot call.
 static inline int nephos_sqlite3_count_no_memory(void) {
     return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);

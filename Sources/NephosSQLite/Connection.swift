@@ -19,7 +19,9 @@ final class Connection: SQLConnection {
     private var rollbackStatement: Statement?
     private var isOpen = true
     private var checkpointer: Checkpointer?
-    private var mapping: FileMapping?
+    private(set) var view: FileView?
+    private var readAhead: ReadAhead?
+    private var aheadFrom = Int.max
     private var logBuffer: LogBuffer?
     private var methods: [FileMethods] = []
 
@@ -112,12 +114,24 @@ final class Connection: SQLConnection {
     // MARK: The file in memory
 
     /// Reads through `mapping` from now on, where SQLite can. Before anything was read.
-    func read(through mapping: FileMapping) throws {
-        self.mapping = mapping
-        guard let methods = mapping.methods(for: handle) else { return }
+    /// - Parameter aheadFrom: the size of the file from which records are fetched ahead.
+    func read(through mapping: FileMapping, aheadFrom: Int) throws {
+        let view = FileView(mapping)
+        self.view = view
+        self.aheadFrom = aheadFrom
+        guard let methods = view.methods(for: handle) else { return }
         self.methods.append(methods)
         // How much it is, the mapping knows.
         try execute("PRAGMA mmap_size = 1")
+    }
+
+    var recordsAhead: (any RecordsAhead)? {
+        guard let view, view.mapping.knownSize >= aheadFrom else { return nil }
+        if readAhead == nil {
+            guard let pageSize = try? number("PRAGMA page_size") else { return nil }
+            readAhead = ReadAhead(view, pageSize: Int(pageSize))
+        }
+        return readAhead
     }
 
     // MARK: The write-ahead log

@@ -1,4 +1,3 @@
-import CSQLite
 import Glibc
 import Synchronization
 
@@ -29,6 +28,9 @@ final class FileMapping: Sendable {
     private let limit = Atomic<Int>(0)
     /// Pages that were refused since the last release.
     private let refused = Atomic<Int>(0)
+
+    /// Where records were seen, for those who read them.
+    let recordPages = RecordPages()
 
     /// Maps the file at `path`, which exists; nil where the system cannot, and then it is read as ever. Before the process
     /// opens it otherwise: closing a descriptor of a file gives up the process's locks of it.
@@ -78,18 +80,45 @@ final class FileMapping: Sendable {
         return touch(address) ? UnsafeMutableRawPointer(bitPattern: address) : nil
     }
 
+    /// The bytes of the file from `offset`, where all are known to be there and were looked at before.
+    func seenBytes(at offset: Int, count: Int) -> UnsafeRawPointer? {
+        let end = offset + count + Self.overrun
+        guard offset >= 0, end <= min(capacity, knownSize) else { return nil }
+        let address = base + UInt(offset)
+        return wasTouched(window(of: address)) ? UnsafeRawPointer(bitPattern: address) : nil
+    }
+
+    /// How far into the file an address is.
+    func offset(of address: UnsafeRawPointer) -> Int { Int(UInt(bitPattern: address) - base) }
+
+    /// The size of the file, as far as it is known.
+    var knownSize: Int { size.load(ordering: .relaxed) }
+
+    // MARK: Windows
+
+    private func window(of address: UInt) -> Int { Int(address / UInt(Self.window) - base / UInt(Self.window)) }
+
+    private func word(of window: Int) -> UnsafeMutablePointer<Atomic<UInt>> { touched + window / UInt.bitWidth }
+
+    private func bit(of window: Int) -> UInt { 1 << (UInt(window) % UInt(UInt.bitWidth)) }
+
+    private func wasTouched(_ window: Int) -> Bool {
+        word(of: window).pointee.load(ordering: .relaxed) & bit(of: window) != 0
+    }
+
     /// Whether the window of an address is, or may become, resident. A page in one that may not is cheaper read than
     /// looked at, as another would have to go for it.
     private func touch(_ address: UInt) -> Bool {
-        let window = Int(address / UInt(Self.window) - base / UInt(Self.window))
-        let bit: UInt = 1 << (UInt(window) % UInt(UInt.bitWidth))
-        let word = touched + window / UInt.bitWidth
-        if word.pointee.load(ordering: .relaxed) & bit != 0 { return true }
+        let window = window(of: address)
+        if wasTouched(window) { return true }
         guard count.load(ordering: .relaxed) < limit.load(ordering: .relaxed) else {
             refuse()
             return false
         }
-        if word.pointee.bitwiseOr(bit, ordering: .relaxed).oldValue & bit == 0 { count.add(1, ordering: .relaxed) }
+        let bit = bit(of: window)
+        if word(of: window).pointee.bitwiseOr(bit, ordering: .relaxed).oldValue & bit == 0 {
+            count.add(1, ordering: .relaxed)
+        }
         return true
     }
 
@@ -106,38 +135,4 @@ final class FileMapping: Sendable {
 
     /// To make a window resident again takes as long as reading some ten pages, so beginning anew costs a few per cent.
     private static let refusalsPerWindow = 256
-
-    // MARK: SQLite
-
-    /// Has SQLite use this for the main file of a connection that was just opened; nil where it cannot. The mapping must
-    /// outlive the connection.
-    func methods(for connection: OpaquePointer) -> FileMethods? {
-        var file: UnsafeMutablePointer<sqlite3_file>?
-        guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK else {
-            return nil
-        }
-        return FileMethods(of: file, version: 3, context: self) { methods in
-            methods.xFetch = { FileMapping.fetch($0, $1, $2, $3) }
-            methods.xUnfetch = { _, _, _ in SQLITE_OK }
-            // SQLite is not to map the file besides.
-            methods.xFileControl = { file, code, argument in
-                guard code != SQLITE_FCNTL_MMAP_SIZE else { return SQLITE_OK }
-                return FileMethods.original(of: file)?.pointee.xFileControl(file, code, argument) ?? SQLITE_NOTFOUND
-            }
-        }
-    }
-
-    private static func fetch(
-        _ file: UnsafeMutablePointer<sqlite3_file>?, _ offset: Int64, _ count: Int32,
-        _ page: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
-    ) -> Int32 {
-        page?.pointee = FileMethods.context(of: file, as: FileMapping.self)?._withUnsafeGuaranteedRef {
-            $0.bytes(at: Int(offset), count: Int(count)) {
-                var size: Int64 = 0
-                guard FileMethods.original(of: file)?.pointee.xFileSize(file, &size) == SQLITE_OK else { return nil }
-                return Int(size)
-            }
-        }
-        return SQLITE_OK
-    }
 }

@@ -21,6 +21,9 @@ package struct SQLiteOptions: Sendable {
     package var mapped: Int
     /// How many bytes of these may count as the process's memory.
     package var resident: Int
+    /// The size of a file, in bytes, from which records are fetched ahead into the processor's caches: a smaller file is
+    /// there, and it costs instructions.
+    package var aheadFrom: Int
     /// Pages in the write-ahead log after which they are moved into the database.
     package var checkpointPages: Int
     /// How long nobody writes before a log of so many pages is moved. A shorter one costs readers little, and to begin it
@@ -35,7 +38,7 @@ package struct SQLiteOptions: Sendable {
 
     package init(
         durability: Durability = .full, readers: Int = 3, writerCache: Int = 8192, readerCache: Int = 8192,
-        mapped: Int = 16 << 30, resident: Int = 64 << 20, checkpointPages: Int = 4000,
+        mapped: Int = 16 << 30, resident: Int = 64 << 20, aheadFrom: Int = 32 << 20, checkpointPages: Int = 4000,
         quietNanoseconds: Int64 = 200_000_000, quietPages: Int = 256, writerYields: Bool = true,
         migrations: [Migration] = Migration.all
     ) {
@@ -45,6 +48,7 @@ package struct SQLiteOptions: Sendable {
         self.readerCache = readerCache
         self.mapped = mapped
         self.resident = resident
+        self.aheadFrom = aheadFrom
         self.checkpointPages = checkpointPages
         self.quietNanoseconds = quietNanoseconds
         self.quietPages = quietPages

@@ -47,7 +47,7 @@ enum StoreFile {
         _ path: String, _ options: SQLiteOptions, _ mapping: FileMapping? = nil
     ) throws -> Connection {
         let connection = try Connection(path: path, access: .reading)
-        if let mapping { try connection.read(through: mapping) }
+        if let mapping { try connection.read(through: mapping, aheadFrom: options.aheadFrom) }
         try connection.execute("PRAGMA cache_size = -\(options.readerCache); PRAGMA temp_store = MEMORY")
         return connection
     }

@@ -84,9 +84,9 @@ package protocol StorageReader {
     func indexEntries(_ range: IndexRange, after position: IndexPosition?, limit: Int) throws -> [IndexPosition]
     /// The same entries, each with the record it is of, where the database has it; those of records that are not there
     /// are left out. `body` is given the record and what has the value that it is under; it may read what is no index,
-    /// and returns whether it wants more.
+    /// and returns whether it wants more. It will not want many more than `wanted`, as far as is known.
     func visitIndexedRecords(
-        _ range: IndexRange, after position: IndexPosition?, limit: Int,
+        _ range: IndexRange, after position: IndexPosition?, limit: Int, wanted: Int,
         _ body: (VisitedRecord, VisitedValue) throws -> Bool) throws
     func hasIndexEntry(_ entry: IndexEntryRow) throws -> Bool
     /// How many entries a range has; `limit` where it has as many or more. Costs no more than the result.

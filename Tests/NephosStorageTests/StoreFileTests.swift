@@ -253,7 +253,7 @@ import Testing
         let (rows, names) = try await engine.read { reader in
             var names: [String] = []
             let all = IndexRange(zone: zone, definition: 1, from: [], to: [0xFF])
-            try reader.visitIndexedRecords(all, after: nil, limit: 10) { record, _ in
+            try reader.visitIndexedRecords(all, after: nil, limit: 10, wanted: 10) { record, _ in
                 names.append(record.row.name)
                 return true
             }

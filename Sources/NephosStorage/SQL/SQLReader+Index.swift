@@ -31,26 +31,32 @@ extension SQLReader {
     }
 
     package final func visitIndexedRecords(
-        _ range: IndexRange, after position: IndexPosition?, limit: Int,
+        _ range: IndexRange, after position: IndexPosition?, limit: Int, wanted: Int,
         _ body: (VisitedRecord, VisitedValue) throws -> Bool
     ) throws {
         guard let position, !position.value.lexicographicallyPrecedes(range.from) else {
-            return try visit(.indexedRecords, range.zone, body) { try $0.bind(range).bind(limit: limit) }
+            return try visit(.indexedRecords, range.zone, wanted, body) { try $0.bind(range).bind(limit: limit) }
         }
-        try visit(.indexedRecordsAfter, range.zone, body) { statement in
+        try visit(.indexedRecordsAfter, range.zone, wanted, body) { statement in
             try statement.bind(range.zone).bind(range.definition).bind(position.value).bind(position.name)
                 .bind(range.to).bind(limit: limit)
         }
     }
 
     private final func visit(
-        _ sql: SQL, _ zone: ZoneKey, _ body: (VisitedRecord, VisitedValue) throws -> Bool,
+        _ sql: SQL, _ zone: ZoneKey, _ wanted: Int, _ body: (VisitedRecord, VisitedValue) throws -> Bool,
         bind: (any SQLStatement) throws -> Void
     ) throws {
         try run(sql) { statement in
             try bind(statement)
             let value = VisitedValue(statement)
-            while try statement.step(), try body(VisitedRecord(zone: zone, statement), value) {}
+            let ahead = connection.recordsAhead
+            ahead?.begin(wanted: wanted)
+            while try statement.step() {
+                let record = try VisitedRecord(zone: zone, statement)
+                ahead?.passed(record.number)
+                guard try body(record, value) else { break }
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 /// The contract's reads, over one connection. Valid only inside the body it is made for.
 package class SQLReader: StorageReader {
-    private let connection: any SQLConnection
+    final let connection: any SQLConnection
     /// Why it can no longer be used: an operation failed, or the body returned.
     package fileprivate(set) final var failure: StorageError?
 

@@ -1,0 +1,49 @@
+import CSQLite
+
+/// What one connection sees of a file in memory. It is used by one thread at a time, as the connection is.
+final class FileView {
+    let mapping: FileMapping
+    /// The leaf of an index, and that of a table, that SQLite asked for last since these were set to nil.
+    var indexLeaf: UnsafeRawPointer?
+    var tableLeaf: UnsafeRawPointer?
+
+    init(_ mapping: FileMapping) { self.mapping = mapping }
+
+    /// Has SQLite use this for the main file of a connection that was just opened; nil where it cannot. The view must
+    /// outlive the connection.
+    func methods(for connection: OpaquePointer) -> FileMethods? {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK else {
+            return nil
+        }
+        return FileMethods(of: file, version: 3, context: self) { methods in
+            methods.xFetch = { FileView.fetch($0, $1, $2, $3) }
+            methods.xUnfetch = { _, _, _ in SQLITE_OK }
+            // SQLite is not to map the file besides.
+            methods.xFileControl = { file, code, argument in
+                guard code != SQLITE_FCNTL_MMAP_SIZE else { return SQLITE_OK }
+                return FileMethods.original(of: file)?.pointee.xFileControl(file, code, argument) ?? SQLITE_NOTFOUND
+            }
+        }
+    }
+
+    private static func fetch(
+        _ file: UnsafeMutablePointer<sqlite3_file>?, _ offset: Int64, _ count: Int32,
+        _ page: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+    ) -> Int32 {
+        page?.pointee = FileMethods.context(of: file, as: FileView.self)?._withUnsafeGuaranteedRef { view in
+            let bytes = view.mapping.bytes(at: Int(offset), count: Int(count)) {
+                var size: Int64 = 0
+                guard FileMethods.original(of: file)?.pointee.xFileSize(file, &size) == SQLITE_OK else { return nil }
+                return Int(size)
+            }
+            if let bytes {
+                let page = TreePage(bytes: bytes, size: Int(count))
+                if page.isTableLeaf { view.tableLeaf = page.bytes }
+                if page.isIndexLeaf { view.indexLeaf = page.bytes }
+            }
+            return bytes
+        }
+        return SQLITE_OK
+    }
+}

@@ -1,0 +1,27 @@
+import Glibc
+import Synchronization
+
+/// On which pages of a file its records were seen last. A record may have moved since, or have another's page.
+final class RecordPages: Sendable {
+    /// Memory that nobody wrote to is not the process's yet; where there are more records some share a place.
+    private static let count = 1 << 20
+    // Every word is atomic, and they are freed with the last reference.
+    nonisolated(unsafe) private let words: UnsafeMutablePointer<Atomic<UInt32>>?
+
+    init() {
+        let memory = calloc(Self.count, MemoryLayout<Atomic<UInt32>>.stride)
+        words = memory?.bindMemory(to: Atomic<UInt32>.self, capacity: Self.count)
+    }
+
+    deinit { free(words) }
+
+    /// The number of the page; 0 where none is known.
+    subscript(record: Int64) -> Int {
+        get { word(of: record).map { Int($0.pointee.load(ordering: .relaxed)) } ?? 0 }
+        set { word(of: record)?.pointee.store(UInt32(truncatingIfNeeded: newValue), ordering: .relaxed) }
+    }
+
+    private func word(of record: Int64) -> UnsafeMutablePointer<Atomic<UInt32>>? {
+        words.map { $0 + (Int(truncatingIfNeeded: record) & (Self.count - 1)) }
+    }
+}

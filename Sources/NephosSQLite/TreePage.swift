@@ -1,0 +1,76 @@
+/// A leaf of a tree of SQLite's, where it lies (sqlite.org, Database File Format, B-tree Pages).
+///
+/// It may be older than what SQLite reads, or be written meanwhile. Then what is told of it is wrong, but whatever its
+/// bytes are, nothing is read but the page and the few bytes behind it that are there too.
+struct TreePage {
+    let bytes: UnsafeRawPointer
+    /// Bytes of a page, a power of two.
+    let size: Int
+
+    var isTableLeaf: Bool { bytes.load(as: UInt8.self) == 13 }
+    var isIndexLeaf: Bool { bytes.load(as: UInt8.self) == 10 }
+
+    var cellCount: Int { min(number16(3), (size - Self.header) / 2) }
+
+    /// Bytes before the places of the cells.
+    private static var header: Int { 8 }
+
+    @inline(__always) private func cell(_ index: Int) -> UnsafeRawPointer {
+        bytes + (number16(Self.header &+ 2 &* index) & (size &- 1))
+    }
+
+    /// The number of the row at a cell of a table's leaf.
+    @inline(__always) func row(_ index: Int) -> Int64 {
+        var place = cell(index)
+        _ = Self.variable(&place)
+        return Self.variable(&place)
+    }
+
+    /// The row at a cell of a table's leaf, as far as it lies there.
+    func content(_ index: Int) -> UnsafeRawBufferPointer {
+        var place = cell(index)
+        let count = Self.variable(&place)
+        _ = Self.variable(&place)
+        let room = max(0, bytes + size - place)
+        return UnsafeRawBufferPointer(start: place, count: Int(min(max(0, count), Int64(room))))
+    }
+
+    /// The last column at a cell of an index's leaf, where it is a whole number and the entry lies there whole.
+    @inline(__always) func lastNumber(_ index: Int) -> Int64? {
+        var place = cell(index)
+        let count = Self.variable(&place)
+        let header = Int64(place.load(as: UInt8.self))
+        let end = place - bytes &+ Int(truncatingIfNeeded: count)
+        guard header > 1, header < min(count, 128), count < size, end >= 8, end <= size else { return nil }
+        let width: Int
+        switch (place + Int(header) - 1).load(as: UInt8.self) {
+        case let bytes where (1...4).contains(bytes): width = Int(bytes)
+        case 5: width = 6
+        case 6: width = 8
+        case 8: return 0
+        case 9: return 1
+        default: return nil
+        }
+        let last = Int64(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: end - 8, as: UInt64.self)))
+        let shift = Int64.bitWidth - 8 * width
+        return (last << shift) >> shift
+    }
+
+    @inline(__always) private func number16(_ offset: Int) -> Int {
+        Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self)))
+    }
+
+    /// Seven bits a byte, the eighth says that another follows; a ninth byte is whole.
+    @inline(__always) private static func variable(_ place: inout UnsafeRawPointer) -> Int64 {
+        var value: Int64 = 0
+        for _ in 0..<8 {
+            let byte = place.load(as: UInt8.self)
+            place += 1
+            value = (value << 7) | Int64(byte & 0x7F)
+            if byte < 0x80 { return value }
+        }
+        value = (value << 8) | Int64(place.load(as: UInt8.self))
+        place += 1
+        return value
+    }
+}
