@@ -164,7 +164,7 @@ class Queries:
                 self.ask_every_list(self.nephos, self.nephos.of_list())
             if self.pocketbase:
                 self.ask_every_list(self.pocketbase, self.pocketbase.of_list(self.lists))
-            for _ in range(self.run.rounds):
+            for _ in range(self.run.query_rounds):
                 self.round()
         finally:
             for server in (self.nephos, self.pocketbase):
@@ -200,8 +200,6 @@ class SideBySide:
     """The same queries of every size in turn, round by round: minutes lie between the sizes' own measures, and a machine
     that others use too is not as fast then as before."""
 
-    ROUNDS = 5
-
     def __init__(self, run, queries):
         self.run, self.queries = run, queries
 
@@ -213,7 +211,7 @@ class SideBySide:
             for queries in self.queries:
                 queries.nephos.start()
                 queries.ask_every_list(queries.nephos, queries.nephos.of_list())
-            for _ in range(self.ROUNDS):
+            for _ in range(self.run.query_rounds):
                 for rows, nephos in servers.items():
                     report = nephos.generate(nephos.of_list(), "--connections", 8, "--seconds", self.run.seconds,
                                              "--warmup", self.run.warmup, "--expect-count", PAGE)
@@ -252,6 +250,6 @@ def table(results, sizes):
     times = times_between(results)
     if times:
         figures = " / ".join(f"{results.median('sizes in turn', str(rows)):,.0f}" for rows in sizes)
-        lines += ["", f"The sizes in turn, {SideBySide.ROUNDS} rounds, 8 clients: {figures} a second;"
+        lines += ["", f"The sizes in turn, 8 clients: {figures} a second;"
                       f" the fastest is {times:.2f}× the slowest."]
     return lines
