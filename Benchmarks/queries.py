@@ -164,30 +164,30 @@ class Queries:
                 self.ask_every_list(self.nephos, self.nephos.of_list())
             if self.pocketbase:
                 self.ask_every_list(self.pocketbase, self.pocketbase.of_list(self.lists))
-            for _ in range(self.run.query_rounds):
-                self.round()
+            for number in range(self.run.query_rounds):
+                self.round(number)
         finally:
             for server in (self.nephos, self.pocketbase):
                 if server:
                     server.stop()
 
     def ask_every_list(self, server, request):
-        """What a server keeps, and the system caches, is there once every list was asked for a few times."""
+        """What a server keeps, and the system caches, is there once nearly every list was asked for a few times."""
         server.generate(request, "--connections", 8, "--requests", 4 * self.lists, "--expect-count", PAGE)
 
-    def round(self):
+    def round(self, number):
         seconds, warmup = self.run.seconds, self.run.warmup
         def timed(server, request, clients, count):
             return server.generate(request, "--connections", clients, "--seconds", seconds, "--warmup", warmup,
                                    "--expect-count", count)
         def add(measure, system, report):
             self.run.results.add(f"{measure} {self.rows}", system, report["requests_per_second"], report)
+        servers = [(self.nephos, self.nephos and self.nephos.of_list()),
+                   (self.pocketbase, self.pocketbase and self.pocketbase.of_list(self.lists))]
         for clients in self.CLIENTS:
-            if self.nephos:
-                add(f"list c{clients}", "nephos", timed(self.nephos, self.nephos.of_list(), clients, PAGE))
-            if self.pocketbase:
-                add(f"list c{clients}", "pocketbase",
-                    timed(self.pocketbase, self.pocketbase.of_list(self.lists), clients, PAGE))
+            for server, request in servers if number % 2 == 0 else reversed(servers):
+                if server:
+                    add(f"list c{clients}", server.name, timed(server, request, clients, PAGE))
         if self.sqlite:
             add("list c1", "sqlite", self.sqlite.query(self.lists, seconds))
         if self.nephos:
@@ -197,8 +197,8 @@ class Queries:
 
 
 class SideBySide:
-    """The same queries of every size in turn, round by round: minutes lie between the sizes' own measures, and a machine
-    that others use too is not as fast then as before."""
+    """The same queries of every size in turn, round by round: minutes lie between the sizes' own measures, and a virtual
+    machine may not be as fast then as before."""
 
     def __init__(self, run, queries):
         self.run, self.queries = run, queries
@@ -211,8 +211,8 @@ class SideBySide:
             for queries in self.queries:
                 queries.nephos.start()
                 queries.ask_every_list(queries.nephos, queries.nephos.of_list())
-            for _ in range(self.run.query_rounds):
-                for rows, nephos in servers.items():
+            for number in range(self.run.query_rounds):
+                for rows, nephos in list(servers.items())[::1 if number % 2 == 0 else -1]:
                     report = nephos.generate(nephos.of_list(), "--connections", 8, "--seconds", self.run.seconds,
                                              "--warmup", self.run.warmup, "--expect-count", PAGE)
                     self.run.results.add("sizes in turn", f"{rows}", report["requests_per_second"], report)
@@ -221,15 +221,21 @@ class SideBySide:
                 nephos.stop()
 
 
+def times(ours, others):
+    """The median of the rounds' ratios; None where one of the two was not measured."""
+    pairs = [a / b for a, b in zip(ours or [], others or []) if b]
+    return statistics.median(pairs) if pairs else None
+
+
 def times_between(results):
     """How many times the slowest size the fastest is: the median of the rounds."""
     rounds = zip(*results.samples.get("sizes in turn", {}).values())
-    times = [max(values) / min(values) for values in rounds]
-    return statistics.median(times) if times else None
+    ratios = [max(values) / min(values) for values in rounds]
+    return statistics.median(ratios) if ratios else None
 
 
 def table(results, sizes):
-    """Lines of Markdown: a row for each size, and the verdict on the aims."""
+    """Lines of Markdown: a row for each size, and the aims."""
     def cell(value, form="{:,.0f}"):
         return "" if value is None else form.format(value)
     lines = [
@@ -240,16 +246,18 @@ def table(results, sizes):
     for rows in sizes:
         def median(measure, system): return results.median(f"{measure} {rows}", system)
         peer = results.ratio(f"list c8 {rows}", "nephos", "pocketbase")
-        nephos, sqlite = median("list c8", "nephos"), median("list c1", "sqlite")
+        of_sqlite = times(results.samples.get(f"list c8 {rows}", {}).get("nephos"),
+                          results.samples.get(f"list c1 {rows}", {}).get("sqlite"))
         lines.append("| " + " | ".join([
-            f"{rows:,} tasks", cell(median("list c1", "nephos")), cell(nephos), cell(median("list c1", "pocketbase")),
-            cell(median("list c8", "pocketbase")), cell(peer, "{:.1f}×"), cell(sqlite),
-            cell(nephos / sqlite if nephos and sqlite else None, "{:.2f}"), cell(median("word c1", "nephos")),
+            f"{rows:,} tasks", cell(median("list c1", "nephos")), cell(median("list c8", "nephos")),
+            cell(median("list c1", "pocketbase")),
+            cell(median("list c8", "pocketbase")), cell(peer, "{:.1f}×"), cell(median("list c1", "sqlite")),
+            cell(of_sqlite, "{:.2f}"), cell(median("word c1", "nephos")),
             cell(median("near c1", "nephos"))]) + " |")
     lines += ["", "Aims: ≥ 8× PocketBase, ≥ 0.5 of SQLite alone, no more than 2× between the sizes."]
-    times = times_between(results)
-    if times:
+    between = times_between(results)
+    if between:
         figures = " / ".join(f"{results.median('sizes in turn', str(rows)):,.0f}" for rows in sizes)
         lines += ["", f"The sizes in turn, 8 clients: {figures} a second;"
-                      f" the fastest is {times:.2f}× the slowest."]
+                      f" the fastest is {between:.2f}× the slowest, the median of the rounds."]
     return lines

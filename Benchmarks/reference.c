@@ -5,7 +5,7 @@
 //   reference save FILE full|normal N SECONDS   saves records, N to a transaction, at that `PRAGMA synchronous`
 //   reference lookup FILE ROWS SECONDS          reads records by name, at random among the first ROWS
 //   reference load-tasks FILE ROWS LISTS        fills a table of tasks in LISTS lists, with an index on (list, rank)
-//   reference query FILE LISTS SECONDS          reads the 50 tasks of a list, chosen at random, with the highest ranks:
+//   reference query FILE LISTS SECONDS          reads the 50 tasks of a list with the highest ranks, of lists chosen at random,
 //                                               every column that an answer of Nephos' tells something of
 //
 // The table has a column for each thing that an answer of Nephos' tells of a record, a unique index on (owner, zone, name)

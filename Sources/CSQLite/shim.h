@@ -10,7 +10,7 @@ static inline int nephos_sqlite3_bind_blob(sqlite3_stmt *statement, int index, c
     return sqlite3_bind_blob(statement, index, bytes ? bytes : "", count, SQLITE_TRANSIENT);
 }
 
-// Swift has no word for it.
+// Tells the processor to fetch the cache line of a page; Swift has no word for it.
 static inline void nephos_prefetch(const void *address) {
     __builtin_prefetch(address);
 }

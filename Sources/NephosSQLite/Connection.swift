@@ -117,9 +117,9 @@ final class Connection: SQLConnection {
     /// - Parameter aheadFrom: the size of the file from which records are fetched ahead.
     func read(through mapping: FileMapping, aheadFrom: Int) throws {
         let view = FileView(mapping)
+        guard let methods = view.methods(for: handle) else { return }
         self.view = view
         self.aheadFrom = aheadFrom
-        guard let methods = view.methods(for: handle) else { return }
         self.methods.append(methods)
         // How much it is, the mapping knows.
         try execute("PRAGMA mmap_size = 1")
@@ -127,11 +127,9 @@ final class Connection: SQLConnection {
 
     var recordsAhead: (any RecordsAhead)? {
         guard let view, view.mapping.knownSize >= aheadFrom else { return nil }
-        if readAhead == nil {
-            guard let pageSize = try? number("PRAGMA page_size") else { return nil }
-            readAhead = ReadAhead(view, pageSize: Int(pageSize))
-        }
-        return readAhead
+        let ahead = readAhead ?? ReadAhead(view)
+        readAhead = ahead
+        return ahead
     }
 
     // MARK: The write-ahead log

@@ -80,7 +80,8 @@ final class FileMapping: Sendable {
         return touch(address) ? UnsafeMutableRawPointer(bitPattern: address) : nil
     }
 
-    /// The bytes of the file from `offset`, where all are known to be there and were looked at before.
+    /// The bytes of the file from `offset`, where all are known to be there, and bytes of the same window were looked at
+    /// before.
     func seenBytes(at offset: Int, count: Int) -> UnsafeRawPointer? {
         let end = offset + count + Self.overrun
         guard offset >= 0, end <= min(capacity, knownSize) else { return nil }

@@ -6,6 +6,8 @@ final class FileView {
     /// The leaf of an index, and that of a table, that SQLite asked for last since these were set to nil.
     var indexLeaf: UnsafeRawPointer?
     var tableLeaf: UnsafeRawPointer?
+    /// Bytes of a page; 0 until one was asked for.
+    private(set) var pageSize = 0
 
     init(_ mapping: FileMapping) { self.mapping = mapping }
 
@@ -29,19 +31,23 @@ final class FileView {
 
     private static func fetch(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ offset: Int64, _ count: Int32,
-        _ page: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+        _ place: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
     ) -> Int32 {
-        page?.pointee = FileMethods.context(of: file, as: FileView.self)?._withUnsafeGuaranteedRef { view in
+        place?.pointee = FileMethods.context(of: file, as: FileView.self)?._withUnsafeGuaranteedRef { view in
             let bytes = view.mapping.bytes(at: Int(offset), count: Int(count)) {
                 var size: Int64 = 0
                 guard FileMethods.original(of: file)?.pointee.xFileSize(file, &size) == SQLITE_OK else { return nil }
                 return Int(size)
             }
-            if let bytes {
-                let page = TreePage(bytes: bytes, size: Int(count))
-                if page.isTableLeaf { view.tableLeaf = page.bytes }
-                if page.isIndexLeaf { view.indexLeaf = page.bytes }
+            guard let bytes else {
+                // It may be a leaf, and is not looked at.
+                view.tableLeaf = nil
+                return nil
             }
+            view.pageSize = Int(count)
+            let page = TreePage(bytes: bytes, size: Int(count))
+            if page.isTableLeaf { view.tableLeaf = page.bytes }
+            if page.isIndexLeaf { view.indexLeaf = page.bytes }
             return bytes
         }
         return SQLITE_OK

@@ -18,7 +18,12 @@ final class RecordPages: Sendable {
     /// The number of the page; 0 where none is known.
     subscript(record: Int64) -> Int {
         get { word(of: record).map { Int($0.pointee.load(ordering: .relaxed)) } ?? 0 }
-        set { word(of: record)?.pointee.store(UInt32(truncatingIfNeeded: newValue), ordering: .relaxed) }
+        set {
+            let page = UInt32(truncatingIfNeeded: newValue)
+            // What is as it was is not taken from the other processors' caches.
+            guard let word = word(of: record), word.pointee.load(ordering: .relaxed) != page else { return }
+            word.pointee.store(page, ordering: .relaxed)
+        }
     }
 
     private func word(of record: Int64) -> UnsafeMutablePointer<Atomic<UInt32>>? {

@@ -22,7 +22,7 @@ package struct SQLiteOptions: Sendable {
     /// How many bytes of these may count as the process's memory.
     package var resident: Int
     /// The size of a file, in bytes, from which records are fetched ahead into the processor's caches: a smaller file is
-    /// there, and it costs instructions.
+    /// in them already, and fetching costs instructions.
     package var aheadFrom: Int
     /// Pages in the write-ahead log after which they are moved into the database.
     package var checkpointPages: Int

@@ -1,4 +1,4 @@
-/// A leaf of a tree of SQLite's, where it lies (sqlite.org, Database File Format, B-tree Pages).
+/// What may be a leaf of a tree of SQLite's, where it lies (sqlite.org, Database File Format, B-tree Pages).
 ///
 /// It may be older than what SQLite reads, or be written meanwhile. Then what is told of it is wrong, but whatever its
 /// bytes are, nothing is read but the page and the few bytes behind it that are there too.
@@ -26,13 +26,13 @@ struct TreePage {
         return Self.variable(&place)
     }
 
-    /// The row at a cell of a table's leaf, as far as it lies there.
+    /// The row at a cell of a table's leaf; of one that does not fit on a page, what is there at least.
     func content(_ index: Int) -> UnsafeRawBufferPointer {
         var place = cell(index)
         let count = Self.variable(&place)
         _ = Self.variable(&place)
-        let room = max(0, bytes + size - place)
-        return UnsafeRawBufferPointer(start: place, count: Int(min(max(0, count), Int64(room))))
+        let local = count <= size - 35 ? max(0, Int(truncatingIfNeeded: count)) : (size - 12) * 32 / 255 - 23
+        return UnsafeRawBufferPointer(start: place, count: min(local, max(0, bytes + size - place)))
     }
 
     /// The last column at a cell of an index's leaf, where it is a whole number and the entry lies there whole.
@@ -41,10 +41,12 @@ struct TreePage {
         let count = Self.variable(&place)
         let header = Int64(place.load(as: UInt8.self))
         let end = place - bytes &+ Int(truncatingIfNeeded: count)
-        guard header > 1, header < min(count, 128), count < size, end >= 8, end <= size else { return nil }
+        // A longer entry goes on elsewhere.
+        guard count <= (size - 12) * 64 / 255 - 23 else { return nil }
+        guard header > 1, header < min(count, 128), end >= 8, end <= size else { return nil }
         let width: Int
         switch (place + Int(header) - 1).load(as: UInt8.self) {
-        case let bytes where (1...4).contains(bytes): width = Int(bytes)
+        case let count where (1...4).contains(count): width = Int(count)
         case 5: width = 6
         case 6: width = 8
         case 8: return 0

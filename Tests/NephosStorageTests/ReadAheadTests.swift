@@ -4,20 +4,25 @@ import Testing
 @testable import NephosSQLite
 @testable import NephosStorage
 
-/// Records that the processor is to fetch before they are read.
+/// Records that the processor is told to fetch before they are read.
 @Suite struct ReadAheadTests {
     private let directory: TemporaryDirectory
     private let path: String
     private let zone = ZoneKey(owner: .everyone, id: 1)
-    private let seed = UInt64.random(in: .min ... .max)
 
     init() throws {
         directory = try TemporaryDirectory()
         path = directory.file("store.sqlite")
     }
 
+    private var everything: IndexRange { range(from: []) }
+
+    private func range(from value: [UInt8]) -> IndexRange {
+        IndexRange(zone: zone, definition: 1, from: value, to: [255, 255])
+    }
+
     /// A closed store of records of any size, each with an entry in an index.
-    private func makeStore(_ count: Int) async throws {
+    private func makeStore(_ count: Int, seed: UInt64) async throws {
         var random = SplitMix(state: seed)
         let sizes = (0..<count).map { _ in [2, 300, 700, 3000, 9000][random.below(5)] }
         let values = (0..<count).map { _ in (0..<random.below(30)).map { _ in UInt8(random.below(256)) } }
@@ -33,28 +38,109 @@ import Testing
         await engine.close()
     }
 
-    /// A connection that has looked at every page.
-    private func open(_ mapping: FileMapping) throws -> Connection {
-        let connection = try Connection(path: path, access: .reading)
-        try connection.read(through: mapping, aheadFrom: 0)
-        _ = try connection.number("SELECT sum(length(content)) FROM record")
-        look(at: mapping)
-        return connection
-    }
-
-    private func look(at mapping: FileMapping) {
-        for offset in stride(from: 0, to: FileSystem.size(path), by: 4096) {
-            _ = mapping.bytes(at: Int(offset), count: 4096) { Int(FileSystem.size(path)) }
-        }
-    }
-
     private func mapping() throws -> FileMapping {
         try #require(FileMapping(path: path, capacity: 1 << 30, resident: 1 << 30))
     }
 
+    private func look(at mapping: FileMapping) {
+        for offset in stride(from: 0, to: Int(FileSystem.size(path)), by: 4096) {
+            _ = mapping.bytes(at: offset, count: 4096) { Int(FileSystem.size(path)) }
+        }
+    }
+
+    private func open(_ mapping: FileMapping, aheadFrom: Int = 0) throws -> Connection {
+        let connection = try Connection(path: path, access: .reading)
+        try connection.read(through: mapping, aheadFrom: aheadFrom)
+        _ = try connection.number("SELECT count(*) FROM zone")
+        return connection
+    }
+
+    /// The numbers of the records of a range, as the storage's reader reads them.
+    @discardableResult private func visit(
+        _ connection: Connection, _ range: IndexRange, limit: Int, wanted: Int
+    ) throws -> [Int64] {
+        var records: [Int64] = []
+        try SQLReader(connection).visitIndexedRecords(range, after: nil, limit: limit, wanted: wanted) { record, _ in
+            records.append(record.number.value)
+            return true
+        }
+        return records
+    }
+
+    @Test("Where records are is known once they were read, and then no more are fetched than are wanted")
+    func wanted() async throws {
+        try await makeStore(3000, seed: 1)
+        let mapping = try mapping()
+        let connection = try open(mapping)
+        let ahead = try #require(connection.recordsAhead as? ReadAhead)
+        let records = try visit(connection, everything, limit: .max, wanted: .max)
+        #expect(records.count == 3000)
+        // The last page of a file is read, not looked at.
+        #expect(records.count { mapping.recordPages[$0] > 0 } > 2900)
+        #expect(ahead.fetched == 0, "before a record was read nobody knows where it is")
+
+        try visit(connection, everything, limit: .max, wanted: .max)
+        // An inner page's entries are named by no leaf, and the first on a leaf is read before.
+        #expect(ahead.fetched > 2500 && ahead.fetched < 3000)
+        for wanted in [0, 1, 2, 20] {
+            try visit(connection, everything, limit: 200, wanted: wanted)
+            #expect(ahead.fetched <= max(0, wanted - 1))
+            #expect(wanted < 20 || ahead.fetched > 0)
+        }
+        connection.close()
+    }
+
+    @Test("Nothing is fetched of a file that is smaller than those for which it is worth it")
+    func smallFile() async throws {
+        try await makeStore(100, seed: 2)
+        let size = Int(FileSystem.size(path))
+        for (aheadFrom, isExpected) in [(size, true), (size + 1, false), (.max, false)] {
+            let connection = try open(mapping(), aheadFrom: aheadFrom)
+            #expect((connection.recordsAhead != nil) == isExpected)
+            connection.close()
+        }
+    }
+
+    @Test("What is fetched are the rows of the records that an index names next", arguments: [3, 4, 5] as [UInt64])
+    func rows(seed: UInt64) async throws {
+        try await makeStore(3000, seed: seed)
+        let connection = try open(mapping())
+        let view = try #require(connection.view)
+        let ahead = try #require(connection.recordsAhead as? ReadAhead)
+        try visit(connection, everything, limit: .max, wanted: 0)
+        try connection.begin(writing: false)
+        var random = SplitMix(state: seed)
+        var (wanted, found) = (0, 0)
+        for _ in 0..<200 {
+            view.indexLeaf = nil
+            var leaf: UnsafeRawPointer?
+            var next = try read(connection, from: [UInt8(random.below(256))], limit: 120) {
+                leaf = leaf ?? view.indexLeaf
+            }
+            guard !next.isEmpty, let leaf else { continue }
+            let first = next.removeFirst().record
+            let rows = (0..<ahead.find(behind: first, in: leaf, atMost: 50)).compactMap { ahead.row($0) }
+            let numbers = Set(rows.map(\.record))
+            let there = next.filter { numbers.contains($0.record) }
+            #expect(rows.map(\.record) == there.map(\.record))
+            for (row, expected) in zip(rows, there) { #expect(isIn(row.bytes, expected.content)) }
+            wanted += min(50, next.count)
+            found += rows.count
+        }
+        // The rest of a page's entries are on the index's next leaf, which is seen to when SQLite comes to it.
+        #expect(found > wanted / 3 && found <= wanted, "\(found) of \(wanted)")
+        try connection.commit()
+        connection.close()
+    }
+
+    /// Whether a row ends with its content, behind the other columns; what does not fit on the page is on others.
+    private func isIn(_ row: UnsafeRawBufferPointer, _ content: [UInt8]) -> Bool {
+        content.count < 3500 ? row.suffix(content.count).elementsEqual(content) : row.count > 400 && row.count < 4096
+    }
+
     /// The records of the index's entries from a value on.
-    @discardableResult private func read(
-        _ connection: Connection, from value: [UInt8], limit: Int64, _ passed: (Int64) -> Void
+    private func read(
+        _ connection: Connection, from value: [UInt8], limit: Int64, _ passed: () -> Void
     ) throws -> [(record: Int64, content: [UInt8])] {
         let statement = try connection.prepare(.indexedRecords)
         defer { statement.reset() }
@@ -62,58 +148,17 @@ import Testing
         var records: [(Int64, [UInt8])] = []
         while try statement.step() {
             records.append((statement.integer(3), statement.bytes(2)))
-            passed(statement.integer(3))
+            passed()
         }
         return records
     }
 
-    @Test("What is fetched are the rows of the records that an index names next")
-    func rows() async throws {
-        try await makeStore(3000)
-        let connection = try open(mapping())
-        let view = try #require(connection.view)
-        let ahead = try #require(connection.recordsAhead as? ReadAhead)
-        try connection.begin(writing: false)
-        // Where records are is seen when they are read.
-        try read(connection, from: [], limit: .max) { ahead.passed(RowNumber($0)) }
-        var random = SplitMix(state: seed)
-        var (wanted, found) = (0, 0)
-        for _ in 0..<200 {
-            view.indexLeaf = nil
-            var leaf: UnsafeRawPointer?
-            var next = try read(connection, from: [UInt8(random.below(256))], limit: 120) { _ in
-                leaf = leaf ?? view.indexLeaf
-            }
-            guard !next.isEmpty, let leaf else { continue }
-            let first = next.removeFirst().record
-            let rows = (0..<ahead.find(behind: first, in: leaf, atMost: 50)).compactMap { ahead.row($0) }
-            // The last page of a file is read, not looked at, and what is on it not fetched.
-            let numbers = Set(rows.map(\.record))
-            let there = next.filter { numbers.contains($0.record) }
-            #expect(rows.map(\.record) == there.map(\.record), "seed \(seed)")
-            for (row, expected) in zip(rows, there) {
-                // Before the content are the other columns; what does not fit on the page is on others.
-                if expected.content.count < 3500 {
-                    let isThere = row.bytes.suffix(expected.content.count).elementsEqual(expected.content)
-                    #expect(isThere, "record \(row.record), seed \(seed)")
-                } else {
-                    #expect(row.bytes.count > 400 && row.bytes.count < 4096, "seed \(seed)")
-                }
-            }
-            wanted += min(50, next.count)
-            found += rows.count
-        }
-        // The rest of a page's entries are on the index's next leaf, which is seen to when SQLite comes to it.
-        #expect(found > wanted / 3 && found <= wanted, "\(found) of \(wanted), seed \(seed)")
-        try connection.commit()
-        connection.close()
-    }
-
     @Test("What is not known is not gone to")
     func none() async throws {
-        try await makeStore(200)
+        try await makeStore(200, seed: 6)
         let mapping = try mapping()
         let connection = try open(mapping)
+        look(at: mapping)
         let ahead = try #require(connection.recordsAhead as? ReadAhead)
         let pages = (1..<Int(FileSystem.size(path)) / 4096).compactMap { mapping.seenBytes(at: $0 * 4096, count: 4096) }
         let index = try #require(pages.last { TreePage(bytes: $0, size: 4096).isIndexLeaf })
@@ -133,43 +178,5 @@ import Testing
         #expect(ahead.find(behind: first, in: index, atMost: 50) == 1)
         #expect(ahead.row(0) == nil, "a page of an index")
         connection.close()
-    }
-
-    @Test("Whatever a page's bytes are, nothing is read but pages")
-    func anyBytes() async throws {
-        try await makeStore(300)
-        var random = SplitMix(state: seed)
-        try edit(path) { data in
-            for page in 1..<data.count / 4096 {
-                for _ in 0..<random.below(12) {
-                    // Mostly where the cells are told of.
-                    let offset = random.below(3) == 0 ? random.below(4096) : random.below(40)
-                    data[page * 4096 + offset] = UInt8(random.below(256))
-                }
-                // Other pages are taken for what is looked for.
-                if random.below(3) == 0 { data[page * 4096] = [5, 10, 13][random.below(3)] }
-            }
-        }
-        let mapping = try mapping()
-        look(at: mapping)
-        let size = Int(FileSystem.size(path)) / 4096
-        let ahead = ReadAhead(FileView(mapping), pageSize: 4096)
-        var rows = 0
-        for _ in 0..<20 {
-            for record in 1...300 { mapping.recordPages[Int64(record)] = random.below(size + 2) }
-            for page in 1..<size {
-                guard let bytes = mapping.seenBytes(at: page * 4096, count: 4096) else { continue }
-                let leaf = TreePage(bytes: bytes, size: 4096)
-                let numbers = (0..<leaf.cellCount).compactMap { leaf.lastNumber($0) }
-                let record = numbers.isEmpty ? 1 : numbers[random.below(numbers.count)]
-                for index in 0..<ahead.find(behind: record, in: bytes, atMost: 300) {
-                    guard let row = ahead.row(index), let place = row.bytes.baseAddress else { continue }
-                    rows += 1
-                    let end = mapping.offset(of: place) + row.bytes.count
-                    #expect(end <= size * 4096, "seed \(seed)")
-                }
-            }
-        }
-        #expect(rows > 0, "seed \(seed)")
     }
 }

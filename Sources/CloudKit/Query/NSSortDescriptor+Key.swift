@@ -65,8 +65,8 @@ extension NSSortDescriptor {
 
 /// Not for use by name: it gives sort descriptors their key.
 ///
-/// Foundation's class has a `key` too, which is unavailable. Where its subclass is optimised, the compiler looks that one up
-/// among the class' members, and stops if there are two.
+/// Foundation's class has a `key` too, which is unavailable. When a subclass is optimised, the compiler looks that one up
+/// among the members of the class, and crashes if it finds two.
 public protocol _SortKeyed {}
 
 extension NSSortDescriptor: _SortKeyed {}

@@ -61,7 +61,8 @@ extension QueryPage {
             let records = records
             try page.reader.visitIndexedRecords(
                 range.range, after: position.map(range.entry), limit: page.bounds.candidatesPerPage - looks + 1,
-                wanted: page.limit - result.count
+                // One more tells that there are more.
+                wanted: min(checksRecords ? .max : page.limit, page.bounds.candidatesPerPage - looks) + 1
             ) { record, value in
                 entries += 1
                 if isFull, last.isSet {

@@ -1,0 +1,68 @@
+import Glibc
+import Testing
+
+@testable import NephosSQLite
+
+/// Pages of SQLite's that may be anything.
+@Suite struct TreePageTests {
+    @Test(
+        "Whatever a page's bytes are, nothing is read but the page and 256 bytes behind it",
+        arguments: [512, 4096, 65536])
+    func anyBytes(size: Int) throws {
+        // Behind these bytes is memory that may not be read: who does ends the test's process.
+        let room = (size + 256 + 4095) / 4096 * 4096
+        let memory = try #require(
+            mmap(nil, room + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+        try #require(memory != MAP_FAILED && mprotect(memory + room, 4096, PROT_NONE) == 0)
+        defer { munmap(memory, room + 4096) }
+        let bytes = UnsafeMutableRawBufferPointer(start: memory + room - size - 256, count: size + 256)
+        let page = TreePage(bytes: UnsafeRawPointer(memory + room - size - 256), size: size)
+
+        var random = SplitMix(state: UInt64(size))
+        var (rows, numbers) = (0, 0)
+        for round in 0..<60 {
+            // Some of random bytes, some of those that make long numbers and far places.
+            for index in bytes.indices {
+                bytes[index] = UInt8([random.below(256), 255, random.below(16)][round % 3])
+            }
+            if round % 2 == 0 { bytes[3] = UInt8(random.below(2)) }
+            for index in 0..<page.cellCount {
+                _ = page.row(index)
+                let content = page.content(index)
+                let start = try #require(content.baseAddress) - page.bytes
+                #expect(start >= 0 && content.count >= 0 && (content.isEmpty || start + content.count <= size))
+                rows += content.isEmpty ? 0 : 1
+                numbers += page.lastNumber(index) == nil ? 0 : 1
+            }
+        }
+        #expect(rows > 0 && numbers > 0)
+    }
+
+    @Test("The last column of an entry is the number that it is, of any width")
+    func numbers() {
+        let values: [(Int64, type: UInt8, width: Int)] = [
+            (0, 8, 0), (1, 9, 0), (-1, 1, 1), (127, 1, 1), (-32768, 2, 2), (300, 2, 2), (8_388_607, 3, 3),
+            (-8_388_608, 3, 3), (.init(Int32.min), 4, 4), (1 << 40, 5, 6), (-(1 << 40), 5, 6), (.max, 6, 8),
+            (.min, 6, 8),
+        ]
+        var bytes = [UInt8](repeating: 0, count: 512 + 256)
+        bytes[0] = 10
+        bytes[4] = UInt8(values.count)
+        var place = 512
+        for (index, value) in values.enumerated() {
+            let number = (0..<value.width).map { UInt8(truncatingIfNeeded: value.0 >> (8 * (value.width - 1 - $0))) }
+            // A text of three bytes, and the number.
+            let entry: [UInt8] = [3, 19, value.type] + Array("abc".utf8) + number
+            let cell = [UInt8(entry.count)] + entry
+            place -= cell.count
+            bytes.replaceSubrange(place..<place + cell.count, with: cell)
+            (bytes[8 + 2 * index], bytes[9 + 2 * index]) = (UInt8(place >> 8), UInt8(place & 255))
+        }
+        bytes.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return }
+            let page = TreePage(bytes: start, size: 512)
+            #expect(page.isIndexLeaf && !page.isTableLeaf)
+            #expect((0..<page.cellCount).map { page.lastNumber($0) } == values.map { $0.0 })
+        }
+    }
+}
