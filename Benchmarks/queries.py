@@ -221,12 +221,6 @@ class SideBySide:
                 nephos.stop()
 
 
-def times(ours, others):
-    """The median of the rounds' ratios; None where one of the two was not measured."""
-    pairs = [a / b for a, b in zip(ours or [], others or []) if b]
-    return statistics.median(pairs) if pairs else None
-
-
 def times_between(results):
     """How many times the slowest size the fastest is: the median of the rounds."""
     rounds = zip(*results.samples.get("sizes in turn", {}).values())
@@ -246,8 +240,7 @@ def table(results, sizes):
     for rows in sizes:
         def median(measure, system): return results.median(f"{measure} {rows}", system)
         peer = results.ratio(f"list c8 {rows}", "nephos", "pocketbase")
-        of_sqlite = times(results.samples.get(f"list c8 {rows}", {}).get("nephos"),
-                          results.samples.get(f"list c1 {rows}", {}).get("sqlite"))
+        of_sqlite = results.ratio(f"list c8 {rows}", "nephos", "sqlite", f"list c1 {rows}")
         lines.append("| " + " | ".join([
             f"{rows:,} tasks", cell(median("list c1", "nephos")), cell(median("list c8", "nephos")),
             cell(median("list c1", "pocketbase")),
