@@ -81,6 +81,7 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
             SELECT id, owner, sequence FROM zone WHERE deleted = 1 AND deleted_at > 0 AND deleted_at < $1
                 AND NOT EXISTS (SELECT 1 FROM record WHERE record.owner = zone.owner AND record.zone = zone.id)
+                AND NOT EXISTS (SELECT 1 FROM index_entry AS entry WHERE entry.owner = zone.owner AND entry.zone = zone.id)
             ORDER BY deleted_at LIMIT $2
             """
         case .forgetZone: "DELETE FROM zone WHERE owner = $1 AND id = $2 AND deleted = 1"

@@ -191,6 +191,15 @@ extension StorageConformance {
                 }
             }
         },
+        .engine("A zone is not forgotten while index entries of it are left, so that its purge can go on") { engine in
+            let zone = try await engine.makeZone("Indexed")
+            try await engine.insertEntries(zone, (0..<30).map { [$0] }, definition: 1)
+            try await engine.delete(zone)
+            try expect(try await engine.write { try $0.purgeRecords(zone: zone, limit: 2) }, equals: 2)
+            try expect(try await engine.write { try $0.forgetZones(deletedBefore: 99, limit: 9) }, equals: 0)
+            try expect(try await engine.write { try $0.purgeRecords(zone: zone, limit: 2) }, equals: 0)
+            try expect(try await engine.write { try $0.forgetZones(deletedBefore: 99, limit: 9) }, equals: 1)
+        },
         .engine("The live zones of all owners are listed by their ids, a page at a time") { engine in
             var zones = try await engine.read { try $0.zones(after: 0, limit: .max) }.map(\.key)
             for owner: Int64 in [3, 0, 3, 1] {
