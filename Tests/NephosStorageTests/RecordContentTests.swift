@@ -5,7 +5,10 @@ import Testing
 /// A record's columns in one.
 @Suite struct RecordContentTests {
     private static let texts = ["", " ", "0", "1 2", "Note", "é👩‍👩‍👧", String(repeating: "n", count: 255), "-", "\u{0}"]
-    private static let numbers: [Int64] = [.min, -1, 0, 1, 9, 10, 12_345_678, 123_456_789, 1_700_000_000_000, .max]
+    private static let numbers: [Int64] = [
+        .min, -1_700_000_000_000, -1, 0, 1, 9, 10, 99, 100, 12_345_678, 123_456_789, 999_999_999_999, 1_700_000_000_000,
+        9_999_999_999_999, 10_000_000_000_000, .max,
+    ]
 
     private func record(_ random: inout SplitMix) -> RecordRow {
         func number() -> Int64 { Self.numbers.randomElement(using: &random) ?? 0 }

@@ -82,6 +82,15 @@ struct RecordContent {
         /// The digits of the number before the next space, which is taken too.
         @inline(__always)
         mutating func digits() -> UnsafeRawBufferPointer {
+            let start = next
+            // Thirteen, from the year 2001 to 2286: all of them in two words, which overlap.
+            if end - start > 13, start.load(fromByteOffset: 13, as: UInt8.self) == UInt8(ascii: " ") {
+                let words = (Self.others(in: Self.word(at: start)), Self.others(in: Self.word(at: start + 5)))
+                if words.0 | words.1 == 0 {
+                    next = start + 14
+                    return UnsafeRawBufferPointer(start: start, count: 13)
+                }
+            }
             var mayBeOther: UInt64 = 0
             let word = word(&mayBeOther)
             if mayBeOther != 0 || word.isEmpty || word.count > 18, RecordContent.number(word) == nil {
@@ -97,13 +106,11 @@ struct RecordContent {
             let start = next
             // Eight bytes at a time: the high bit of each that is a space, and of no byte before the first.
             while end - next >= 8 {
-                let word = UInt64(littleEndian: next.loadUnaligned(as: UInt64.self))
+                let word = Self.word(at: next)
                 let bytes = word ^ 0x2020_2020_2020_2020
                 let spaces = (bytes &- 0x0101_0101_0101_0101) & ~bytes & 0x8080_8080_8080_8080
-                let digits = word ^ 0x3030_3030_3030_3030
-                let others = (digits &+ 0x7676_7676_7676_7676 | digits) & 0x8080_8080_8080_8080
                 // Of the bytes before the first space.
-                other |= others & (spaces & (0 &- spaces) &- 1)
+                other |= Self.others(in: word) & (spaces & (0 &- spaces) &- 1)
                 next += min(8, spaces.trailingZeroBitCount >> 3)
                 if spaces != 0 { return took(from: start) }
             }
@@ -118,14 +125,33 @@ struct RecordContent {
         }
 
         @inline(__always)
+        private static func word(at place: UnsafeRawPointer) -> UInt64 {
+            UInt64(littleEndian: place.loadUnaligned(as: UInt64.self))
+        }
+
+        /// The high bit of each byte that is no digit.
+        @inline(__always)
+        private static func others(in word: UInt64) -> UInt64 {
+            let digits = word ^ 0x3030_3030_3030_3030
+            return (digits &+ 0x7676_7676_7676_7676 | digits) & 0x8080_8080_8080_8080
+        }
+
+        @inline(__always)
         private mutating func took(from start: UnsafeRawPointer) -> UnsafeRawBufferPointer {
             defer { next += 1 }
             return UnsafeRawBufferPointer(start: start, count: next - start)
         }
 
-        /// The number in the next word: most have a digit or two.
+        /// The number in the next word: most have a digit, or two.
         @inline(__always)
         mutating func number() -> Int64 {
+            if end - next > 1, next.load(fromByteOffset: 1, as: UInt8.self) == UInt8(ascii: " ") {
+                let digit = next.load(as: UInt8.self) &- UInt8(ascii: "0")
+                if digit < 10 {
+                    next += 2
+                    return Int64(digit)
+                }
+            }
             var place = next
             var number: Int64 = 0
             while place < end {

@@ -20,7 +20,7 @@ package struct VisitedRecord {
     /// Reads the columns of the statement's current row, each once.
     /// - Throws: `StorageError` `.damaged` where its content is not what was written.
     @inline(__always)
-    init(zone: ZoneKey, _ row: any SQLStatement) throws {
+    init(zone: ZoneKey, _ row: some SQLStatement) throws {
         self.zone = zone
         name = row.textInPlace(0)
         sequence = row.integer(1)

@@ -192,19 +192,20 @@ package enum SQL: Int, CaseIterable, Sendable {
             WHERE owner = $1 AND zone = $2 AND definition = $3 AND (value, name) > ($4, $5) AND value < $6
             ORDER BY value, name LIMIT $7
             """
-        // A cross join keeps the order of the tables, so that the records are looked up as the entries come.
+        // A cross join keeps the order of the tables, so that the records are looked up as the entries come. The id of a zone
+        // is no other owner's.
         case .indexedRecords:
             """
             SELECT \(Self.recordColumns(of: "record")), value FROM index_entry AS entry CROSS JOIN record
             WHERE entry.owner = $1 AND entry.zone = $2 AND definition = $3 AND value >= $4 AND value < $5
-                AND record.id = entry.record AND record.owner = $1 AND record.zone = $2
+                AND record.id = entry.record AND record.zone = $2
             ORDER BY value, entry.name LIMIT $6
             """
         case .indexedRecordsAfter:
             """
             SELECT \(Self.recordColumns(of: "record")), value FROM index_entry AS entry CROSS JOIN record
             WHERE entry.owner = $1 AND entry.zone = $2 AND definition = $3 AND (value, entry.name) > ($4, $5)
-                AND value < $6 AND record.id = entry.record AND record.owner = $1 AND record.zone = $2
+                AND value < $6 AND record.id = entry.record AND record.zone = $2
             ORDER BY value, entry.name LIMIT $7
             """
         case .countIndexEntries:

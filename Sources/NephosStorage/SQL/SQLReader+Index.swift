@@ -49,14 +49,21 @@ extension SQLReader {
     ) throws {
         try run(sql) { statement in
             try bind(statement)
-            let value = VisitedValue(statement)
-            let ahead = connection.recordsAhead
-            ahead?.begin(wanted: wanted)
-            while try statement.step() {
-                let record = try VisitedRecord(zone: zone, statement)
-                ahead?.passed(record.number)
-                guard try body(record, value) else { break }
-            }
+            try visit(rowsOf: statement, zone, wanted, body)
+        }
+    }
+
+    private final func visit(
+        rowsOf statement: some SQLStatement, _ zone: ZoneKey, _ wanted: Int,
+        _ body: (VisitedRecord, VisitedValue) throws -> Bool
+    ) throws {
+        let value = VisitedValue(statement)
+        let ahead = connection.recordsAhead
+        ahead?.begin(wanted: wanted)
+        while try statement.step() {
+            let record = try VisitedRecord(zone: zone, statement)
+            ahead?.passed(record.number)
+            guard try body(record, value) else { break }
         }
     }
 
