@@ -74,6 +74,22 @@ import Testing
         #expect(log.entries == ["begin", "a", "rollback"])
     }
 
+    @Test("A zone that was found in a snapshot is not asked for again, and one that was written since is")
+    func zones() throws {
+        func find(_ owner: OwnerID = .everyone) throws {
+            // The connection finds one without a name.
+            _ = try readers.read { try $0.zone(owner: owner, named: "") }
+        }
+        try find()
+        try find()
+        try find(OwnerID(rawValue: 7))
+        #expect(log.entries == ["begin", "zoneByName", "zoneByName"])
+        readers.willWrite()
+        readers.didWrite()
+        try find()
+        #expect(log.entries.suffix(3) == ["rollback", "begin", "zoneByName"])
+    }
+
     @Test("A read that fails keeps no snapshot")
     func failing() throws {
         #expect(throws: FakeError.self) {

@@ -5,9 +5,15 @@ import Synchronization
 /// A connection that comes back keeps its snapshot until something is written: then the next read need not open one, which
 /// costs two system calls and a lock that all connections share. The writer says when it writes.
 package final class LentConnections: Sendable {
+    /// A connection, and the zones that were found in its snapshot, if it has one.
+    private struct Reading {
+        let connection: any SQLConnection
+        var zones: [ZoneRow] = []
+    }
+
     private struct State: @unchecked Sendable {
         // Unchecked: a connection belongs to whoever took it from here, under the lock.
-        var idle: [any SQLConnection] = []
+        var idle: [Reading] = []
         var lent = 0
         /// Odd while a transaction writes. Snapshots of one even number are all of the same state, the newest.
         var era = 0
@@ -18,7 +24,7 @@ package final class LentConnections: Sendable {
         mutating func close() -> [any SQLConnection] {
             isClosing = true
             defer { idle = [] }
-            return idle
+            return idle.map(\.connection)
         }
     }
 
@@ -38,13 +44,19 @@ package final class LentConnections: Sendable {
 
     /// Runs `body` over a snapshot on the calling thread; nil if no connection is left to lend.
     package func read<T>(_ body: (any StorageReader) throws -> T) throws -> T? {
-        guard let (connection, era) = try borrow() else { return nil }
+        guard let (borrowed, era) = try borrow() else { return nil }
+        var reading = borrowed
+        let connection = reading.connection
         do {
-            if !connection.isInTransaction { try connection.begin(writing: false) }
-            let reader = SQLReader(connection)
+            if !connection.isInTransaction {
+                try connection.begin(writing: false)
+                reading.zones = []
+            }
+            let reader = SQLReader(connection, foundZones: reading.zones)
             defer { reader.invalidate() }
             let result = try body(reader)
-            if !giveBackWithSnapshot(connection, of: era) { giveBack(connection) }
+            reading.zones = reader.foundZones ?? []
+            if !giveBackWithSnapshot(reading, of: era) { giveBack(connection) }
             return result
         } catch {
             giveBack(connection)
@@ -52,27 +64,27 @@ package final class LentConnections: Sendable {
         }
     }
 
-    private func borrow() throws -> (any SQLConnection, era: Int)? {
+    private func borrow() throws -> (Reading, era: Int)? {
         enum Found {
-            case connection(any SQLConnection)
+            case reading(Reading)
             case room, nothing
         }
         let (found, era) = try state.withLock { state -> (Found, Int) in
             if state.isClosing { throw StorageError.closed }
-            if let connection = state.idle.popLast() {
+            if let reading = state.idle.popLast() {
                 state.lent += 1
-                return (.connection(connection), state.era)
+                return (.reading(reading), state.era)
             }
             guard state.lent < limit else { return (.nothing, state.era) }
             state.lent += 1
             return (.room, state.era)
         }
         switch found {
-        case .connection(let connection): return (connection, era)
+        case .reading(let reading): return (reading, era)
         case .nothing: return nil
         case .room:
             do {
-                return (try open(), era)
+                return (Reading(connection: try open()), era)
             } catch {
                 giveBack(nil)
                 throw error
@@ -81,11 +93,11 @@ package final class LentConnections: Sendable {
     }
 
     /// Takes back a connection with its snapshot, if nothing has been written since `era`.
-    private func giveBackWithSnapshot(_ connection: any SQLConnection, of era: Int) -> Bool {
+    private func giveBackWithSnapshot(_ reading: Reading, of era: Int) -> Bool {
         state.withLock { state in
             guard state.era == era, era.isMultiple(of: 2), !state.isClosing else { return false }
             state.lent -= 1
-            state.idle.append(connection)
+            state.idle.append(reading)
             return true
         }
     }
@@ -94,7 +106,7 @@ package final class LentConnections: Sendable {
         connection?.rollback()
         let (closers, isClosing) = state.withLock { state in
             state.lent -= 1
-            if let connection, !state.isClosing { state.idle.append(connection) }
+            if let connection, !state.isClosing { state.idle.append(Reading(connection: connection)) }
             defer { if state.isClosing && state.lent == 0 { state.closers = [] } }
             return (state.isClosing && state.lent == 0 ? state.closers : [], state.isClosing)
         }
@@ -109,7 +121,7 @@ package final class LentConnections: Sendable {
     func willWrite() {
         state.withLock { state in
             state.era += 1
-            for connection in state.idle { connection.rollback() }
+            for reading in state.idle { reading.connection.rollback() }
         }
     }
 
@@ -122,7 +134,7 @@ package final class LentConnections: Sendable {
     package func renew() {
         state.withLock { state in
             state.era += 2
-            for connection in state.idle { connection.rollback() }
+            for reading in state.idle { reading.connection.rollback() }
         }
     }
 

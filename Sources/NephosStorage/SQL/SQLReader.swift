@@ -3,9 +3,13 @@ package class SQLReader: StorageReader {
     final let connection: any SQLConnection
     /// Why it can no longer be used: an operation failed, or the body returned.
     package fileprivate(set) final var failure: StorageError?
+    /// The zones that were found in the snapshot, a few of them; nil where it is none, as the state changes.
+    private(set) final var foundZones: [ZoneRow]?
 
-    package init(_ connection: any SQLConnection) {
+    /// - Parameter foundZones: what the last reader of the same snapshot found.
+    package init(_ connection: any SQLConnection, foundZones: [ZoneRow]? = nil) {
         self.connection = connection
+        self.foundZones = foundZones
     }
 
     /// Makes every later call fail. Called when the body returned.
@@ -65,8 +69,28 @@ package class SQLReader: StorageReader {
     // MARK: Zones
 
     package final func zone(owner: OwnerID, named name: String) throws -> ZoneRow? {
-        try row(.zoneByName, bind: { try $0.bind(owner.rawValue).bind(name) }, read: { ZoneRow(owner: owner, $0) })
+        // Byte by byte: different names may be equal strings.
+        let isIt = { (zone: ZoneRow) in zone.key.owner == owner && zone.name.utf8.elementsEqual(name.utf8) }
+        if failure == nil, let zone = foundZones?.first(where: isIt) { return zone }
+        let found = try row(.zoneByName) {
+            try $0.bind(owner.rawValue).bind(name)
+        } read: {
+            ZoneRow(owner: owner, $0)
+        }
+        if let found { note(found) }
+        return found
     }
+
+    private final func note(_ zone: ZoneRow) {
+        guard let count = foundZones?.count else { return }
+        if count < Self.mostFoundZones {
+            foundZones?.append(zone)
+        } else {
+            foundZones?[Int(zone.key.id.magnitude % UInt64(Self.mostFoundZones))] = zone
+        }
+    }
+
+    private static var mostFoundZones: Int { 8 }
 
     package final func zones(owner: OwnerID) throws -> [ZoneRow] {
         try rows(.zones, bind: { try $0.bind(owner.rawValue) }, read: { ZoneRow(owner: owner, $0) })
