@@ -29,8 +29,8 @@ final class FileMapping: Sendable {
     /// Pages that were refused since the last release.
     private let refused = Atomic<Int>(0)
 
-    /// Where records were seen, for those who read them.
-    let recordPages = RecordPages()
+    /// Below which pages records were seen, for those who read them.
+    let interiorPages = InteriorPages()
 
     /// Maps the file at `path`, which exists; nil where the system cannot, and then it is read as ever. Before the process
     /// opens it otherwise: closing a descriptor of a file gives up the process's locks of it.

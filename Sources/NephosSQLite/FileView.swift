@@ -3,9 +3,10 @@ import CSQLite
 /// What one connection sees of a file in memory. It is used by one thread at a time, as the connection is.
 final class FileView {
     let mapping: FileMapping
-    /// The leaf of an index, and that of a table, that SQLite asked for last since these were set to nil.
+    /// The leaf of an index, and the page of a table that has pages below, that SQLite asked for last since these were set
+    /// to nil.
     var indexLeaf: UnsafeRawPointer?
-    var tableLeaf: UnsafeRawPointer?
+    var tableInterior: UnsafeRawPointer?
     /// Bytes of a page; 0 until one was asked for.
     private(set) var pageSize = 0
 
@@ -40,14 +41,16 @@ final class FileView {
                 return Int(size)
             }
             guard let bytes else {
-                // It may be a leaf, and is not looked at.
-                view.tableLeaf = nil
+                // It may be such a page, and is not looked at.
+                view.tableInterior = nil
                 return nil
             }
             view.pageSize = Int(count)
-            let page = TreePage(bytes: bytes, size: Int(count))
-            if page.isTableLeaf { view.tableLeaf = page.bytes }
-            if page.isIndexLeaf { view.indexLeaf = page.bytes }
+            switch TreePage(bytes: bytes, size: Int(count)).kind {
+            case .tableInterior: view.tableInterior = UnsafeRawPointer(bytes)
+            case .indexLeaf: view.indexLeaf = UnsafeRawPointer(bytes)
+            default: break
+            }
             return bytes
         }
         return SQLITE_OK

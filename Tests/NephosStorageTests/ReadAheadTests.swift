@@ -67,7 +67,7 @@ import Testing
         return records
     }
 
-    @Test("Where records are is known once they were read, and then no more are fetched than are wanted")
+    @Test("Below which pages records are is known once they were read, and then no more are fetched than are wanted")
     func wanted() async throws {
         try await makeStore(3000, seed: 1)
         let mapping = try mapping()
@@ -76,8 +76,7 @@ import Testing
         let records = try visit(connection, everything, limit: .max, wanted: .max)
         #expect(records.count == 3000)
         // The last page of a file is read, not looked at.
-        #expect(records.count { mapping.recordPages[$0] > 0 } > 2900)
-        #expect(ahead.fetched == 0, "before a record was read nobody knows where it is")
+        #expect(records.count { mapping.interiorPages[$0] > 0 } > 2900)
 
         try visit(connection, everything, limit: .max, wanted: .max)
         // An inner page's entries are named by no leaf, and the first on a leaf is read before.
@@ -161,22 +160,29 @@ import Testing
         look(at: mapping)
         let ahead = try #require(connection.recordsAhead as? ReadAhead)
         let pages = (1..<Int(FileSystem.size(path)) / 4096).compactMap { mapping.seenBytes(at: $0 * 4096, count: 4096) }
-        let index = try #require(pages.last { TreePage(bytes: $0, size: 4096).isIndexLeaf })
-        let table = try #require(pages.last { TreePage(bytes: $0, size: 4096).isTableLeaf })
+        func last(_ kind: TreePage.Kind) throws -> UnsafeRawPointer {
+            try #require(pages.last { TreePage(bytes: $0, size: 4096).kind == kind })
+        }
+        let (index, table, interior) = (try last(.indexLeaf), try last(.tableLeaf), try last(.tableInterior))
         let first = try #require(TreePage(bytes: index, size: 4096).lastNumber(0))
         let second = try #require(TreePage(bytes: index, size: 4096).lastNumber(1))
+        func set(_ page: Int) {
+            for record in [Int64](1...200) { mapping.interiorPages[record] = page }
+        }
 
         #expect(ahead.find(behind: first, in: index, atMost: 50) == 0, "records that were not seen")
-        mapping.recordPages[second] = mapping.offset(of: table) / 4096 + 1
-        #expect(ahead.find(behind: first, in: index, atMost: 50) == 1)
+        set(mapping.offset(of: interior) / 4096 + 1)
+        #expect(ahead.find(behind: first, in: index, atMost: 1) == 1)
+        #expect(ahead.row(0)?.record == second)
         #expect(ahead.find(behind: first, in: index, atMost: 0) == 0)
         #expect(ahead.find(behind: 1_000_000, in: index, atMost: 50) == 0, "a record that the leaf does not name")
         #expect(ahead.find(behind: first, in: table, atMost: 50) == 0, "a page of a table")
-        mapping.recordPages[second] = 1 << 31
+        set(1 << 31)
         #expect(ahead.find(behind: first, in: index, atMost: 50) == 0, "a page behind the end")
-        mapping.recordPages[second] = mapping.offset(of: index) / 4096 + 1
-        #expect(ahead.find(behind: first, in: index, atMost: 50) == 1)
-        #expect(ahead.row(0) == nil, "a page of an index")
+        for page in [index, table] {
+            set(mapping.offset(of: page) / 4096 + 1)
+            #expect(ahead.find(behind: first, in: index, atMost: 50) == 0, "a page without pages below")
+        }
         connection.close()
     }
 }

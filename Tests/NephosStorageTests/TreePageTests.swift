@@ -26,8 +26,10 @@ import Testing
                 bytes[index] = UInt8([random.below(256), 255, random.below(16)][round % 3])
             }
             if round % 2 == 0 { bytes[3] = UInt8(random.below(2)) }
-            for index in 0..<page.cellCount {
+            for index in -1...page.cellCount {
                 _ = page.row(index)
+                _ = TreePage.row(at: page.cell(at: page.place(of: index, .tableInterior)), .tableInterior)
+                _ = page.child(index)
                 let content = page.content(index)
                 let start = try #require(content.baseAddress) - page.bytes
                 #expect(start >= 0 && content.count >= 0 && (content.isEmpty || start + content.count <= size))
@@ -61,7 +63,7 @@ import Testing
         bytes.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress else { return }
             let page = TreePage(bytes: start, size: 512)
-            #expect(page.isIndexLeaf && !page.isTableLeaf)
+            #expect(page.kind == .indexLeaf)
             #expect((0..<page.cellCount).map { page.lastNumber($0) } == values.map { $0.0 })
         }
     }

@@ -1,10 +1,13 @@
 import Glibc
 import Synchronization
 
-/// On which pages of a file its records were seen last. A record may have moved since, or have another's page.
-final class RecordPages: Sendable {
-    /// Memory that nobody wrote to is not the process's yet; where there are more records some share a place.
-    private static let count = 1 << 20
+/// Below which pages of a file its records were seen last. They may be below others since.
+final class InteriorPages: Sendable {
+    /// Records that share a place. Some thousand with numbers that follow one another are below one page.
+    private static let recordsInPlace: Int64 = 128
+    /// Where there are more, some share a place that do not follow one another. Memory that nobody wrote to is not the
+    /// process's yet.
+    private static let count = 1 << 16
     // Every word is atomic, and they are freed with the last reference.
     nonisolated(unsafe) private let words: UnsafeMutablePointer<Atomic<UInt32>>?
 
@@ -27,6 +30,6 @@ final class RecordPages: Sendable {
     }
 
     private func word(of record: Int64) -> UnsafeMutablePointer<Atomic<UInt32>>? {
-        words.map { $0 + (Int(truncatingIfNeeded: record) & (Self.count - 1)) }
+        words.map { $0 + (Int(truncatingIfNeeded: record / Self.recordsInPlace) & (Self.count - 1)) }
     }
 }
