@@ -136,9 +136,9 @@ package protocol StorageTransaction: StorageReader {
     func noteChange(zone: ZoneKey) throws
     /// Keeps what the client that modified a zone gave with it; nil for nothing.
     func setClientChangeToken(_ token: String?, zone: ZoneKey) throws
-    /// Removes up to `limit` records of a zone that is deleted, with their edges and about as many records' index
-    /// entries; returns how many it removed, or `limit` where index entries may be left.
-    /// - Throws: `StorageError` `.constraint` if it is not a deleted zone.
+    /// Removes up to `limit` records of a zone that is deleted or forgotten, with their edges and about as many records'
+    /// index entries; returns how many it removed, or `limit` where index entries may be left.
+    /// - Throws: `StorageError` `.constraint` if it is a live zone.
     func purgeRecords(zone: ZoneKey, limit: Int) throws -> Int
 
     /// Removes up to `limit` tombstones of records that were deleted before `time`, the oldest first, and keeps in their

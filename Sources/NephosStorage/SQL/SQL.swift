@@ -81,7 +81,6 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
             SELECT id, owner, sequence FROM zone WHERE deleted = 1 AND deleted_at > 0 AND deleted_at < $1
                 AND NOT EXISTS (SELECT 1 FROM record WHERE record.owner = zone.owner AND record.zone = zone.id)
-                AND NOT EXISTS (SELECT 1 FROM index_entry AS entry WHERE entry.owner = zone.owner AND entry.zone = zone.id)
             ORDER BY deleted_at LIMIT $2
             """
         case .forgetZone: "DELETE FROM zone WHERE owner = $1 AND id = $2 AND deleted = 1"
@@ -192,8 +191,8 @@ package enum SQL: Int, CaseIterable, Sendable {
             WHERE owner = $1 AND zone = $2 AND definition = $3 AND (value, name) > ($4, $5) AND value < $6
             ORDER BY value, name LIMIT $7
             """
-        // A cross join keeps the order of the tables, so that the records are looked up as the entries come. The id of a zone
-        // is no other owner's.
+        // A cross join keeps the order of the tables, so that the records are looked up as the entries come. A zone's id is
+        // not another owner's, so the record's owner need not be compared.
         case .indexedRecords:
             """
             SELECT \(Self.recordColumns(of: "record")), value FROM index_entry AS entry CROSS JOIN record

@@ -67,7 +67,8 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
 
     package func purgeRecords(zone: ZoneKey, limit: Int) throws -> Int {
         let isDeleted = try row(.zoneDeletion, bind: { try $0.bind(zone) }, read: { $0.integer(0) != 0 })
-        guard isDeleted == true else {
+        // Of a zone that was forgotten there may be something left.
+        guard isDeleted != false else {
             throw StorageError(.constraint, "Zone \(zone.id) of owner \(zone.owner.rawValue) is not a deleted zone.")
         }
         try change(.purgeReferencesOfRecords) { try $0.bind(zone).bind(limit: limit) }

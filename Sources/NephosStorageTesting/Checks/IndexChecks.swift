@@ -191,14 +191,23 @@ extension StorageConformance {
                 }
             }
         },
-        .engine("A zone is not forgotten while index entries of it are left, so that its purge can go on") { engine in
-            let zone = try await engine.makeZone("Indexed")
-            try await engine.insertEntries(zone, (0..<30).map { [$0] }, definition: 1)
-            try await engine.delete(zone)
-            try expect(try await engine.write { try $0.purgeRecords(zone: zone, limit: 2) }, equals: 2)
-            try expect(try await engine.write { try $0.forgetZones(deletedBefore: 99, limit: 9) }, equals: 0)
-            try expect(try await engine.write { try $0.purgeRecords(zone: zone, limit: 2) }, equals: 0)
-            try expect(try await engine.write { try $0.forgetZones(deletedBefore: 99, limit: 9) }, equals: 1)
+        .engine("The purge of a zone that was forgotten meanwhile goes on to its end") { engine in
+            for (name, count) in [("Empty", 0), ("Whole step", 2)] {
+                let zone = try await engine.makeZone(name)
+                try await engine.insertEntries(zone, (0..<30).map { [$0] })
+                for index in 0..<count { try await engine.save(zone, "r\(index)") }
+                try await engine.delete(zone)
+                var purged = 0
+                if count > 0 { purged = try await engine.write { try $0.purgeRecords(zone: zone, limit: 2) } }
+                try expect(purged, equals: count)
+                try expect(try await engine.write { try $0.forgetZones(deletedBefore: 99, limit: 9) }, equals: 1)
+                repeat {
+                    purged = try await engine.write { try $0.purgeRecords(zone: zone, limit: 2) }
+                } while purged == 2
+                try expect(purged, equals: 0)
+                let range = IndexRange(zone: zone, definition: 1, from: [], to: [255])
+                try expect(try await engine.entries(range), equals: [])
+            }
         },
         .engine("The live zones of all owners are listed by their ids, a page at a time") { engine in
             var zones = try await engine.read { try $0.zones(after: 0, limit: .max) }.map(\.key)
