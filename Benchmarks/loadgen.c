@@ -18,6 +18,7 @@
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #ifdef __SSE2__
 #include <immintrin.h>
@@ -307,8 +308,9 @@ static bool read_head(Connection *connection) {
     if (!end) return false;
     connection->body_start = connection->chunk_at = (size_t)(end - response->bytes) + 4;
     // Not with sscanf, which measures the whole answer first.
-    if (strncmp(response->bytes, "HTTP/1.", 7) != 0 || response->bytes[8] != ' ') die("not an HTTP answer");
-    connection->status = atoi(response->bytes + 9);
+    const char *status = response->bytes + 9;
+    if (strncmp(response->bytes, "HTTP/1.", 7) != 0 || status[-1] != ' ' || !isdigit(*status)) die("not an HTTP answer");
+    connection->status = atoi(status);
     const char *length = header(connection, "\r\ncontent-length:");
     if (length)
         connection->body_length = strtoll(length, NULL, 10);

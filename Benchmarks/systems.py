@@ -27,8 +27,8 @@ class Failure(Exception):
 
 def build_tools(directory):
     """Compiles the load generator, the reference and the floor into `directory`."""
-    for name, libraries in (("loadgen", []), ("reference", ["-lsqlite3"]), ("floor", [])):
-        command = ["cc", "-O2", "-march=native", "-o", str(directory / name), str(HERE / f"{name}.c"), *libraries]
+    for name, options in (("loadgen", ["-march=native"]), ("reference", ["-lsqlite3"]), ("floor", [])):
+        command = ["cc", "-O2", "-o", str(directory / name), str(HERE / f"{name}.c"), *options]
         subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
 
 

@@ -3,12 +3,12 @@ import CSQLite
 /// What one connection sees of a file in memory. It is used by one thread at a time, as the connection is.
 final class FileView {
     let mapping: FileMapping
-    /// The leaf of an index, and the page of a table that has pages below, that SQLite asked for last since these were set
-    /// to nil.
+    /// The leaf of an index, and the page of a table that has pages below, that SQLite asked for last since these were
+    /// set to nil.
     var indexLeaf: UnsafeRawPointer?
     var tableInterior: UnsafeRawPointer?
     /// Bytes of a page; 0 until one was asked for.
-    private(set) var pageSize = 0
+    var pageSize = 0
 
     init(_ mapping: FileMapping) { self.mapping = mapping }
 

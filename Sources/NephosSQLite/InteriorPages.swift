@@ -4,7 +4,7 @@ import Synchronization
 /// Below which pages of a file its records were seen last. They may be below others since.
 final class InteriorPages: Sendable {
     /// Records that share a place. Some thousand with numbers that follow one another are below one page.
-    private static let recordsInPlace: Int64 = 128
+    private static let recordsPerPlace: Int64 = 128
     /// Where there are more, some share a place that do not follow one another. Memory that nobody wrote to is not the
     /// process's yet.
     private static let count = 1 << 16
@@ -30,6 +30,6 @@ final class InteriorPages: Sendable {
     }
 
     private func word(of record: Int64) -> UnsafeMutablePointer<Atomic<UInt32>>? {
-        words.map { $0 + (Int(truncatingIfNeeded: record / Self.recordsInPlace) & (Self.count - 1)) }
+        words.map { $0 + (Int(truncatingIfNeeded: record / Self.recordsPerPlace) & (Self.count - 1)) }
     }
 }

@@ -3,10 +3,10 @@ import NephosStorage
 
 /// Has the processor fetch the records that an index names next, before SQLite goes for them one by one.
 ///
-/// The records of a page of results lie anywhere. In a file that is larger than the processor's caches each is waited for
-/// some ten times, on the way through the pages above it and at the row, and for all together that takes as long as the
-/// work. The ways to different records do not depend on one another: gone side by side, they are waited for together. What
-/// is seen on them is used for nothing else, so that it may be out of date.
+/// The records of a page of results lie anywhere. In a file that is larger than the processor's caches each is waited
+/// for some ten times, on the way through the pages above it and at the row, and for all together that takes as long as
+/// the work. The ways to different records do not depend on one another: gone side by side, they are waited for together.
+/// What is seen on them is used for nothing else, so that it may be out of date.
 final class ReadAhead: RecordsAhead {
     private let view: FileView
     private let pages: InteriorPages
@@ -43,8 +43,8 @@ final class ReadAhead: RecordsAhead {
             nephos_prefetch(next)
         }
 
-        /// The cell to look at. Where the search has ended the one before; before the first there are other bytes of the
-        /// page.
+        /// The cell to look at: where the search has ended, the one before, or other bytes of the page, which decide
+        /// nothing then.
         @inline(__always) static func middle(_ low: Int, _ high: Int) -> Int { (low &+ high &- 1) >> 1 }
     }
 
@@ -67,7 +67,7 @@ final class ReadAhead: RecordsAhead {
         wanted -= 1
         if let page = view.tableInterior {
             pages[record.value] = view.mapping.offset(of: page) / view.pageSize + 1
-            // What is read before the next record may be of another table.
+            // For the next record SQLite may read its page from the log, and not ask for it here.
             view.tableInterior = nil
         }
         guard let leaf = view.indexLeaf, leaf != seen else { return }
@@ -79,7 +79,7 @@ final class ReadAhead: RecordsAhead {
         }
     }
 
-    /// Looks for the records that the entries behind that of `record` are of, below the pages below which they were seen.
+    /// Looks for the records that the entries behind that of `record` are of, below the pages where they were seen.
     /// - Returns: how many may be there; `row` tells which are.
     func find(behind record: Int64, in leaf: UnsafeRawPointer, atMost most: Int) -> Int {
         let count = begin(behind: record, in: TreePage(bytes: leaf, size: view.pageSize), atMost: most)
@@ -118,8 +118,8 @@ final class ReadAhead: RecordsAhead {
         return count
     }
 
-    /// Searches the pages of all ways for the record's cell or the one behind it, each step at one cell of every page: at
-    /// that which SQLite will look at. Of each page the processor fetches the next bytes while the others are seen to.
+    /// Searches the pages of all ways for the record's cell or the one behind it, each step at one cell of every page:
+    /// at that which SQLite will look at. The next bytes of each page are fetched while the others are seen to.
     @inline(__always) private func search(_ kind: TreePage.Kind, _ count: Int) {
         let size = view.pageSize
         var most = 0
@@ -137,7 +137,7 @@ final class ReadAhead: RecordsAhead {
             for index in 0..<count {
                 let (low, high) = (ways[index].low, ways[index].high)
                 let middle = Way.middle(low, high)
-                // Without branches: a processor that has to guess where the search goes waits for each page in turn.
+                // Where it goes on is chosen without branches: a processor that guesses waits for each page in turn.
                 let isOpen = Self.mask(low < high)
                 let isBelow = Self.mask(TreePage.row(at: ways[index].next, kind) < ways[index].record)
                 ways[index].go(

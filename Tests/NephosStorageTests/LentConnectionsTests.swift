@@ -88,6 +88,30 @@ import Testing
         readers.didWrite()
         try find()
         #expect(log.entries.suffix(3) == ["rollback", "begin", "zoneByName"])
+        readers.renew()
+        try find()
+        #expect(log.entries.suffix(3) == ["rollback", "begin", "zoneByName"])
+    }
+
+    @Test("No more than eight zones of a snapshot are kept")
+    func manyZones() throws {
+        for _ in 0..<2 {
+            for owner in Int64(1)...9 {
+                _ = try readers.read { try $0.zone(owner: OwnerID(rawValue: owner), named: "") }
+            }
+        }
+        #expect(log.entries.count { $0 == "zoneByName" } > 9)
+    }
+
+    @Test("A reader that is kept after its body tells nothing of the zones that it found")
+    func keptReader() throws {
+        var kept: (any StorageReader)?
+        _ = try readers.read { reader in
+            _ = try reader.zone(owner: .everyone, named: "")
+            kept = reader
+        }
+        let reader = try #require(kept)
+        #expect(throws: StorageError.self) { try reader.zone(owner: .everyone, named: "") }
     }
 
     @Test("A read that fails keeps no snapshot")

@@ -76,7 +76,7 @@ import Testing
         let records = try visit(connection, everything, limit: .max, wanted: .max)
         #expect(records.count == 3000)
         // The last page of a file is read, not looked at.
-        #expect(records.count { mapping.interiorPages[$0] > 0 } > 2900)
+        #expect(stride(from: 1, through: 3000, by: 128).allSatisfy { mapping.interiorPages[$0] > 0 })
 
         try visit(connection, everything, limit: .max, wanted: .max)
         // An inner page's entries are named by no leaf, and the first on a leaf is read before.
@@ -113,21 +113,25 @@ import Testing
         for _ in 0..<200 {
             view.indexLeaf = nil
             var leaf: UnsafeRawPointer?
-            var next = try read(connection, from: [UInt8(random.below(256))], limit: 120) {
+            let contents = try read(connection, from: [UInt8(random.below(256))], limit: 120) {
                 leaf = leaf ?? view.indexLeaf
             }
-            guard !next.isEmpty, let leaf else { continue }
-            let first = next.removeFirst().record
+            guard let first = contents.first?.record, let leaf else { continue }
+            let page = TreePage(bytes: leaf, size: view.pageSize)
+            let named = (0..<page.cellCount).compactMap { page.lastNumber($0) }
+            let next = named.drop { $0 != first }.dropFirst().prefix(50)
             let rows = (0..<ahead.find(behind: first, in: leaf, atMost: 50)).compactMap { ahead.row($0) }
             let numbers = Set(rows.map(\.record))
-            let there = next.filter { numbers.contains($0.record) }
-            #expect(rows.map(\.record) == there.map(\.record))
-            for (row, expected) in zip(rows, there) { #expect(isIn(row.bytes, expected.content)) }
-            wanted += min(50, next.count)
+            #expect(rows.map(\.record) == next.filter { numbers.contains($0) })
+            for (record, content) in contents {
+                guard let row = rows.first(where: { $0.record == record }) else { continue }
+                #expect(isIn(row.bytes, content))
+            }
+            wanted += next.count
             found += rows.count
         }
-        // The rest of a page's entries are on the index's next leaf, which is seen to when SQLite comes to it.
-        #expect(found > wanted / 3 && found <= wanted, "\(found) of \(wanted)")
+        // Missing are some of those whose 128 are below two pages, and those on the last page, which is not looked at.
+        #expect(wanted > 1000 && found > wanted / 20 * 17, "\(found) of \(wanted)")
         try connection.commit()
         connection.close()
     }
@@ -184,5 +188,44 @@ import Testing
             #expect(ahead.find(behind: first, in: index, atMost: 50) == 0, "a page without pages below")
         }
         connection.close()
+    }
+
+    @Test("Whatever the pages are, nothing is read but pages of the file", arguments: [7, 8, 9] as [UInt64])
+    func anyPages(seed: UInt64) async throws {
+        try await makeStore(1000, seed: seed)
+        let sound = try Data(contentsOf: URL(filePath: path))
+        var random = SplitMix(state: seed)
+        var found = 0
+        for round in 0..<12 {
+            // Damage all over, from none to one byte in fifty.
+            var bytes = sound
+            for _ in 0..<bytes.count / 600 * round { bytes[random.below(bytes.count)] = UInt8(random.below(256)) }
+            try bytes.write(to: URL(filePath: path))
+            let mapping = try mapping()
+            look(at: mapping)
+            let view = FileView(mapping)
+            view.pageSize = 4096
+            let ahead = ReadAhead(view)
+            let count = bytes.count / 4096
+            let pages = (0..<count).compactMap { mapping.seenBytes(at: $0 * 4096, count: 4096) }
+            let interior = pages.indices.filter { TreePage(bytes: pages[$0], size: 4096).kind == .tableInterior }
+            for leaf in pages where TreePage(bytes: leaf, size: 4096).kind == .indexLeaf {
+                let page = TreePage(bytes: leaf, size: 4096)
+                for cell in [0, page.cellCount / 2] {
+                    guard let number = page.lastNumber(cell) else { continue }
+                    for record in stride(from: Int64(1), through: 1000, by: 128) {
+                        let likely = interior.isEmpty ? 0 : interior[random.below(interior.count)] + 1
+                        mapping.interiorPages[record] = [likely, random.below(count + 4)][random.below(2)]
+                    }
+                    for index in 0..<ahead.find(behind: number, in: leaf, atMost: random.below(300)) {
+                        guard let row = ahead.row(index) else { continue }
+                        found += 1
+                        let start = mapping.offset(of: try #require(row.bytes.baseAddress))
+                        #expect(start >= 0 && start + row.bytes.count <= bytes.count)
+                    }
+                }
+            }
+        }
+        #expect(found > 100, "seed \(seed)")
     }
 }

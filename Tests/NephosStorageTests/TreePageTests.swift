@@ -67,4 +67,30 @@ import Testing
             #expect((0..<page.cellCount).map { page.lastNumber($0) } == values.map { $0.0 })
         }
     }
+
+    @Test("A page with pages below names them and the last row of each, and one behind the last cell")
+    func children() {
+        let cells: [(page: UInt8, row: Int64, bytes: [UInt8])] = [
+            (7, 5, [5]), (9, 300, [0x82, 0x2C]), (4, 20_000, [0x81, 0x9C, 0x20]),
+        ]
+        var bytes = [UInt8](repeating: 0, count: 512 + 256)
+        (bytes[0], bytes[4], bytes[11]) = (5, UInt8(cells.count), 31)
+        var place = 512
+        for (index, cell) in cells.enumerated() {
+            let content = [0, 0, 0, cell.page] + cell.bytes
+            place -= content.count
+            bytes.replaceSubrange(place..<place + content.count, with: content)
+            (bytes[12 + 2 * index], bytes[13 + 2 * index]) = (UInt8(place >> 8), UInt8(place & 255))
+        }
+        bytes.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return }
+            let page = TreePage(bytes: start, size: 512)
+            #expect(page.kind == .tableInterior)
+            #expect((0...page.cellCount).map { page.child($0) } == [7, 9, 4, 31])
+            let rows = (0..<page.cellCount).map { index in
+                TreePage.row(at: page.cell(at: page.place(of: index, .tableInterior)), .tableInterior)
+            }
+            #expect(rows == cells.map(\.row))
+        }
+    }
 }

@@ -5,7 +5,7 @@ import Synchronization
 /// A connection that comes back keeps its snapshot until something is written: then the next read need not open one, which
 /// costs two system calls and a lock that all connections share. The writer says when it writes.
 package final class LentConnections: Sendable {
-    /// A connection, and the zones that were found in its snapshot, if it has one.
+    /// A connection, and the zones that were found in its snapshot. They mean nothing once that has ended.
     private struct Reading {
         let connection: any SQLConnection
         var zones: [ZoneRow] = []

@@ -3,7 +3,8 @@ package class SQLReader: StorageReader {
     final let connection: any SQLConnection
     /// Why it can no longer be used: an operation failed, or the body returned.
     package fileprivate(set) final var failure: StorageError?
-    /// The zones that were found in the snapshot, a few of them; nil where it is none, as the state changes.
+    /// The zones that were found in the snapshot, a few of them; nil where they are not kept: a transaction's state
+    /// changes, and other readers' snapshots end with them.
     private(set) final var foundZones: [ZoneRow]?
 
     /// - Parameter foundZones: what the last reader of the same snapshot found.
@@ -70,8 +71,8 @@ package class SQLReader: StorageReader {
 
     package final func zone(owner: OwnerID, named name: String) throws -> ZoneRow? {
         // Byte by byte: different names may be equal strings.
-        let isIt = { (zone: ZoneRow) in zone.key.owner == owner && zone.name.utf8.elementsEqual(name.utf8) }
-        if failure == nil, let zone = foundZones?.first(where: isIt) { return zone }
+        let isWanted = { (zone: ZoneRow) in zone.key.owner == owner && zone.name.utf8.elementsEqual(name.utf8) }
+        if failure == nil, let zone = foundZones?.first(where: isWanted) { return zone }
         let found = try row(.zoneByName) {
             try $0.bind(owner.rawValue).bind(name)
         } read: {
