@@ -309,7 +309,7 @@ static bool read_head(Connection *connection) {
     connection->body_start = connection->chunk_at = (size_t)(end - response->bytes) + 4;
     // Not with sscanf, which measures the whole answer first.
     const char *status = response->bytes + 9;
-    if (strncmp(response->bytes, "HTTP/1.", 7) != 0 || status[-1] != ' ' || !isdigit(*status)) die("not an HTTP answer");
+    if (strncmp(response->bytes, "HTTP/1.", 7) != 0 || status[-1] != ' ' || !isdigit((unsigned char)*status)) die("not an HTTP answer");
     connection->status = atoi(status);
     const char *length = header(connection, "\r\ncontent-length:");
     if (length)

@@ -144,7 +144,7 @@ package protocol StorageTransaction: StorageReader {
     /// Removes up to `limit` tombstones of records that were deleted before `time`, the oldest first, and keeps in their
     /// zones up to which sequence it did. Returns how many it removed.
     func purgeTombstones(deletedBefore time: Int64, limit: Int) throws -> Int
-    /// Removes up to `limit` zones that were deleted before `time` and hold nothing any more, and keeps up to which
+    /// Removes up to `limit` zones that were deleted before `time` and hold no record any more, and keeps up to which
     /// sequence it did. Returns how many it removed.
     func forgetZones(deletedBefore time: Int64, limit: Int) throws -> Int
 

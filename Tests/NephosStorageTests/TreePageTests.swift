@@ -47,19 +47,13 @@ import Testing
             (-8_388_608, 3, 3), (.init(Int32.min), 4, 4), (1 << 40, 5, 6), (-(1 << 40), 5, 6), (.max, 6, 8),
             (.min, 6, 8),
         ]
-        var bytes = [UInt8](repeating: 0, count: 512 + 256)
-        bytes[0] = 10
-        bytes[4] = UInt8(values.count)
-        var place = 512
-        for (index, value) in values.enumerated() {
+        let cells = values.map { value in
             let number = (0..<value.width).map { UInt8(truncatingIfNeeded: value.0 >> (8 * (value.width - 1 - $0))) }
             // A text of three bytes, and the number.
             let entry: [UInt8] = [3, 19, value.type] + Array("abc".utf8) + number
-            let cell = [UInt8(entry.count)] + entry
-            place -= cell.count
-            bytes.replaceSubrange(place..<place + cell.count, with: cell)
-            (bytes[8 + 2 * index], bytes[9 + 2 * index]) = (UInt8(place >> 8), UInt8(place & 255))
+            return [UInt8(entry.count)] + entry
         }
+        let bytes = page(.indexLeaf, cells)
         bytes.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress else { return }
             let page = TreePage(bytes: start, size: 512)
@@ -73,15 +67,8 @@ import Testing
         let cells: [(page: UInt8, row: Int64, bytes: [UInt8])] = [
             (7, 5, [5]), (9, 300, [0x82, 0x2C]), (4, 20_000, [0x81, 0x9C, 0x20]),
         ]
-        var bytes = [UInt8](repeating: 0, count: 512 + 256)
-        (bytes[0], bytes[4], bytes[11]) = (5, UInt8(cells.count), 31)
-        var place = 512
-        for (index, cell) in cells.enumerated() {
-            let content = [0, 0, 0, cell.page] + cell.bytes
-            place -= content.count
-            bytes.replaceSubrange(place..<place + content.count, with: content)
-            (bytes[12 + 2 * index], bytes[13 + 2 * index]) = (UInt8(place >> 8), UInt8(place & 255))
-        }
+        var bytes = page(.tableInterior, cells.map { [0, 0, 0, $0.page] + $0.bytes })
+        bytes[11] = 31
         bytes.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress else { return }
             let page = TreePage(bytes: start, size: 512)
@@ -92,5 +79,19 @@ import Testing
             }
             #expect(rows == cells.map(\.row))
         }
+    }
+
+    /// A page of 512 bytes, and those that are behind it.
+    private func page(_ kind: TreePage.Kind, _ cells: [[UInt8]]) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: 512 + 256)
+        (bytes[0], bytes[4]) = (kind.rawValue, UInt8(cells.count))
+        var place = 512
+        for (index, cell) in cells.enumerated() {
+            place -= cell.count
+            bytes.replaceSubrange(place..<place + cell.count, with: cell)
+            let pointer = kind.header + 2 * index
+            (bytes[pointer], bytes[pointer + 1]) = (UInt8(place >> 8), UInt8(place & 255))
+        }
+        return bytes
     }
 }

@@ -12,8 +12,8 @@ final class KeptQueries<Entry: AnyObject & Sendable>: Sendable {
     private static var mostParts: Int { 64 }
     /// With two sets of four, nearly all of 3,000 queries have a place; with two single places, of as many in all, a
     /// tenth of them would take one another's again and again.
-    private static var sets: Int { 1024 }
-    private static var placesInSet: Int { 4 }
+    private static var setCount: Int { 1024 }
+    private static var setSize: Int { 4 }
 
     /// Whether a request is short enough to be kept: in bytes, and in values, names and members, which take more decoded.
     static func isShort(_ json: [UInt8]) -> Bool {
@@ -26,7 +26,7 @@ final class KeptQueries<Entry: AnyObject & Sendable>: Sendable {
     }
 
     private struct State {
-        var places = [Place](repeating: Place(), count: sets * placesInSet)
+        var places = [Place](repeating: Place(), count: setCount * setSize)
         /// Whose turn it is to lose its place.
         var turn = 0
 
@@ -71,8 +71,8 @@ final class KeptQueries<Entry: AnyObject & Sendable>: Sendable {
     /// The places of a hash.
     private static func sets(of hash: UInt64) -> (Range<Int>, Range<Int>) {
         func set(_ number: UInt64) -> Range<Int> {
-            let first = Int(number % UInt64(sets)) * placesInSet
-            return first..<first + placesInSet
+            let first = Int(number % UInt64(setCount)) * setSize
+            return first..<first + setSize
         }
         return (set(hash), set(hash >> 32))
     }

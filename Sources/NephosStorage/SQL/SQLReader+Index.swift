@@ -53,6 +53,7 @@ extension SQLReader {
         }
     }
 
+    /// A function of its own, over the statement's type: as `any` it would be retained for every row.
     private final func visit(
         rowsOf statement: some SQLStatement, _ zone: ZoneKey, _ wanted: Int,
         _ body: (VisitedRecord, VisitedValue) throws -> Bool

@@ -82,6 +82,7 @@ package class SQLReader: StorageReader {
         return found
     }
 
+    /// Keeps a zone that was found, in another's place where there are many.
     private final func note(_ zone: ZoneRow) {
         guard let count = foundZones?.count else { return }
         if count < Self.mostFoundZones {
