@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run build test bench lint format docs bootstrap clean
+.PHONY: help run build install test bench lint format docs bootstrap clean
 
 # A toolchain that is installed but not in PATH is found where installers put it.
 export PATH := $(PATH):/opt/swift/usr/bin:/usr/local/swift/usr/bin:$(HOME)/.local/share/swiftly/bin
@@ -15,7 +15,11 @@ ARGS ?=
 # descriptors than Foundation's Process can handle.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
 
-# Which tables `make bench` fills: records and queries, or sync alone.
+# Where `make install` puts things; DESTDIR is put before it, for packages.
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+# Which tables `make bench` fills: records and queries, or sync or client alone.
 TABLES ?= records,queries
 
 # How the server is built for use. The static standard library makes it start faster and run where Swift is not installed.
@@ -37,24 +41,39 @@ run: build ## build and start the local CloudKit on http://127.0.0.1:8484 (ARGS=
 build: bootstrap ## build the server for use
 	@swift build $(RELEASE_FLAGS) --product nephos
 
+install: build ## install nephos, its manual page and its completion below PREFIX (default /usr/local)
+	@bin="$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" && root="$(DESTDIR)$(PREFIX)" && \
+		install -D -m 755 "$$bin" "$$root/bin/nephos" && \
+		"$$bin" manual | install -D -m 644 /dev/stdin "$$root/share/man/man1/nephos.1" && \
+		"$$bin" completion | install -D -m 644 /dev/stdin "$$root/share/bash-completion/completions/nephos" && \
+		printf '%s\n' "$$root/bin/nephos" "$$root/share/man/man1/nephos.1" \
+			"$$root/share/bash-completion/completions/nephos"
+
 test: bootstrap ## build everything and run every test (ARGS="--filter Zones")
 	@swift build --build-tests
 	@scripts/run-tests $(ARGS)
 
-bench: build ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync)
+bench: build ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync, TABLES=client)
 ifeq ($(TABLES),sync)
 	@swift build $(RELEASE_FLAGS) --product sync-client
 	@bin="$$(swift build $(RELEASE_FLAGS) --show-bin-path)" && \
 		Benchmarks/sync --server "$$bin/nephos" --client "$$bin/sync-client" $(ARGS)
+else ifeq ($(TABLES),client)
+	@swift build $(RELEASE_FLAGS) --product native-client
+	@bin="$$(swift build $(RELEASE_FLAGS) --show-bin-path)" && \
+		Benchmarks/client --server "$$bin/nephos" --client "$$bin/native-client" $(ARGS)
 else
 	@Benchmarks/run --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" --tables "$(TABLES)" $(ARGS)
 endif
 
-lint: bootstrap ## check formatting, imports between targets, and text
+lint: bootstrap ## check formatting, imports between targets, text, what pages say of packages, and public comments
 	@swift format lint --strict --parallel --recursive $(SWIFT_SOURCES)
 	@scripts/check-imports --self-test
 	@scripts/check-imports
 	@scripts/check-text
+	@scripts/check-packages
+	@scripts/check-comments --self-test
+	@scripts/check-comments
 
 format: bootstrap ## rewrite the sources in the repository's style
 	@swift format --in-place --parallel --recursive $(SWIFT_SOURCES)

@@ -22,9 +22,11 @@ func tests(
 }
 
 /// Code as apps have it, compiled as apps compile it: none of our settings, in one of Swift's language modes.
-func appTests(_ name: String, _ path: String, _ mode: SwiftLanguageMode) -> Target {
-    .testTarget(
-        name: name, dependencies: ["CloudKit", "CloudKitLocal"], path: path, swiftSettings: [.swiftLanguageMode(mode)])
+func appTests(
+    _ name: String, _ path: String, _ mode: SwiftLanguageMode,
+    _ dependencies: [Target.Dependency] = ["CloudKit", "CloudKitLocal"]
+) -> Target {
+    .testTarget(name: name, dependencies: dependencies, path: path, swiftSettings: [.swiftLanguageMode(mode)])
 }
 
 let package = Package(
@@ -41,27 +43,35 @@ let package = Package(
         .systemLibrary(
             name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
+        .target(name: "CFiles"),
+        .systemLibrary(name: "CDigest", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
         .target(name: "CCloudKitArchives"),
 
         // The protocol as values, the storage contract and its engines, the service, the server.
         library("NephosWire", ["CSimdJSON"]),
-        library("NephosStorage", []),
+        library("NephosStorage", ["CXXHash", "CFiles"]),
         library("NephosSQLite", ["NephosStorage", "CSQLite"]),
         library("NephosStorageTesting", ["NephosStorage"]),
-        library("NephosService", ["NephosWire", "NephosStorage"]),
-        library("NephosPush", ["NephosService", "NephosWire", "CCurl", "COpenSSL"]),
-        library("NephosServer", ["NephosService", "NephosWire", "CMicroHTTPD"]),
+        library("NephosCrypto", ["CSodium", "CDigest"]),
+        library("NephosService", ["NephosWire", "NephosStorage", "NephosCrypto"]),
+        library("NephosHTTP", ["CCurl"]),
+        library("NephosPush", ["NephosService", "NephosWire", "NephosHTTP", "COpenSSL"]),
+        library("NephosServer", ["NephosService", "NephosWire", "CMicroHTTPD", "CZlib"]),
         .executableTarget(
             name: "nephos",
             dependencies: [
-                "NephosServer", "NephosPush", "NephosService", "NephosStorage", "NephosSQLite", "NephosWire",
+                "NephosServer", "NephosPush", "NephosHTTP", "NephosService", "NephosStorage", "NephosSQLite",
+                "NephosWire",
             ],
             swiftSettings: swiftSettings),
 
         // Apple's API, over HTTP or in the caller's process.
-        library("CloudKit", ["NephosWire", "CCloudKitArchives"]),
+        library("CloudKit", ["NephosWire", "NephosHTTP", "NephosCrypto", "CCloudKitArchives"]),
         library("CloudKitLocal", ["CloudKit", "NephosWire", "NephosService", "NephosStorage", "NephosSQLite"]),
 
         // What Apple's API does not have.
@@ -70,13 +80,20 @@ let package = Package(
         // Code as our users write it: none of our settings, the public libraries only.
         .executableTarget(name: "Readme", dependencies: ["CloudKit"], path: "Examples/Readme"),
         .executableTarget(name: "Countries", dependencies: ["CloudKit"], path: "Examples/Countries"),
+        .executableTarget(name: "SharedLists", dependencies: ["CloudKit"], path: "Examples/SharedLists"),
         .executableTarget(name: "ContactList", dependencies: ["CloudKit"], path: "Examples/ContactList"),
+        .executableTarget(name: "Photos", dependencies: ["CloudKit"], path: "Examples/Photos"),
         .executableTarget(name: "sync-client", dependencies: ["CloudKit"], path: "Benchmarks/SyncClient"),
+        .executableTarget(
+            name: "native-client", dependencies: ["CloudKit", "CloudKitLocal"], path: "Benchmarks/NativeClient"),
 
         tests("NephosWireTests", ["NephosWire"]),
         tests("NephosStorageTests", ["NephosStorageTesting", "NephosStorage", "NephosSQLite"]),
-        tests("NephosServiceTests", ["NephosService", "NephosWire", "NephosStorage", "NephosSQLite"]),
-        tests("NephosPushTests", ["NephosPush", "NephosService"], exclude: ["StandIns"]),
+        tests("NephosCryptoTests", ["NephosCrypto"]),
+        tests(
+            "NephosServiceTests", ["NephosService", "NephosWire", "NephosStorage", "NephosSQLite", "NephosCrypto"]),
+        tests("NephosHTTPTests", ["NephosHTTP"]),
+        tests("NephosPushTests", ["NephosPush", "NephosHTTP", "NephosService"], exclude: ["StandIns"]),
         tests(
             "NephosServerTests",
             [
@@ -93,6 +110,9 @@ let package = Package(
         // What both have in common is one folder; Swift6 sees it through a symbolic link.
         appTests("RealCodeSwift5Tests", "Tests/CloudKitTests/RealCode/Swift5", .v5),
         appTests("RealCodeSwift6Tests", "Tests/CloudKitTests/RealCode/Swift6", .v6),
+        // The code of the pages in `Documentation`.
+        appTests(
+            "DocumentationTests", "Tests/DocumentationTests", .v6, ["CloudKit", "CloudKitLocal", "CloudKitExtras"]),
     ],
     cxxLanguageStandard: .cxx17
 )

@@ -1,4 +1,7 @@
 #pragma once
+#if !__has_include(<microhttpd.h>)
+#error "Nephos needs <microhttpd.h>. On Debian and Ubuntu: apt-get install libmicrohttpd-dev"
+#endif
 #include <microhttpd.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,6 +22,7 @@ struct nephos_mhd_callbacks {
     nephos_mhd_target target;
     MHD_AccessHandlerCallback access;
     MHD_RequestCompletedCallback completed;
+    MHD_NotifyConnectionCallback connection;
     nephos_mhd_log log;
 };
 
@@ -43,6 +47,7 @@ static inline struct MHD_Daemon *nephos_mhd_start(
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_memory,
         MHD_OPTION_URI_LOG_CALLBACK, callbacks->target, callbacks->closure,
         MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed, callbacks->closure,
+        MHD_OPTION_NOTIFY_CONNECTION, callbacks->connection, callbacks->closure,
         MHD_OPTION_END);
 }
 
@@ -54,6 +59,18 @@ extern int accept4(int, struct sockaddr *, socklen_t *, int);
 // Accepts a connection that does not block and that no child process inherits.
 static inline int nephos_accept(int socket, struct sockaddr *address, socklen_t *size) {
     return accept4(socket, address, size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+// The socket of a connection; -1 if there is none.
+static inline int nephos_mhd_socket(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+// What the callback for new connections left.
+static inline void *nephos_mhd_socket_context(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
 }
 
 // How many connections a daemon has; those that it was given a moment ago may be missing.

@@ -1,4 +1,7 @@
 #pragma once
+#if !__has_include(<sqlite3.h>)
+#error "Nephos needs <sqlite3.h>. On Debian and Ubuntu: apt-get install libsqlite3-dev"
+#endif
 #include <sqlite3.h>
 
 /* SQLITE_TRANSIENT is a cast that Swift cannot import. SQLite copies the bytes; an empty value is not NULL. */
@@ -8,11 +11,6 @@ static inline int nephos_sqlite3_bind_text(sqlite3_stmt *statement, int index, c
 
 static inline int nephos_sqlite3_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int count) {
     return sqlite3_bind_blob(statement, index, bytes ? bytes : "", count, SQLITE_TRANSIENT);
-}
-
-// Tells the processor to fetch the cache line of a page; Swift has no word for it.
-static inline void nephos_prefetch(const void *address) {
-    __builtin_prefetch(address);
 }
 
 // sqlite3_config is variadic, which Swift cannot call.

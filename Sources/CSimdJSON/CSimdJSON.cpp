@@ -1,5 +1,8 @@
 #include "CSimdJSON.h"
 
+#if !__has_include(<simdjson.h>)
+#error "Nephos needs <simdjson.h>. On Debian and Ubuntu: apt-get install libsimdjson-dev"
+#endif
 #include <simdjson.h>
 
 #include <atomic>

@@ -39,7 +39,8 @@ public final class LocalCloud: Sendable {
         guard directory.isFileURL else { throw LocalCloudError("\(directory) is no directory of this machine.") }
         do {
             // A disk that fails is an error, and must not be the end of the app's process.
-            let options = SQLiteOptions(mapped: 0, writerYields: false)
+            let options = SQLiteOptions(
+                mapped: 0, writerYields: false, log: ServiceEnvironment.system.log)
             self.init(stores: try DataDirectory(path: directory.path, options: options))
         } catch let error as StorageError {
             throw LocalCloudError("The cloud in \(directory.path) cannot be opened: \(error.message)")

@@ -21,6 +21,8 @@ final class LocalService: CloudService {
     }
 
     var hasAccount: Bool { account != nil }
+    var environmentName: CloudKitEnvironment.Name { environment }
+    var signInAdvice: String { "name one, as in LocalCloud.container(account:) or becomeDefault(account:)" }
 
     func modifyRecords(_ request: ModifyRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> RecordsResponse
@@ -78,9 +80,83 @@ final class LocalService: CloudService {
         }
     }
 
+    func resolveShares(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> RecordInfosResponse
+    {
+        try await ask(call) { service, context throws(ServiceError) in
+            try await service.resolveShares(request, context)
+        }
+    }
+
+    func acceptShares(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> RecordInfosResponse
+    {
+        try await ask(call) { service, context throws(ServiceError) in
+            try await service.acceptShares(request, context)
+        }
+    }
+
+    func requestShareAccess(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> AccessRequestsResponse
+    {
+        try await ask(call) { service, context throws(ServiceError) in
+            try await service.requestShareAccess(request, context)
+        }
+    }
+
+    func lookUpParticipants(_ request: UserLookupRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> ParticipantLookupResponse
+    {
+        try await ask(call) { service, context throws(ServiceError) in
+            try await service.lookUpParticipants(request, context)
+        }
+    }
+
+    /// There is no server whose address a share's URL could have; `localhost` is nobody else's.
+    let shareURLRoot = "https://localhost/share/"
+
     func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary {
         try await ask(call) { service, context throws(ServiceError) in try await service.currentUser(context) }
     }
+
+    // MARK: Assets
+
+    func assetUploads(_ request: AssetUploadRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> AssetUploadResponse
+    {
+        try await ask(call) { service, context throws(ServiceError) in try await service.assetUploads(request, context)
+        }
+    }
+
+    func upload(
+        _ file: URL, size: Int64, to address: String, _ call: ServiceCall,
+        progress: @escaping @Sendable (Int64) -> Void
+    ) async throws(ServiceFailure) -> UploadedFile {
+        let parts = address.split(separator: "/").map(String.init)
+        return try await ask(call) { service, context throws(ServiceError) in
+            let upload = try await service.beginUpload(
+                parts.last ?? "", size: size, container: context.container, context.environment,
+                requestID: context.requestID)
+            try await upload.append(contentsOfFile: file.path, progress: progress)
+            return try await upload.finish()
+        }
+    }
+
+    func download(
+        _ address: String, to file: URL, _ call: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
+    ) async throws(ServiceFailure) {
+        // `/assets/1/{container}/{environment}/{content}/{token}/…`
+        let parts = address.split(separator: "/").map(String.init)
+        try await ask(call) { service, context throws(ServiceError) in
+            let asset = try await service.openAsset(
+                parts.dropFirst(4).first ?? "", parts.dropFirst(5).first ?? "", container: context.container,
+                context.environment, requestID: context.requestID)
+            try await asset.copy(toFile: file.path, progress: progress)
+        }
+    }
+
+    /// The files are on this machine anyway.
+    var assetCacheName: String? { nil }
 
     // MARK: Subscriptions
 

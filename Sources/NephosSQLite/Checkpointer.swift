@@ -34,6 +34,9 @@ final class Checkpointer: @unchecked Sendable {
     private var lastPages = 0
     private var nextPages: Int
 
+    /// After this time without commits the thread ends; the next commit starts another.
+    private static let restNanoseconds: Int64 = 10_000_000_000
+
     private let path: String
     private let options: SQLiteOptions
 
@@ -97,7 +100,7 @@ final class Checkpointer: @unchecked Sendable {
 
     private func start() {
         do {
-            try EngineThread.start { [self] in runUntilStopped() }
+            try EngineThread.start { [self] in runUntilRest() }
         } catch {
             // The writer does it at last.
             lock.withLock { (isStarted, isWanted) = (false, false) }
@@ -106,37 +109,46 @@ final class Checkpointer: @unchecked Sendable {
 
     // MARK: The thread
 
-    private func runUntilStopped() {
-        let connection = try? StoreFile.openCheckpointer(path, options)
-        while let reason = awaitReason() {
-            let isWhole = connection?.checkpoint() ?? true
-            let movedInQuiet = lock.withLock {
-                (isRunning, hasMoved) = (false, true)
-                // A read may need the rest as it is for a while.
-                if !isWhole && lastCommit == nil { lastCommit = .now }
-                // The writer may wait for it.
+    private func runUntilRest() {
+        var isOver = false
+        while !isOver {
+            let connection = try? StoreFile.openCheckpointer(path, options)
+            while let reason = awaitReason() { move(connection, reason) }
+            connection?.close()
+            isOver = lock.withLock {
+                // Something may have come meanwhile.
+                if !isStopping && (isWanted || lastCommit != nil) { return false }
+                isStarted = false
                 condition.signal()
-                return self.movedInQuiet
+                return true
             }
-            if reason == .quiet && isWhole { movedInQuiet?() }
         }
-        connection?.close()
-        lock.withLock {
-            isStarted = false
+    }
+
+    private func move(_ connection: Connection?, _ reason: Reason) {
+        let isWhole = connection?.checkpoint() ?? true
+        let movedInQuiet = lock.withLock {
+            (isRunning, hasMoved) = (false, true)
+            // A read may need the rest as it is for a while.
+            if !isWhole && lastCommit == nil { lastCommit = .now }
+            // The writer may wait for it.
             condition.signal()
+            return self.movedInQuiet
         }
+        if reason == .quiet && isWhole { movedInQuiet?() }
     }
 
     private enum Reason {
         case length, quiet
     }
 
-    /// Waits until there is something to do, and says why; nil when there will never be again.
+    /// Waits until there is something to do, and says why; nil when there was nothing for a while, or never will be.
     private func awaitReason() -> Reason? {
         lock.withLock {
             while !isWanted && !isStopping {
                 guard let lastCommit else {
-                    condition.wait()
+                    let isWoken = condition.wait(until: .now + Self.restNanoseconds)
+                    if !isWoken && !isWanted && self.lastCommit == nil { return nil }
                     continue
                 }
                 let end = lastCommit + options.quietNanoseconds

@@ -19,14 +19,12 @@ final class Connection: SQLConnection {
     private var rollbackStatement: Statement?
     private var isOpen = true
     private var checkpointer: Checkpointer?
-    private(set) var view: FileView?
-    private var readAhead: ReadAhead?
-    private var aheadFrom = Int.max
-    private var logBuffer: LogBuffer?
-    private var methods: [FileMethods] = []
+    private let damage: DamageLog?
 
     /// Opens a database that exists, or one in memory with the path `:memory:`.
-    init(path: String, access: Access) throws {
+    /// - Parameter damage: where damaged records are named.
+    init(path: String, access: Access, damage: DamageLog? = nil) throws {
+        self.damage = damage
         var handle: OpaquePointer?
         let mode = access == .reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
         // One thread uses the connection at a time, so SQLite need not lock it.
@@ -52,7 +50,6 @@ final class Connection: SQLConnection {
         for statement in statements { statement?.finalize() }
         for statement in [beginReading, beginWriting, commitStatement, rollbackStatement] { statement?.finalize() }
         sqlite3_close_v2(handle)
-        for methods in methods { methods.deallocate() }
     }
 
     // MARK: Statements
@@ -111,26 +108,7 @@ final class Connection: SQLConnection {
         _ = try prepared.step()
     }
 
-    // MARK: The file in memory
-
-    /// Reads through `mapping` from now on, where SQLite can. Before anything was read.
-    /// - Parameter aheadFrom: the size of the file from which records are fetched ahead.
-    func read(through mapping: FileMapping, aheadFrom: Int) throws {
-        let view = FileView(mapping)
-        guard let methods = view.methods(for: handle) else { return }
-        self.view = view
-        self.aheadFrom = aheadFrom
-        self.methods.append(methods)
-        // How much it is, the mapping knows.
-        try execute("PRAGMA mmap_size = 1")
-    }
-
-    var recordsAhead: (any RecordsAhead)? {
-        guard let view, view.mapping.knownSize >= aheadFrom else { return nil }
-        let ahead = readAhead ?? ReadAhead(view)
-        readAhead = ahead
-        return ahead
-    }
+    func noteDamage(_ record: VisitedRecord) { damage?.note(record) }
 
     // MARK: The write-ahead log
 
@@ -146,14 +124,6 @@ final class Connection: SQLConnection {
                 if case .finish = checkpointer.committed(pages: Int(pages)) { Connection.checkpoint(handle) }
                 return SQLITE_OK
             }, Unmanaged.passUnretained(checkpointer).toOpaque())
-    }
-
-    /// Writes the frames of a transaction to the log together from now on, where SQLite can. After the log was opened.
-    func gatherLog() {
-        let buffer = LogBuffer()
-        guard let methods = buffer.methods(for: handle) else { return }
-        logBuffer = buffer
-        self.methods.append(methods)
     }
 
     /// Calls `body` whenever the log was moved because nobody wrote.

@@ -1,7 +1,8 @@
 package import NephosStorage
 import Synchronization
 
-/// A directory with a SQLite file for each store: `<container>/<environment>.sqlite`.
+/// A directory with a SQLite file for each store: `<container>/<environment>.sqlite`. Beside it, `<environment>.assets`
+/// has the files of its assets.
 ///
 /// One process has it at a time. Directories are made with mode 0700, files with 0600.
 package final class DataDirectory: StoreProvider {
@@ -37,6 +38,21 @@ package final class DataDirectory: StoreProvider {
             return engine
         }
     }
+
+    package func assets(of id: StoreID) throws -> any AssetStore {
+        try Self.check(id.container, "container identifier")
+        try Self.check(id.environment, "environment")
+        return AssetDirectory(path: "\(path)/\(id.container)/\(id.environment).assets")
+    }
+
+    package func exists(_ id: StoreID) -> Bool {
+        Self.isSafe(id.container) && Self.isSafe(id.environment)
+            && FileSystem.exists("\(path)/\(id.container)/\(id.environment).sqlite")
+    }
+
+    package var keepsStores: Bool { true }
+
+    package var blanks: (any StoreProvider)? { MemoryStores(options: options) }
 
     package func existingStores() throws -> [StoreID] {
         let containers = try FileSystem.names(in: path).filter { name in

@@ -27,6 +27,11 @@ enum FileSystem {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
+    static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+
     /// The size of a file in bytes; 0 if there is none.
     static func size(_ path: String) -> Int64 {
         var status = stat()

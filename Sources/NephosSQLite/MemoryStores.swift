@@ -12,6 +12,13 @@ package struct MemoryStores: StoreProvider {
         try SQLiteEngine(inMemory: options)
     }
 
+    /// A directory of temporary files, gone with the store.
+    package func assets(of id: StoreID) throws -> any AssetStore {
+        AssetDirectory(temporary: String(UInt64.random(in: .min ... .max), radix: 36))
+    }
+
+    package var blanks: (any StoreProvider)? { self }
+
     package func existingStores() -> [StoreID] { [] }
 
     package func close() {}

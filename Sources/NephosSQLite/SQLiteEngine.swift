@@ -2,30 +2,29 @@ package import NephosStorage
 
 /// One store in a SQLite file, or in memory.
 ///
-/// On disk one thread writes (`WriteQueue`) and a few read snapshots beside it. In memory there is one connection, so the
-/// writer's thread reads too, between its groups.
+/// On disk one thread writes (`WriteQueue`) and others read snapshots beside it (`ReadConnections`). In memory there is one
+/// connection, so the writer's thread reads too, between its groups. A store that nobody uses has no thread.
 package final class SQLiteEngine: StorageEngine {
     private let writer: WriteQueue
-    private let readers: ReadPool?
-    /// For reads on threads that may block.
-    private let lent: LentConnections?
+    private let readers: ReadConnections?
     /// What must live as long as the store is open: the data directory's lock.
     private let lease: (any Sendable)?
 
     /// Opens the store in the file at `path`, making the file if there is none.
-    /// - Throws: `StorageError`: `.damaged` if the file is not a whole store of ours, `.newerVersion`, `.inputOutput`.
+    /// - Throws: `StorageError`: `.damaged` if the file is not a whole store of ours, `.otherVersion`, `.inputOutput`.
     package convenience init(
         path: String, options: SQLiteOptions = SQLiteOptions(), lease: (any Sendable)? = nil
     ) throws {
         do {
-            let mapping = try StoreFile.map(path, options)
-            let connection = try StoreFile.open(path, options)
-            let lent = LentConnections(limit: options.readers) { try StoreFile.openReader(path, options, mapping) }
-            connection.afterQuietMove { lent.renew() }
+            let damage = DamageLog(store: path, write: options.log)
+            let connection = try StoreFile.open(path, options, damage)
+            let readers = ReadConnections(limit: options.readers) {
+                try StoreFile.openReader(path, options, damage)
+            }
+            connection.afterQuietMove { readers.renew() }
             try self.init(
-                writer: WriteQueue(connection: connection, readers: lent, yields: options.writerYields),
-                readers: ReadPool(limit: options.readers) { try StoreFile.openReader(path, options, mapping) },
-                lent: lent, lease: lease)
+                writer: WriteQueue(connection: connection, readers: readers, yields: options.writerYields),
+                readers: readers, lease: lease)
         } catch let error as StorageError {
             throw error.opening(path)
         }
@@ -35,18 +34,16 @@ package final class SQLiteEngine: StorageEngine {
     package convenience init(inMemory options: SQLiteOptions) throws {
         let connection = try Connection(path: ":memory:", access: .writing)
         try connection.migrate(options.migrations)
-        try self.init(writer: WriteQueue(connection: connection), readers: nil, lent: nil, lease: nil)
+        try self.init(writer: WriteQueue(connection: connection), readers: nil, lease: nil)
     }
 
-    private init(writer: WriteQueue, readers: ReadPool?, lent: LentConnections?, lease: (any Sendable)?) throws {
+    private init(writer: WriteQueue, readers: ReadConnections?, lease: (any Sendable)?) throws {
         self.writer = writer
         self.readers = readers
-        self.lent = lent
         self.lease = lease
     }
 
     deinit {
-        lent?.shutDown()
         readers?.shutDown()
         writer.shutDown()
     }
@@ -57,7 +54,6 @@ package final class SQLiteEngine: StorageEngine {
     package func read<T: Sendable>(
         _ body: @escaping @Sendable (any StorageReader) throws -> T
     ) async throws -> T {
-        if let lent, BlockingThread.isCurrent, let result = try lent.read(body) { return result }
         if let readers {
             return try await readers.read(body)
         } else {
@@ -73,7 +69,6 @@ package final class SQLiteEngine: StorageEngine {
 
     package func close() async {
         // The writer last: the last connection moves the log into the database and removes it.
-        await lent?.close()
         await readers?.close()
         await writer.close()
     }

@@ -11,19 +11,15 @@ package struct SQLiteOptions: Sendable {
     }
 
     package var durability: Durability
-    /// The largest number of threads that read at the same time; they start as they are needed.
+    /// The largest number of reads at the same time: each has a connection, which is opened when it is needed.
     package var readers: Int
     /// Memory for pages of the writer's connection, and of each reader's, in KiB.
     package var writerCache: Int
     package var readerCache: Int
-    /// How many bytes of a file, from its beginning, readers look at in the system's cache instead of reading them; 0 is
-    /// none.
+    /// How many bytes of a file, from its beginning, each reader maps into memory instead of reading them
+    /// (`PRAGMA mmap_size`); 0 is none. What is mapped counts as the process's memory, once for all readers. A disk that
+    /// fails under a mapping ends the process.
     package var mapped: Int
-    /// How many bytes of these may count as the process's memory.
-    package var resident: Int
-    /// The size of a file, in bytes, from which records are fetched ahead into the processor's caches: a smaller file is
-    /// in them already, and fetching costs instructions.
-    package var aheadFrom: Int
     /// Pages in the write-ahead log after which they are moved into the database.
     package var checkpointPages: Int
     /// How long nobody writes before a log of so many pages is moved. A shorter one costs readers little, and to begin it
@@ -33,26 +29,27 @@ package struct SQLiteOptions: Sendable {
     /// Whether the thread that writes takes no processor from those who wake it. Threads that are started from it are
     /// scheduled so too: the one that moves the log, and such of Swift's pool, which is not for an app's process.
     package var writerYields: Bool
+    /// Takes lines for whoever runs the store: which records are damaged.
+    package var log: @Sendable (String) -> Void
     /// The tables' history; a test gives its own.
     package var migrations: [Migration]
 
     package init(
-        durability: Durability = .full, readers: Int = 3, writerCache: Int = 8192, readerCache: Int = 8192,
-        mapped: Int = 16 << 30, resident: Int = 64 << 20, aheadFrom: Int = 32 << 20, checkpointPages: Int = 4000,
+        durability: Durability = .full, readers: Int = 4, writerCache: Int = 8192, readerCache: Int = 8192,
+        mapped: Int = 32 << 20, checkpointPages: Int = 4000,
         quietNanoseconds: Int64 = 200_000_000, quietPages: Int = 256, writerYields: Bool = true,
-        migrations: [Migration] = Migration.all
+        log: @escaping @Sendable (String) -> Void = { _ in }, migrations: [Migration] = Migration.all
     ) {
         self.durability = durability
         self.readers = readers
         self.writerCache = writerCache
         self.readerCache = readerCache
         self.mapped = mapped
-        self.resident = resident
-        self.aheadFrom = aheadFrom
         self.checkpointPages = checkpointPages
         self.quietNanoseconds = quietNanoseconds
         self.quietPages = quietPages
         self.writerYields = writerYields
+        self.log = log
         self.migrations = migrations
     }
 }

@@ -63,9 +63,19 @@ struct Refusal: Error {
         return refusal
     }
 
+    /// RFC 9110, 15.5.16: the answer says which encodings are taken.
+    static func unknownEncoding(_ name: String) -> Refusal {
+        var refusal = Refusal(
+            .badRequest, "the body's Content-Encoding '\(name.prefix(100))' is unknown: send it as gzip or as it is")
+        refusal.status = 415
+        refusal.headers = [HTTPHeader("Accept-Encoding", "gzip")]
+        return refusal
+    }
+
     static func bodyTooLarge(limit: Int) -> Refusal {
         var refusal = Refusal(
-            .badRequest, "the request is larger than \(limit) bytes: send it in several", clientCode: .limitExceeded)
+            .badRequest, "the request's body is larger than \(limit) bytes: send it in several",
+            clientCode: .limitExceeded)
         refusal.status = 413
         return refusal
     }
@@ -82,9 +92,11 @@ struct Refusal: Error {
 }
 
 extension HTTPResponse {
+    /// An answer in JSON, which ends in a newline.
     static func json(_ body: [UInt8], status: Int = 200) -> HTTPResponse {
         HTTPResponse(
-            status: status, headers: [HTTPHeader("Content-Type", "application/json; charset=UTF-8")], body: body)
+            status: status, headers: [HTTPHeader("Content-Type", "application/json; charset=UTF-8")],
+            body: body + [UInt8(ascii: "\n")])
     }
 
     /// An answer where it was written.

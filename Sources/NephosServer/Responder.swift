@@ -1,5 +1,6 @@
 package import NephosService
 import NephosWire
+import Synchronization
 
 /// Answers requests: what is the same for all of them, around the route of each.
 ///
@@ -10,9 +11,21 @@ package final class Responder: Sendable {
     private let router = Router(Routes.table)
     private let metrics = Metrics()
     private let requestIDs = RequestIDs()
+    private let recent = RecentRequests()
+    private let log: (@Sendable (AnsweredRequest) -> Void)?
 
-    package init(_ service: NephosService) {
+    /// - Parameter log: told of every request once it is answered, on the thread that answers: it must not wait.
+    package init(_ service: NephosService, log: (@Sendable (AnsweredRequest) -> Void)? = nil) {
         self.service = service
+        self.log = log
+    }
+
+    /// What a request is answered that is not done when the server has to stop.
+    package static var unfinished: HTTPResponse {
+        var refusal = Refusal(
+            .tryAgainLater, "the server is stopping: whether the request was carried out is not known")
+        refusal.retryAfter = 5
+        return refusal.response(requestID: RequestIDs().next(), signIn: nil)
     }
 
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
@@ -22,36 +35,66 @@ package final class Responder: Sendable {
         let target = RequestTarget(request.target)
         let route = target.flatMap { router.route($0) }
         var response: HTTPResponse
-        var error: ServerErrorCode?
+        // Telling of a request costs a tenth of a short one, so it begins with the first look.
+        if route?.path == StatusRoutes.statusPath { recent.isWatched.store(true, ordering: .relaxed) }
+        let isTold = log != nil || recent.isWatched.load(ordering: .relaxed)
+        let details = isTold && route?.path != StatusRoutes.statusPath ? RequestDetails() : nil
+        var refused: Refusal?
         /// The web page that may read the answer.
         var reader: String?
         do throws(Refusal) {
+            if let problem = request.problem { throw Refusal(.badRequest, problem) }
             try LoopbackGuard.check(request)
-            reader = request.origin
-            response = try await answer(request, target, route, requestID)
+            reader = request.origin == "null" ? nil : request.origin
+            response = try await answer(request, target, route, requestID, details)
         } catch let refusal {
-            error = refusal.code
+            refused = refusal
             response = refusal.response(requestID: requestID, signIn: Self.signInURL(request))
         }
         response.headers.append(HTTPHeader("X-Apple-Request-UUID", requestID))
         if let reader { response.headers += CrossOrigin.headers(allowing: reader) }
+        let duration = ContinuousClock.now - start
         metrics.answered(
-            route: route?.path ?? "none", status: response.status, error: error, after: .now - start)
+            route: route?.path ?? "none", status: response.status, error: refused?.code, after: duration)
+        if let details {
+            let entry = Self.entry(request, route, details, refused, response, requestID, duration)
+            recent.note(entry)
+            log?(entry)
+        }
         return response
     }
 
+    private static func entry(
+        _ request: HTTPRequest, _ route: Route?, _ details: RequestDetails, _ refused: Refusal?,
+        _ response: HTTPResponse, _ requestID: String, _ duration: Duration
+    ) -> AnsweredRequest {
+        // A target's query holds a token, and so does the path to an asset or to a courier: both stay out.
+        let path = String(request.target.prefix { $0 != "?" })
+        return AnsweredRequest(
+            requestID: requestID, method: request.method.rawValue,
+            endpoint: route?.path ?? path, container: details.container, environment: details.environment,
+            database: details.database, account: details.account,
+            summary: details.summaries.isEmpty ? nil : details.summaries.joined(separator: " "),
+            status: response.status, errorCode: refused?.code.rawValue, reason: refused?.reason, duration: duration,
+            answerSize: response.parts.reduce(0) { $0 + $1.buffer.count })
+    }
+
     private func answer(
-        _ request: HTTPRequest, _ target: RequestTarget?, _ route: Route?, _ requestID: String
+        _ request: HTTPRequest, _ target: RequestTarget?, _ route: Route?, _ requestID: String,
+        _ details: RequestDetails?
     ) async throws(Refusal) -> HTTPResponse {
         // Also where nothing answers: a page's script learns of the 404 only after a preflight that succeeds.
         if request.method == .options { return CrossOrigin.preflight(route) }
         guard let target else { throw Refusal(.badRequest, "the path's percent-encoding is not valid UTF-8") }
         guard let route else { throw try Self.unknownPath(target) }
         guard route.answers(request.method) else { throw .methodNotAllowed(route.allowedMethods) }
-        if request.bodyIsTooLarge { throw .bodyTooLarge(limit: Limits.requestSize) }
+        if request.bodyIsTooLarge { throw .bodyTooLarge(limit: route.bodyLimit) }
+        let request = try request.decoded()
+        if request.body.count > route.bodyLimit { throw .bodyTooLarge(limit: route.bodyLimit) }
         return try await route.handler(
             RoutedRequest(
-                request: request, target: target, requestID: requestID, service: service, metrics: metrics))
+                request: request, target: target, requestID: requestID, service: service,
+                metrics: metrics, recent: recent, details: details))
     }
 
     /// A path that no route serves: one of a database or a container with something wrong before its action is told so.
@@ -62,6 +105,11 @@ package final class Responder: Sendable {
     }
 
     private static func signInURL(_ request: HTTPRequest) -> String? {
-        request.host.map { "http://\($0)\(DevelopmentSignIn.path)" }
+        request.host == nil ? nil : request.baseURL + DevelopmentSignIn.path
     }
+}
+
+extension HTTPRequest {
+    /// How addresses of this service begin, as the client knows it.
+    var baseURL: String { host.map { "http://\($0)" } ?? "" }
 }

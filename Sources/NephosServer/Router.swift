@@ -2,34 +2,45 @@ import NephosService
 
 /// Everything the server answers.
 enum Routes {
-    static let table: [Route] =
-        [
-            .database([.post], "records/modify", NephosService.modifyRecords),
-            .database([.post], "records/lookup", NephosService.lookupRecords),
-            .database([.post], "records/query", decoding: NephosService.askedQuery, NephosService.queryRecords),
-            .database([.get, .post], "zones/list", NephosService.listZones),
-            .database([.post], "zones/lookup", NephosService.lookupZones),
-            .database([.post], "zones/modify", NephosService.modifyZones),
-            .database([.post], "changes/zone", NephosService.recordZoneChanges),
-            .database([.post], "changes/database", NephosService.databaseChanges),
-            .database([.post], "zones/changes", NephosService.databaseChanges),
-            .database([.post], "records/changes", NephosService.recordChanges),
-            .database([.get, .post], "subscriptions/list", NephosService.listSubscriptions),
-            .database([.post], "subscriptions/lookup", NephosService.lookupSubscriptions),
-            .database([.post], "subscriptions/modify", NephosService.modifySubscriptions),
-            .pushTokens("tokens/create", NephosService.createToken),
-            .pushTokens("tokens/register", NephosService.registerToken),
-            .courier,
-            .database([.get, .post], "users/current", NephosService.currentUser),
-            .database([.get, .post], "users/caller", NephosService.currentUser),
-            .database([.get, .post], "users/discover", NephosService.discoverUsers),
-            .database([.post], "users/lookup/email", NephosService.discoverUsers),
-            .database([.post], "users/lookup/id", NephosService.discoverUsers),
-            .database([.get, .post], "users/lookup/contacts", NephosService.discoverUsers),
-            Route([.get], "/health") { _ in .json(Array(#"{"status":"ok"}"#.utf8)) },
-            Route([.get], "/metrics") { .text($0.metrics.text(), type: "text/plain; version=0.0.4; charset=utf-8") },
-            Route([.get], DevelopmentSignIn.path) { _ in .text(DevelopmentSignIn.page) },
-        ] + SchemaRoutes.table + AdministrationRoutes.table
+    static let table: [Route] = [
+        protocolTable, AssetRoutes.table, SchemaRoutes.table, AdministrationRoutes.table, StatusRoutes.table,
+        ShareRoutes.table,
+    ].flatMap { $0 }
+
+    /// The protocol's, and what tells how the server is.
+    private static let protocolTable: [Route] = [
+        .database([.post], "records/modify", bodyLimit: Limits.requestBodySize, NephosService.modifyRecords),
+        .database([.post], "records/lookup", NephosService.lookupRecords),
+        .database([.post], "records/query", decoding: NephosService.askedQuery, NephosService.queryRecords),
+        .database([.post], "records/resolve", NephosService.resolveShares),
+        .database([.post], "records/accept", NephosService.acceptShares),
+        .database([.post], "records/requestAccess", NephosService.requestShareAccess),
+        .database([.post], "users/participants", NephosService.lookUpParticipants),
+        .database([.get, .post], "zones/list", NephosService.listZones),
+        .database([.post], "zones/lookup", NephosService.lookupZones),
+        .database([.post], "zones/modify", NephosService.modifyZones),
+        .database([.post], "changes/zone", NephosService.recordZoneChanges),
+        .database([.post], "changes/database", NephosService.databaseChanges),
+        .database([.post], "zones/changes", NephosService.databaseChanges),
+        .database([.post], "records/changes", NephosService.recordChanges),
+        .database([.get, .post], "subscriptions/list", NephosService.listSubscriptions),
+        .database([.post], "subscriptions/lookup", NephosService.lookupSubscriptions),
+        .database([.post], "subscriptions/modify", NephosService.modifySubscriptions),
+        .database([.post], "assets/upload", NephosService.assetUploads),
+        .database([.post], "assets/rereference", NephosService.rereferenceAssets),
+        .pushTokens("tokens/create", NephosService.createToken),
+        .pushTokens("tokens/register", NephosService.registerToken),
+        .courier,
+        .database([.get, .post], "users/current", NephosService.currentUser),
+        .database([.get, .post], "users/caller", NephosService.currentUser),
+        .database([.get, .post], "users/discover", NephosService.discoverUsers),
+        .database([.post], "users/lookup/email", NephosService.discoverUsers),
+        .database([.post], "users/lookup/id", NephosService.discoverUsers),
+        .database([.get, .post], "users/lookup/contacts", NephosService.discoverUsers),
+        Route([.get], "/health") { _ in .json(Array(#"{"status":"ok"}"#.utf8)) },
+        Route([.get], "/metrics") { .text($0.metrics.text(), type: "text/plain; version=0.0.4; charset=utf-8") },
+        Route([.get], DevelopmentSignIn.path) { _ in .text(DevelopmentSignIn.page) },
+    ]
 }
 
 /// One row of the table: methods, path, what answers.
@@ -42,11 +53,16 @@ struct Route: Sendable {
     /// `/device/1/{container}/{environment}/entity/action`; the courier's path has more behind it.
     /// `/nephos/entity/action` stands for `/nephos/1/{container}/{environment}/entity/action`.
     let path: String
+    /// The longest body in bytes.
+    let bodyLimit: Int
     let handler: Handler
 
-    init(_ methods: [HTTPMethod], _ path: String, _ handler: @escaping Handler) {
+    init(
+        _ methods: [HTTPMethod], _ path: String, bodyLimit: Int = Limits.requestSize, _ handler: @escaping Handler
+    ) {
         self.methods = methods
         self.path = path
+        self.bodyLimit = bodyLimit
         self.handler = handler
     }
 
@@ -70,6 +86,9 @@ struct RoutedRequest: Sendable {
     let requestID: String
     let service: NephosService
     let metrics: Metrics
+    let recent: RecentRequests
+    /// What the log and the status are told; nil where nobody looks.
+    let details: RequestDetails?
 }
 
 /// Finds the route of a path.
@@ -92,6 +111,8 @@ struct Router: Sendable {
             let action = components.dropFirst(4).joined(separator: "/")
             return action.hasPrefix("tokens/") ? routes[action] : nil
         case CourierPath.module: return components.count == 5 ? routes["/" + CourierPath.module] : nil
+        case AssetPath.module: return AssetPath.route(components).flatMap { routes[$0] }
+        case ShareRoutes.module: return components.count == 2 ? routes["/" + ShareRoutes.module] : nil
         case AdministrationPath.module:
             return routes["/nephos/" + components.dropFirst(4).joined(separator: "/")]
         default: return routes["/" + components.joined(separator: "/")]

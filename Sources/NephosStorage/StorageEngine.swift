@@ -1,5 +1,10 @@
 /// One container's store in one environment: typed rows, read and written in transactions.
 ///
+/// A change sequence is unique in the store, and above those of every write that was answered before its own began. Writes
+/// that run side by side may commit in any order, so a record's sequence may fall, and a reader may see a larger sequence
+/// before a smaller one; up to `completeUpTo` it has seen all. Sequences are compared with that and with where a reader came
+/// to, never those of two rows with each other; change tags, which are made of them, are compared for equality only.
+///
 /// An engine is accepted when `NephosStorageTesting` is green on it. It knows no rule of CloudKit's.
 package protocol StorageEngine: AnyObject, Sendable {
     /// Runs `body` over a snapshot of what is committed. The reader is valid only inside `body`.
@@ -20,7 +25,10 @@ package protocol StorageEngine: AnyObject, Sendable {
 }
 
 /// Typed reads over one snapshot. Texts are compared by their UTF-8 bytes; a limit of zero or less gives nothing.
-package protocol StorageReader {
+package protocol StorageReader: ShareReader {
+    /// The store's secret; nil before one was set.
+    func secret() throws -> [UInt8]?
+
     func account(named name: String) throws -> AccountRow?
     func account(id: Int64) throws -> AccountRow?
     func account(userRecordName: String) throws -> AccountRow?
@@ -32,6 +40,8 @@ package protocol StorageReader {
 
     /// The record or tombstone of that name.
     func record(zone: ZoneKey, named name: String) throws -> RecordRow?
+    /// Those of the records and tombstones of these names that there are, in any order. Costs one way to the database.
+    func records(zone: ZoneKey, named names: [String]) throws -> [RecordRow]
     /// The zone's record or tombstone that has the number in this snapshot.
     func record(_ number: RowNumber, zone: ZoneKey) throws -> RecordRow?
     /// The same two, where the database has it: `body` is called at most once, and may read what is no record.
@@ -44,8 +54,9 @@ package protocol StorageReader {
     func visitRecords(
         zone: ZoneKey, after sequence: Int64, limit: Int, size: Int, _ body: (VisitedRecord) throws -> Void) throws
 
-    /// The sequence at which a record of the zone was last written; 0 if none ever was.
-    func lastSequence(zone: ZoneKey) throws -> Int64
+    /// A change sequence of the zone's that was committed, no number beyond it, up to which no other commit will show a
+    /// change any more; 0 where there is none. An engine that writes one transaction after another gives the zone's last.
+    func completeUpTo(zone: ZoneKey) throws -> Int64
     /// The live zones that changed after `sequence`, in the order in which they last did.
     func zones(owner: OwnerID, changedAfter sequence: Int64, limit: Int) throws -> [ZoneRow]
     /// The zones that were deleted after `sequence` and not made again, in the order of their deletion; of one name the
@@ -53,8 +64,8 @@ package protocol StorageReader {
     func deletedZones(owner: OwnerID, after sequence: Int64, limit: Int) throws -> [ZoneRow]
     /// The zone of that name that was deleted last.
     func lastDeletedZone(owner: OwnerID, named name: String) throws -> ZoneRow?
-    /// The sequence at which a zone of the owner's last changed or was deleted; 0 if none ever was.
-    func lastChange(owner: OwnerID) throws -> Int64
+    /// The same of the owner's database: of the sequences at which its zones changed or were deleted.
+    func completeUpTo(owner: OwnerID) throws -> Int64
     /// The sequence of the last deletion among the zones of the owner's that were forgotten; 0 if none was.
     func zonesForgotten(owner: OwnerID) throws -> Int64
     /// Whether `purgeTombstones` has something to remove, and `forgetZones`.
@@ -66,6 +77,8 @@ package protocol StorageReader {
     func references(
         zone: ZoneKey, to target: String, kinds: [ReferenceRow.Kind], after source: String?, limit: Int
     ) throws -> [ReferenceRow]
+    /// All edges that point at one of `targets` with one of `kinds`, in any order. Costs one way to the database.
+    func references(zone: ZoneKey, to targets: [String], kinds: [ReferenceRow.Kind]) throws -> [ReferenceRow]
     /// All edges that `source` holds.
     func references(zone: ZoneKey, from source: String) throws -> [ReferenceRow]
 
@@ -75,6 +88,8 @@ package protocol StorageReader {
 
     /// The oldest jobs first.
     func jobs(limit: Int) throws -> [JobRow]
+    /// The jobs behind a position, ordered by owner and id.
+    func jobs(after position: JobPosition, limit: Int) throws -> [JobRow]
 
     /// The live zones of every owner whose id is larger, ordered by id.
     func zones(after id: Int64, limit: Int) throws -> [ZoneRow]
@@ -84,9 +99,9 @@ package protocol StorageReader {
     func indexEntries(_ range: IndexRange, after position: IndexPosition?, limit: Int) throws -> [IndexPosition]
     /// The same entries, each with the record it is of, where the database has it; those of records that are not there
     /// are left out. `body` is given the record and what has the value that it is under; it may read what is no index,
-    /// and returns whether it wants more. It will not want many more than `wanted`, as far as is known.
+    /// and returns whether it wants more.
     func visitIndexedRecords(
-        _ range: IndexRange, after position: IndexPosition?, limit: Int, wanted: Int,
+        _ range: IndexRange, after position: IndexPosition?, limit: Int,
         _ body: (VisitedRecord, VisitedValue) throws -> Bool) throws
     func hasIndexEntry(_ entry: IndexEntryRow) throws -> Bool
     /// How many entries a range has; `limit` where it has as many or more. Costs no more than the result.
@@ -96,10 +111,15 @@ package protocol StorageReader {
     /// An account's subscriptions to a database, ordered by id (byte-wise).
     func subscriptions(owner: OwnerID, account: Int64) throws -> [SubscriptionRow]
     /// Every account's subscriptions to a database that are about a record type, or about all where it is empty, ordered
-    /// by account and id.
-    func subscriptions(owner: OwnerID, recordType: String) throws -> [SubscriptionRow]
-    /// The owners of the databases that have subscriptions.
-    func subscriptionOwners() throws -> [OwnerID]
+    /// by account and id, behind `position` if given.
+    func subscriptions(
+        owner: OwnerID, recordType: String, after position: (account: Int64, id: String)?, limit: Int
+    ) throws -> [SubscriptionRow]
+    /// The record types of each database that subscriptions are about; the empty one stands for all.
+    func subscribedTypes() throws -> [OwnerID: Set<String>]
+
+    /// What is to be told, the oldest first.
+    func changeEvents(limit: Int) throws -> [ChangeEventRow]
 
     func pushToken(_ token: String) throws -> PushTokenRow?
     /// An account's tokens, ordered by token (byte-wise).
@@ -113,12 +133,30 @@ package protocol StorageReader {
     func dueOutbox(at now: Int64, limit: Int) throws -> [OutboxRow]
     /// When the next notification becomes due that is not due at `now`; nil where there is none.
     func nextOutboxDue(after now: Int64) throws -> Int64?
+
+    /// The file of that content, unless there is none or it was condemned.
+    func asset(owner: OwnerID, content: [UInt8]) throws -> AssetRow?
+    /// Every owner's files whose names are behind `file` (byte-wise), ordered by name.
+    func assets(afterFile file: String, limit: Int) throws -> [AssetRow]
+    /// Whether there is a file of that name.
+    func hasAssetFile(named name: String) throws -> Bool
+    /// Whether the store has any file.
+    func hasAssets() throws -> Bool
+    /// The bytes of an owner's files.
+    func assetBytes(owner: OwnerID) throws -> Int64
+    /// Whether `condemnAssets` has something to condemn.
+    func hasAsset(neededBefore time: Int64) throws -> Bool
+    /// The names of files that were condemned and may not be deleted yet.
+    func condemnedAssetFiles(limit: Int) throws -> [String]
 }
 
 /// Typed reads and writes in one transaction; reads see its own writes.
-package protocol StorageTransaction: StorageReader {
-    /// The next change sequence: larger than every one that was ever committed in the store.
+package protocol StorageTransaction: StorageReader, ShareTransaction {
+    /// The next change sequence: unique, and larger than every one of a write that was answered before this one began.
     func nextSequence() throws -> Int64
+
+    /// Sets the store's secret, unless it has one: then that one stays.
+    func setSecret(_ secret: [UInt8]) throws
 
     /// Adds an account and returns it with its new id.
     /// - Throws: `StorageError` `.constraint` if its name or its user record's name is taken.
@@ -131,10 +169,11 @@ package protocol StorageTransaction: StorageReader {
     /// records stay until they are purged.
     /// - Throws: `StorageError` `.constraint` if it is not a live zone.
     func markZoneDeleted(_ zone: ZoneKey, sequence: Int64, at time: Int64, reason: Int64) throws
-    /// Keeps, as of the commit, that something in the zone changed with the last sequence that was given. An engine whose
-    /// writers this would make wait for each other may keep it elsewhere than in the zone's row.
+    /// Keeps, as of the commit, that something in the zone changed with the last sequence that was given. Writers of one
+    /// zone must not wait for each other because of it: an engine where they would keeps it elsewhere than in its row.
     func noteChange(zone: ZoneKey) throws
-    /// Keeps what the client that modified a zone gave with it; nil for nothing.
+    /// Keeps what the client that modified a zone gave with it, nil for nothing; like `noteChange` without a row that all
+    /// writers of a zone wait for.
     func setClientChangeToken(_ token: String?, zone: ZoneKey) throws
     /// Removes up to `limit` records of a zone that is deleted or forgotten, with their edges and about as many records'
     /// index entries; returns how many it removed, or `limit` where index entries may be left.
@@ -142,7 +181,8 @@ package protocol StorageTransaction: StorageReader {
     func purgeRecords(zone: ZoneKey, limit: Int) throws -> Int
 
     /// Removes up to `limit` tombstones of records that were deleted before `time`, the oldest first, and keeps in their
-    /// zones up to which sequence it did. Returns how many it removed.
+    /// zones up to which sequence it did. Each goes only with the sequence that it was seen with: one that was written
+    /// meanwhile stays; and none beyond `completeUpTo`. Returns how many it looked at.
     func purgeTombstones(deletedBefore time: Int64, limit: Int) throws -> Int
     /// Removes up to `limit` zones that were deleted before `time` and hold no record any more, and keeps up to which
     /// sequence it did. Returns how many it removed.
@@ -154,6 +194,14 @@ package protocol StorageTransaction: StorageReader {
     @discardableResult
     func put(_ record: RecordRow) throws -> RowNumber
 
+    /// Writes records as `put(_:)` does each, in their order.
+    /// - Returns: their numbers.
+    @discardableResult
+    func put(_ records: [RecordRow]) throws -> [RowNumber]
+
+    /// Adds and removes edges; adding those that exist, or removing those that do not, changes nothing.
+    func insert(_ references: [ReferenceRow]) throws
+    func remove(_ references: [ReferenceRow]) throws
     /// Adds an edge; adding one that exists changes nothing.
     func insert(_ reference: ReferenceRow) throws
     /// Removes an edge; removing one that does not exist changes nothing.
@@ -174,6 +222,10 @@ package protocol StorageTransaction: StorageReader {
     func updateIndexDefinition(_ definition: IndexDefinitionRow) throws
     /// Removes an index; its entries stay until they are removed.
     func removeIndexDefinition(id: Int64) throws
+    /// Adds and removes entries; adding those that exist, or removing those that do not, changes nothing. Entries that are
+    /// added come in the order of their index where there are many.
+    func insert(_ entries: [IndexEntryRow]) throws
+    func remove(_ entries: [IndexEntryRow]) throws
     /// Adds an entry; adding one that exists changes nothing.
     func insert(_ entry: IndexEntryRow) throws
     /// Removes an entry; removing one that does not exist changes nothing.
@@ -181,7 +233,14 @@ package protocol StorageTransaction: StorageReader {
     /// Removes the first entries of a range; returns how many it removed.
     func removeIndexEntries(_ range: IndexRange, limit: Int) throws -> Int
 
-    /// Writes the subscription of that owner, account and id, whether or not one exists.
+    /// Adds what is to be told, under a new id.
+    func insert(_ event: ChangeEventRow) throws
+    /// Keeps up to which subscription an event was told, and of which sequence it is.
+    func update(_ event: ChangeEventRow) throws
+    func removeChangeEvent(id: Int64) throws
+
+    /// Writes the subscription of that owner, account and id, whether or not one exists; one that does stays one since it
+    /// was first written.
     func put(_ subscription: SubscriptionRow) throws
     /// - Returns: whether there was one.
     func removeSubscription(owner: OwnerID, account: Int64, id: String) throws -> Bool
@@ -208,6 +267,23 @@ package protocol StorageTransaction: StorageReader {
     func removeOutbox(account: Int64, destination: String, subject: String) throws
     /// Removes what waits for a destination, but for the newest.
     func removeOutbox(account: Int64, destination: String, keeping newest: Int) throws
+
+    /// Adds a file.
+    /// - Throws: `StorageError` `.constraint` if the owner has one of that content.
+    func insert(_ asset: AssetRow) throws
+    /// Keeps a file at least until `time`, milliseconds since 1970.
+    func keepAsset(owner: OwnerID, content: [UInt8], until time: Int64) throws
+    /// Notes that a record refers to a file, which then stays; noting it twice changes nothing.
+    func insertAssetReference(_ content: [UInt8], zone: ZoneKey, record: String) throws
+    /// Notes that a record does not refer to a file any more. If it was the last one, the file stays until `time`.
+    func removeAssetReference(_ content: [UInt8], zone: ZoneKey, record: String, neededUntil time: Int64) throws
+    /// Removes up to `limit` of what records of a zone refer to, as `removeAssetReference`; returns how many it removed.
+    func purgeAssetReferences(zone: ZoneKey, limit: Int, neededUntil time: Int64) throws -> Int
+    /// Condemns up to `limit` files that are not needed since before `time`: they are gone for everybody, and their names
+    /// are among `condemnedAssetFiles`. Returns how many it condemned.
+    func condemnAssets(neededBefore time: Int64, limit: Int) throws -> Int
+    /// Notes that a condemned file was deleted.
+    func removeCondemnedAsset(file: String) throws
 }
 
 extension StorageReader {

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Whatever goes wrong in a storage engine. The message is for the operator's log; it never reaches a client.
 package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
@@ -5,8 +7,8 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
         case closed
         /// Another process has the data directory open.
         case inUse
-        /// The store was written by a newer version of Nephos.
-        case newerVersion
+        /// The store's tables are those of another version of Nephos.
+        case otherVersion
         /// The file is not a store of ours, or it is damaged.
         case damaged
         /// The disk is full or the file could not be read or written.
@@ -24,6 +26,11 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
     package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
+    }
+
+    /// The error for `errno`.
+    package init(system code: Int32, while action: String) {
+        self.init(.inputOutput, "\(String(cString: strerror(code))), while \(action)")
     }
 
     package var description: String { "\(code): \(message)" }

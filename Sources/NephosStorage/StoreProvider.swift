@@ -13,11 +13,26 @@ package struct StoreID: Hashable, Sendable {
 
 /// Opens stores by name: a data directory, memory, a PostgreSQL server.
 package protocol StoreProvider: Sendable {
-    /// Opens the store, making it on first use. Called once per store: the caller keeps the engine.
+    /// Opens the store, making it on first use. It is not called again before that engine was closed.
     /// - Throws: `StorageError`.
     func open(_ id: StoreID) throws -> any StorageEngine
+    /// Where the files of the store's assets are. Called once per store, after `open`.
+    /// - Throws: `StorageError`.
+    func assets(of id: StoreID) throws -> any AssetStore
     /// The stores that exist already, whose background work has to be resumed.
     func existingStores() throws -> [StoreID]
+    /// Whether somebody made the store.
+    func exists(_ id: StoreID) throws -> Bool
+    /// Whether a store that is closed has what it held when it is opened again.
+    var keepsStores: Bool { get }
+    /// Opens stores that are empty and kept nowhere; nil where the provider has none.
+    var blanks: (any StoreProvider)? { get }
     /// Closes what is shared by all stores, once they are closed.
     func close()
+}
+
+extension StoreProvider {
+    package func exists(_ id: StoreID) throws -> Bool { try existingStores().contains(id) }
+    package var keepsStores: Bool { false }
+    package var blanks: (any StoreProvider)? { nil }
 }

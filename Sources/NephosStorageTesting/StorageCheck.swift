@@ -29,6 +29,7 @@ package struct StorageCheck: Sendable, CustomStringConvertible {
 package enum StorageConformance {
     package static let checks: [StorageCheck] =
         accounts + zones + records + changes + purges + references + schema + jobs + indexes + subscriptions
+        + assets + shares
         + transactions + isolation
         + concurrency + lifecycle
 }

@@ -73,7 +73,8 @@ struct Arguments {
             }
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard let option = options.first(where: { $0.name == parts[0] }) else {
-                throw UsageError("unknown option '\(parts[0])'. \(seeHelp)")
+                let meant = Suggestion.text(for: parts[0], among: options.map(\.name))
+                throw UsageError("unknown option '\(parts[0])'.\(meant) \(seeHelp)")
             }
             guard option.isRepeatable || values[option.name] == nil else {
                 throw UsageError("option '\(option.name)' is given twice.")

@@ -1,4 +1,6 @@
+import Dispatch
 import Glibc
+import NephosHTTP
 import NephosPush
 import NephosSQLite
 import NephosServer
@@ -23,6 +25,7 @@ struct DevCommand {
             How long change feeds remember deletions: a number and s, m, h, d or w,
             or forever. Default: 180d
             """),
+        CommandOption("--import", "FILE", "Import the records of an export before anything is served."),
         CommandOption("--strict", nil, "Refuse also what only Apple's own Web Services refuse."),
         CommandOption(
             "--listen", "ADDRESS",
@@ -33,7 +36,8 @@ struct DevCommand {
         CommandOption("--help", nil, "Show this help."),
     ]
 
-    private static let allOptions = options + NotificationOptions.options
+    private static let allOptions =
+        options + DevLog.options + AssetOptions.options + NotificationOptions.options
 
     static let help = """
         Run the local CloudKit on this machine, for development and tests.
@@ -44,12 +48,18 @@ struct DevCommand {
         ckWebAuthToken=dev:NAME signs in as NAME. Stop it with control-C or SIGTERM.
 
         Options:
-        \(CommandOption.help(options))
+        \(CommandOption.help(options + DevLog.options))
+
+        Assets:
+        \(CommandOption.help(AssetOptions.options))
 
         Notifications:
         \(CommandOption.help(NotificationOptions.options))
 
         """
+
+    /// How long stopping may take.
+    private static let stopSeconds = 4
 
     private static let loopbackAddresses = ["127.0.0.1", "::1", "[::1]", "localhost"]
 
@@ -57,9 +67,12 @@ struct DevCommand {
     var port: UInt16 = 8484
     var durability = SQLiteOptions.Durability.full
     var isStrict = false
+    var importFile: String?
     /// Milliseconds; nil is for ever.
     var deletionRetention: Int64? = Limits.deletionRetention
     var notifications: NotificationOptions
+    let log: DevLog
+    var assets: AssetOptions
 
     /// Runs until a signal ends the process.
     static func main(_ arguments: [String]) throws(UsageError) {
@@ -88,11 +101,14 @@ struct DevCommand {
         case let mode?: throw UsageError("'\(mode)' is unknown: '--synchronous' takes full or normal.")
         }
         isStrict = arguments.has("--strict")
+        importFile = arguments["--import"]
         if let text = arguments["--deletion-retention"] {
             deletionRetention =
                 text == "forever" ? nil : try DurationArgument.parse(text, option: "--deletion-retention")
         }
         notifications = try NotificationOptions(arguments)
+        log = try DevLog(arguments)
+        assets = try AssetOptions(arguments)
         if let address = arguments["--listen"], !Self.loopbackAddresses.contains(address) {
             throw UsageError(
                 "nephos dev listens on this machine's loopback only, not on '\(address)': it accepts everyone who can "
@@ -118,8 +134,11 @@ struct DevCommand {
         }
         signals.wait()
         stop.yield()
-        // Asked again, it does not wait for what it accepted.
-        exit(128 + signals.wait())
+        // Asked again, it does not wait for what it accepted. Nor does it wait for ever: a write that is not committed by
+        // then was not acknowledged, and the store is as if it had never begun.
+        if let signal = signals.wait(seconds: Self.stopSeconds) { exit(128 + signal) }
+        Console.note("stopped while requests were under way; none of them was acknowledged")
+        _exit(0)
     }
 
     private func serve(until stops: AsyncStream<Void>) async throws {
@@ -131,18 +150,21 @@ struct DevCommand {
         try await Self.check(stores)
         let environment = ServiceEnvironment.system
         let delivery = notifications.delivery(now: environment.now)
-        let service = NephosService(
-            stores: stores, environment: environment,
-            configuration: ServiceConfiguration(
-                isStrict: isStrict, deletionRetention: deletionRetention, notifications: delivery.outlets))
-        let responder = Responder(service)
+        var configuration = ServiceConfiguration(
+            isStrict: isStrict, deletionRetention: deletionRetention, notifications: delivery.outlets)
+        assets.apply(to: &configuration)
+        let service = NephosService(stores: stores, environment: environment, configuration: configuration)
+        let responder = Responder(service, log: self.log.observer())
+        if let importFile { try await Self.load(importFile, responder) }
         let log = environment.log
         var options = HTTPServer.Options()
         options.connectionLimit = OpenFiles.makeRoomForConnections()
+        options.unfinished = Responder.unfinished
         let server = try HTTPServer(sockets, options: options, log: { log("http: \($0)") }) {
             await responder.respond(to: $0)
         }
         Console.print("nephos: serving http://127.0.0.1:\(server.port) (development)\n")
+        if let banner = self.log.banner(port: server.port, data: data) { Console.warn(banner) }
         await service.resume()
         let forgetting = Task { await service.forgetOldDeletions() }
         for await _ in stops { break }
@@ -152,6 +174,17 @@ struct DevCommand {
         // What is under way fails now and is sent after the next start, instead of being waited for.
         for client in delivery.clients { client.close() }
         await service.close()
+        self.log.writer.flush()
+    }
+
+    /// Imports a file, on a thread of its own: an import waits for each of its requests.
+    private static func load(_ path: String, _ responder: Responder) async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue(label: "import").async {
+                continuation.resume(
+                    with: Result { try ImportCommand.run(path) { try Cloud($0, servedBy: responder) } })
+            }
+        }
     }
 
     /// Opens every store once, so that a damaged or newer one is refused before anything is served.
@@ -160,7 +193,7 @@ struct DevCommand {
     }
 
     private func stores() throws -> any StoreProvider {
-        let options = SQLiteOptions(durability: durability)
+        let options = SQLiteOptions(durability: durability, log: ServiceEnvironment.system.log)
         guard let data else { return MemoryStores(options: options) }
         return try DataDirectory(path: data, options: options)
     }
@@ -184,5 +217,13 @@ private struct StopSignals {
         var signal: Int32 = 0
         sigwait(&set, &signal)
         return signal
+    }
+
+    /// Nil if none came in this time.
+    func wait(seconds: Int) -> Int32? {
+        var set = set
+        var time = timespec(tv_sec: seconds, tv_nsec: 0)
+        let signal = sigtimedwait(&set, nil, &time)
+        return signal > 0 ? signal : nil
     }
 }

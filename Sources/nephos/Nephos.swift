@@ -5,24 +5,28 @@ import Glibc
 struct Nephos {
     static let version = "0.1.0"
 
-    static let help = """
-        nephos \(version): CloudKit that anyone can run
+    static var help: String {
+        let width = (NephosCommand.all.map(\.name.count).max() ?? 0) + 2
+        let entries =
+            NephosCommand.all.map { ($0.name, $0.summary) } + [
+                ("help", "Show this help, or a command's: nephos help COMMAND."), ("version", "Show the version."),
+            ]
+        let commands = entries.map { "  \($0.0)\(String(repeating: " ", count: width - $0.0.count))\($0.1)\n" }
+        return """
+            nephos \(version): CloudKit that anyone can run
 
-        Usage: nephos COMMAND [OPTIONS]
+            Usage: nephos COMMAND [OPTIONS]
 
-        Commands:
-          dev        Run the local CloudKit on this machine, for development and tests.
-          query      Find records, count them, or explain how a query is answered.
-          schema     Export, import, validate, reset and deploy a container's schema.
-          zones      See accounts' zones, and take them away as their user can.
-          deletions  Forget deletions before their time is over.
-          roles      Give accounts the roles that a schema makes.
+            Commands:
 
-        Options:
-          --help     Show this help; after a command, the command's.
-          --version  Show the version.
+            """ + commands.joined() + """
 
-        """
+                Options:
+                  --help     Show this help; after a command, the command's.
+                  --version  Show the version.
+
+                """
+    }
 
     static func main() {
         // Whoever reads our output may go away; then writing it fails, and that is all.
@@ -38,15 +42,15 @@ struct Nephos {
     private static func run(_ command: String?, _ arguments: [String]) throws(UsageError) {
         switch command {
         case nil: throw UsageError("no command given. See 'nephos --help'.")
+        case "help" where !arguments.isEmpty: try run(arguments[0], ["--help"])
         case "--help", "-h", "help": Console.print(help)
-        case "--version": Console.print("nephos \(version)\n")
-        case "schema": try SchemaCommand.main(arguments)
-        case "dev": try DevCommand.main(arguments)
-        case "query": try QueryCommand.main(arguments)
-        case "zones": try ZonesCommand.main(arguments)
-        case "deletions": try DeletionsCommand.main(arguments)
-        case "roles": try RolesCommand.main(arguments)
-        case let unknown?: throw UsageError("unknown command '\(unknown)'. See 'nephos --help'.")
+        case "--version", "version": Console.print("nephos \(version)\n")
+        case let name?:
+            guard let command = NephosCommand.all.first(where: { $0.name == name }) else {
+                let meant = Suggestion.text(for: name, among: NephosCommand.all.map(\.name) + ["help", "version"])
+                throw UsageError("unknown command '\(name)'.\(meant) See 'nephos --help'.")
+            }
+            try command.main(arguments)
         }
     }
 }
@@ -65,6 +69,11 @@ enum Console {
     /// A line on standard error.
     static func warn(_ line: String) {
         write(line + "\n", to: STDERR_FILENO)
+    }
+
+    /// A question on standard error, so that output can be sent elsewhere.
+    static func prompt(_ question: String) {
+        write(question, to: STDERR_FILENO)
     }
 
     /// Says on standard error what went wrong, and ends the process.

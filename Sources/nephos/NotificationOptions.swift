@@ -1,3 +1,4 @@
+import NephosHTTP
 import NephosPush
 import NephosService
 
@@ -42,7 +43,7 @@ struct NotificationOptions {
                 throw UsageError("'--outgoing-ca' needs '--apns-key' or '--web-hook'.")
             }
             do throws(NotificationSetupError) {
-                try HTTPClient.checkCertificates(certificates)
+                try TrustedCertificates.check(certificates)
             } catch {
                 throw UsageError("\(error).")
             }

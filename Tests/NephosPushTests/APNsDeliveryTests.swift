@@ -1,3 +1,4 @@
+import NephosHTTP
 import NephosPush
 import NephosService
 import Synchronization
@@ -199,10 +200,10 @@ import Testing
         async let waiting = delivery.deliver(notification(), to: device)
         _ = try await standIn.request()
         client.close()
-        #expect(await waiting == .retry(after: nil, reason: "APNs: the service is stopping"))
+        #expect(await waiting == .retry(after: nil, reason: "APNs: the client is closed"))
         #expect(
             await delivery.deliver(notification(), to: device)
-                == .retry(after: nil, reason: "APNs: the service is stopping"))
+                == .retry(after: nil, reason: "APNs: the client is closed"))
     }
 
     @Test func aCancelledDeliveryEndsAndTheConnectionGoesOn() async throws {

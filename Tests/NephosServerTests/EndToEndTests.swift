@@ -130,11 +130,12 @@ import Testing
         #"{"operationType":"create","record":{"recordType":"T","recordName":"r0","fields":{"r":{"value":"#
         + #"{"recordName":"x","zoneID":{"zoneName":"Other"}},"type":"REFERENCE"}}}}"#
 
-    @Test func aBodyOfThreeMegabytesIsRefusedAndTheConnectionStays() async throws {
+    @Test(arguments: [("records/modify", 17), ("records/query", 3), ("zones/modify", 3)])
+    func aBodyThatIsTooLongIsRefusedAndTheConnectionStays(action: String, megabytes: Int) async throws {
         try await withService { connection in
-            let body = "{\"operations\":\"" + String(repeating: "x", count: 3 << 20) + "\"}"
+            let body = "{\"operations\":\"" + String(repeating: "x", count: megabytes << 20) + "\"}"
             let response = try await connection.request(
-                "POST", "\(Self.database)/private/records/modify?ckWebAuthToken=dev:alice", body: body)
+                "POST", "\(Self.database)/private/\(action)?ckWebAuthToken=dev:alice", body: body)
             #expect(response.status == 413)
             #expect(try json(response)["serverErrorCode"] as? String == "BAD_REQUEST")
             #expect(try json(response)["nephosErrorCode"] as? Int == 27)

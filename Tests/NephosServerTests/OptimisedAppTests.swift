@@ -65,8 +65,12 @@ import Testing
         // The modules lie beside the test runner, wherever this build put them.
         let products = URL(fileURLWithPath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
             .deletingLastPathComponent()
-        // Those of the targets in C.
-        let maps = try FileManager.default.contentsOfDirectory(at: products, includingPropertiesForKeys: nil)
+        // Those of the targets in C, and of the system's libraries.
+        let sources = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("Sources")
+        let maps = try [products, sources]
+            .flatMap { try FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil) }
             .map { $0.appendingPathComponent("module.modulemap") }
             .filter { FileManager.default.fileExists(atPath: $0.path) }
         let compiler = Process()

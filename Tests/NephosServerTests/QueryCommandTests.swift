@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ([], 2, "which records?"), (["Note", "stars >"], 2, "expected a key or a value at position 7"),
+        (["Note", "stars >"], 2, "expected a key or a value at position 7"),
         (["Note", "stars LIKE 'x'"], 2, "LIKE is not supported"),
         (["Note", "a == 1", "x"], 2, "unexpected argument 'x'"),
         (["Note", "a == %@"], 2, "expected an argument for this placeholder"),
@@ -116,6 +116,15 @@ import Testing
 
     private static func query(_ place: [String], _ arguments: [String]) async throws -> Finished {
         try await StartedNephos(["query", "--container", container] + place + arguments).finish()
+    }
+
+    @Test("Without a type it lists the types that there are")
+    func types() async throws {
+        try await Self.withNotes { place in
+            let types = try await Self.query(place, [])
+            #expect(types.status == 0 && types.errors.isEmpty, "\(types.errors)")
+            #expect(types.output.split(separator: "\n").contains("Note"), "\(types.output)")
+        }
     }
 
     @Test("What the service refuses is said in its words")

@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "/", "/nothing", "/healthy", "/health/x", "/database", "\(database)/public/records/dance",
+        "/nothing", "/healthy", "/health/x", "/database", "\(database)/public/records/dance",
         "\(database)/public/records", "\(database)/public", "\(database)/public/records/modify/more",
     ])
     func whatIsNotThereIsNotFound(_ path: String) async throws {

@@ -17,11 +17,6 @@ import Testing
     }
 
     @Test(arguments: StorageConformance.checks)
-    func onDiskWithRecordsFetchedAhead(_ check: StorageCheck) async throws {
-        try await check.run(try onDisk(.normal, aheadFrom: 0))
-    }
-
-    @Test(arguments: StorageConformance.checks)
     func inMemory(_ check: StorageCheck) async throws {
         let store = StorageUnderTest(keepsData: false, readsDuringWrites: false) {
             try MemoryStores().open(StoreID(container: "iCloud.test", environment: "development"))
@@ -38,12 +33,10 @@ import Testing
         try await check.run(blocking)
     }
 
-    private func onDisk(
-        _ durability: SQLiteOptions.Durability, aheadFrom: Int = .max
-    ) throws -> StorageUnderTest {
+    private func onDisk(_ durability: SQLiteOptions.Durability) throws -> StorageUnderTest {
         let directory = try TemporaryDirectory()
         let path = directory.file("store.sqlite")
-        let options = SQLiteOptions(durability: durability, aheadFrom: aheadFrom)
+        let options = SQLiteOptions(durability: durability)
         return StorageUnderTest(
             keepsData: true, readsDuringWrites: true,
             damage: { try edit(path) { $0.replaceSubrange(0..<100, with: repeatElement(0x55, count: 100)) } },

@@ -51,6 +51,8 @@ final class FakeConnection: SQLConnection {
         isInTransaction = false
     }
 
+    func noteDamage(_ record: VisitedRecord) { log.add("damage") }
+
     func close() {
         log.add("close")
     }

@@ -47,10 +47,29 @@ import Testing
         #expect(try await open() == nil)
     }
 
-    @Test("An empty file is a store that a crash left before its first commit")
+    @Test("An empty file is refused and left empty: a store that was cut short is not taken for a new one")
     func emptyFile() async throws {
         try makeFile(path)
+        let error = try #require(try await open())
+        #expect(error.code == .damaged)
+        #expect(error.message.contains("empty") && error.message.contains(path))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)).isEmpty)
+    }
+
+    @Test("A store that a crash left half made is made anew")
+    func halfMade() async throws {
+        try Data("half".utf8).write(to: URL(fileURLWithPath: "\(path).new"))
         #expect(try await open() == nil)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["store.sqlite"])
+    }
+
+    @Test("A store whose file is gone is not begun anew beside its log")
+    func logWithoutFile() async throws {
+        try Data("log".utf8).write(to: URL(fileURLWithPath: "\(path)-wal"))
+        let error = try #require(try await open())
+        #expect(error.code == .damaged)
+        #expect(error.message.contains("store.sqlite-wal"))
+        #expect(!FileManager.default.fileExists(atPath: path))
     }
 
     @Test(
@@ -127,11 +146,9 @@ import Testing
 
     // MARK: Versions
 
-    private let last = Migration.all.count
-    private let later = Migration(
-        number: Migration.all.count + 1, script: "CREATE TABLE later (a {integer} NOT NULL, b {text})")
+    private let later = Migration(script: "CREATE TABLE later (a {integer} NOT NULL, b {text})")
 
-    @Test("An older store is migrated, keeps its rows, and cannot be opened by the older version any more")
+    @Test("A store is brought to the last migration, keeps its rows, and is refused by a version without it")
     func migration() async throws {
         try await makeStore(records: 10)
         let newer = SQLiteOptions(migrations: Migration.all + [later])
@@ -139,135 +156,53 @@ import Testing
         #expect(try await open(newer) == nil)
 
         let connection = try Connection(path: path, access: .reading)
-        #expect(try connection.schemaVersion() == last + 1)
+        #expect(try connection.schemaVersion() == newer.migrations.version)
         #expect(try connection.number("SELECT count(*) FROM record") == 10)
         #expect(try connection.number("SELECT count(*) FROM later") == 0)
         connection.close()
 
         let before = try Data(contentsOf: URL(fileURLWithPath: path))
         let error = try #require(try await open())
-        #expect(error.code == .newerVersion)
-        #expect(error.message.contains("version \(last + 1)") && error.message.contains(path))
+        #expect(error.code == .otherVersion)
+        #expect(error.message.contains("\(newer.migrations.version)") && error.message.contains(path))
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
     }
 
     @Test("A migration that fails leaves the store at the version before it")
     func failingMigration() async throws {
         try await makeStore(records: 10)
-        let broken = Migration(
-            number: last + 2, script: "CREATE TABLE third (a {integer}); INSERT INTO nowhere VALUES (1)")
-        #expect(try await open(SQLiteOptions(migrations: Migration.all + [later, broken])) != nil)
+        let newer = Migration.all + [later]
+        let broken = Migration(script: "CREATE TABLE third (a {integer}); INSERT INTO nowhere VALUES (1)")
+        #expect(try await open(SQLiteOptions(migrations: newer + [broken])) != nil)
         let connection = try Connection(path: path, access: .reading)
-        #expect(try connection.schemaVersion() == last + 1)
+        #expect(try connection.schemaVersion() == newer.version)
         #expect(try connection.number("SELECT count(*) FROM sqlite_schema WHERE name = 'third'") == 0)
         connection.close()
-        #expect(try await open(SQLiteOptions(migrations: Migration.all + [later])) == nil)
+        #expect(try await open(SQLiteOptions(migrations: newer)) == nil)
     }
 
-    @Test("Indexes of a store from before exact dates are built again, over all that was written until then")
-    func indexesBeforeExactDates() throws {
-        let connection = try Connection(path: ":memory:", access: .writing)
-        try connection.migrate(Array(Migration.all.prefix(5)))
-        try connection.execute(
-            """
-            UPDATE change_sequence SET last = 70;
-            INSERT INTO index_definition (record_type, components, ready, defined_at, built_zone, built_sequence)
-                VALUES ('Note', 'at', 1, 3, 9, 9);
-            INSERT INTO index_entry (owner, zone, definition, value, name) VALUES (1, 1, 1, x'04', 'note');
-            """)
-        try connection.migrate(Array(Migration.all.prefix(6)))
-        #expect(try connection.number("SELECT count(*) FROM index_entry") == 0)
-        #expect(
-            try connection.number(
-                "SELECT defined_at FROM index_definition WHERE ready + built_zone + built_sequence = 0") == 70)
-    }
-
-    @Test("Records of an older store are numbered when it is migrated, and its indexes built again")
-    func numberedRecords() throws {
-        let connection = try Connection(path: ":memory:", access: .writing)
-        try connection.migrate(Array(Migration.all.prefix(6)))
-        try connection.execute(
-            """
-            UPDATE change_sequence SET last = 3;
-            INSERT INTO index_definition (record_type, components, ready, defined_at, built_zone, built_sequence)
-                VALUES ('T', '=a', 1, 1, 9, 9);
-            """)
-        for (sequence, (zone, name)) in [(1, "b"), (1, "a"), (2, "a")].enumerated() {
-            try connection.execute(
-                """
-                INSERT INTO record VALUES (0, \(zone), '\(name)', 'T', \(sequence), 0, 1, 2, 3, 4, 'p', NULL, x'7B7D');
-                INSERT INTO index_entry VALUES (0, \(zone), 1, x'01', '\(name)');
-                """)
-        }
-        try connection.migrate(Array(Migration.all.prefix(7)))
-        let kept = """
-            SELECT count(DISTINCT id) FROM record WHERE owner = 0 AND type = 'T' AND deleted = 0 AND created_at = 1
-                AND created_by = 2 AND modified_at = 3 AND modified_by = 4 AND parent = 'p' AND share IS NULL
-                AND fields = x'7B7D' AND zone || name || sequence IN ('1b0', '1a1', '2a2')
-            """
-        #expect(try connection.number(kept) == 3)
-        #expect(try connection.number("SELECT count(*) FROM index_entry") == 0)
-        #expect(try connection.number("SELECT defined_at FROM index_definition WHERE ready + built_zone = 0") == 3)
-    }
-
-    @Test("Records of an older store are packed when it is migrated, under their numbers and with their indexes")
-    func packedRecords() async throws {
-        try Data().write(to: URL(fileURLWithPath: path))
+    @Test(
+        "A store of a version that is not known, from before the first release or wrong, is refused and left as it was",
+        arguments: [0, 1, 9, 10, 0x7fff_ffff, -1])
+    func otherVersion(_ version: Int) async throws {
+        try await makeStore(records: 10)
         let connection = try Connection(path: path, access: .writing)
-        try connection.migrate(Array(Migration.all.prefix(8)))
-        let zone = ZoneKey(owner: .everyone, id: 1)
-        // Names in more than ASCII, with spaces and digits in front, numbers of any size, fields that are no text.
-        var expected = [
-            RecordRow(
-                zone: zone, name: "b", type: "Tß 1 2", sequence: 1, createdAt: 1_700_000_000_000, createdBy: 1,
-                modifiedAt: 1_700_000_000_001, modifiedBy: 12, parent: " 3 é 👩‍👩‍👧", share: "1",
-                fields: [0x7B, 0, 0xFF, 0x7D]),
-            RecordRow(
-                zone: zone, name: "a", type: "", sequence: 2, isDeleted: true, createdAt: -5, createdBy: .max,
-                modifiedAt: -4, modifiedBy: 0, parent: "", fields: []),
-            RecordRow(
-                zone: zone, name: "9", type: "T", sequence: 3, isDeleted: true, createdAt: .min, createdBy: 0,
-                modifiedAt: .max, modifiedBy: 7, share: "s", fields: Array("{}".utf8)),
-            RecordRow(
-                zone: zone, name: "c", type: "T", sequence: 4, createdAt: 0, createdBy: 0, modifiedAt: 0, modifiedBy: 0,
-                fields: Array("{}".utf8)),
-        ]
-        func quoted(_ text: String?) -> String { text.map { "'\($0)'" } ?? "NULL" }
-        for (index, row) in expected.enumerated() {
-            expected[index].number = RowNumber(Int64(10 * index + 10))
-            try connection.execute(
-                """
-                INSERT INTO record VALUES (\(10 * index + 10), 0, 1, '\(row.name)', '\(row.type)', \(row.sequence),
-                    \(row.isDeleted ? 1 : 0), \(row.createdAt), \(row.createdBy), \(row.modifiedAt), \(row.modifiedBy),
-                    \(quoted(row.parent)), \(quoted(row.share)), x'\(row.fields.map { String(format: "%02x", $0) }.joined())');
-                INSERT INTO index_entry VALUES (0, 1, 1, x'01', '\(row.name)', \(10 * index + 10));
-                """)
-        }
-        try connection.migrate(Migration.all)
-        // When each was deleted.
-        let deletions = "SELECT group_concat(deleted_at, ' ') = '0 1 \(Int64.max) 0' FROM record"
-        #expect(try connection.number(deletions) == 1)
+        try connection.execute("PRAGMA journal_mode = DELETE; PRAGMA user_version = \(version)")
         connection.close()
-
-        let engine = try SQLiteEngine(path: path)
-        let (rows, names) = try await engine.read { reader in
-            var names: [String] = []
-            let all = IndexRange(zone: zone, definition: 1, from: [], to: [0xFF])
-            try reader.visitIndexedRecords(all, after: nil, limit: 10, wanted: 10) { record, _ in
-                names.append(record.row.name)
-                return true
-            }
-            return (try reader.records(zone: zone, after: 0, limit: 10), names)
-        }
-        await engine.close()
-        #expect(rows == expected)
-        #expect(rows.map(\.number.value) == expected.map(\.number.value))
-        #expect(names == ["9", "a", "b", "c"])
+        let before = try Data(contentsOf: URL(fileURLWithPath: path))
+        let error = try #require(try await open())
+        #expect(error.code == .otherVersion)
+        #expect(error.message.contains("another version of Nephos") && error.message.contains(path))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["store.sqlite"])
     }
 
-    @Test("Migrations are numbered from 1 without gaps")
-    func numbering() {
-        #expect(Migration.all.map(\.number) == Array(1...Migration.all.count))
+    @Test("A script that is edited makes another version")
+    func versions() {
+        #expect([Migration]().version == 0)
+        #expect(Migration.all.version != [later].version)
+        #expect((Migration.all + [later]).version != [later, Migration.all[0]].version)
+        #expect((0x4000_0000...0x7fff_ffff).contains(Migration.all.version))
     }
 
     @Test("Every statement is prepared, with its parameters in order, on the tables of the last migration")
@@ -284,6 +219,8 @@ import Testing
         try connection.migrate(Migration.all)
         let small: Set<SQL> = [
             .lastSequence, .setLastSequence, .recordTypes, .schemaFields, .jobs, .zones, .indexDefinitions,
+            // One row, and as many as a LIMIT lets through in the order of the key.
+            .anyAsset, .condemnedAssets,
         ]
         // What a count looks at is a range that a LIMIT cut; rows that a statement gives itself are no table.
         func isBounded(_ scan: String) -> Bool { scan == "SCAN found" || scan.hasSuffix("CONSTANT ROWS") }

@@ -99,7 +99,9 @@ extension SeededGenerator {
 
     mutating func location() -> LocationValue {
         LocationValue(
-            latitude: double(), longitude: double(), horizontalAccuracy: optional { $0.double() },
+            latitude: double().truncatingRemainder(dividingBy: 90),
+            longitude: double().truncatingRemainder(dividingBy: 180),
+            horizontalAccuracy: optional { $0.double() },
             verticalAccuracy: optional { $0.double() }, altitude: optional { $0.double() },
             speed: optional { $0.double() }, course: optional { $0.double() }, timestamp: optional { $0.moment() })
     }

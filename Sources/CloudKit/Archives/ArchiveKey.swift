@@ -28,6 +28,9 @@ enum ArchiveKey {
     static let originalValues = "OriginalValues"
     static let changedKeys = "ChangedKeys"
 
+    static let allowedPermissions = "AllowedParticipantPermissionOptions"
+    static let allowedAccess = "AllowedParticipantAccessOptions"
+    static let allowsInviting = "AllowsParticipantsToInviteOthers"
     static let assetFileURL = "AssetFileURL"
     static let assetSize = "AssetSize"
     static let assetHasSize = "AssetHasSize"
@@ -45,6 +48,8 @@ enum ArchiveKey {
     static let allowsAccessRequests = "AllowsAccessRequests"
 
     static let containerID = "ContainerID"
+    static let containerIdentifier = "ContainerIdentifier"
+    static let containerEnvironment = "Environment"
     static let share = "Share"
     static let rootRecord = "RootRecord"
     static let ownerIdentity = "OwnerIdentity"

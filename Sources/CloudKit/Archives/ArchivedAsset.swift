@@ -1,22 +1,22 @@
 import Foundation
 import NephosWire
 
-/// An asset as archives hold it. `CKAsset` itself has no coding in Apple's API.
-final class ArchivedAsset: NSObject, NSSecureCoding {
-    let asset: CKAsset
+/// An asset as archives hold it.
+struct ArchivedAsset {
+    var fileURL: URL?
+    var wireValue: AssetValue?
 
     init(_ asset: CKAsset) {
-        self.asset = asset
+        fileURL = asset.fileURL
+        wireValue = asset.wireValue
     }
 
-    static var supportsSecureCoding: Bool { true }
-
-    init?(coder: NSCoder) {
-        let url = coder.object(of: NSURL.self, forKey: ArchiveKey.assetFileURL).map { $0 as URL }
+    init(coder: NSCoder) {
+        fileURL = coder.object(of: NSURL.self, forKey: ArchiveKey.assetFileURL).map { $0 as URL }
         func base64(_ key: String) -> String? {
             coder.object(of: NSData.self, forKey: key)?.base64EncodedString()
         }
-        let value = base64(ArchiveKey.assetSignature).map { signature in
+        wireValue = base64(ArchiveKey.assetSignature).map { signature in
             AssetValue(
                 fileChecksum: signature, size: coder.decodeInt64(forKey: ArchiveKey.assetSize),
                 receipt: coder.string(forKey: ArchiveKey.assetUploadReceipt),
@@ -24,12 +24,11 @@ final class ArchivedAsset: NSObject, NSSecureCoding {
                 referenceChecksum: base64(ArchiveKey.assetReferenceSignature),
                 downloadURL: coder.object(of: NSURL.self, forKey: ArchiveKey.assetDownloadURL)?.absoluteString)
         }
-        asset = CKAsset(wireValue: value, fileURL: url)
     }
 
     func encode(with coder: NSCoder) {
-        if let url = asset.fileURL { coder.encode(url as NSURL, forKey: ArchiveKey.assetFileURL) }
-        guard let value = asset.wireValue else { return }
+        if let fileURL { coder.encode(fileURL as NSURL, forKey: ArchiveKey.assetFileURL) }
+        guard let value = wireValue else { return }
         func encode(base64 text: String?, forKey key: String) {
             guard let data = text.flatMap({ NSData(base64Encoded: $0) }) else { return }
             coder.encode(data, forKey: key)
@@ -42,6 +41,4 @@ final class ArchivedAsset: NSObject, NSSecureCoding {
         coder.encode(value.receipt as NSString?, forKey: ArchiveKey.assetUploadReceipt)
         coder.encode(value.downloadURL.flatMap { NSURL(string: $0) }, forKey: ArchiveKey.assetDownloadURL)
     }
-
-    override var classForKeyedArchiver: AnyClass? { ArchivedClass.asset.archiverClass }
 }

@@ -47,7 +47,9 @@ struct ArchivedClass: Sendable {
     static let personNameParts = ArchivedClass("_NSPersonNameComponentsData", ArchivedPersonName.self)
     static let zoneID = ArchivedClass("CKRecordZoneID", CKRecordZone.ID.self)
     static let zone = ArchivedClass("CKRecordZone", CKRecordZone.self)
-    static let asset = ArchivedClass("CKAsset", ArchivedAsset.self)
+    static let asset = ArchivedClass("CKAsset", CKAsset.self)
+    static let allowedSharingOptions = ArchivedClass("CKAllowedSharingOptions", CKAllowedSharingOptions.self)
+    static let containerID = ArchivedClass("CKContainerID", ArchivedContainerID.self)
     static let location = ArchivedClass("CLLocation", CLLocation.self)
     static let valueStore = ArchivedClass("CKRecordValueStore", RecordValueStore.self)
     static let encryptedValueStore = ArchivedClass(
@@ -76,6 +78,7 @@ struct ArchivedClass: Sendable {
             userIdentity, userIdentityLookupInfo, personNameParts, zoneID, zone, asset, location, valueStore,
             encryptedValueStore, encryptedData, changeToken, zoneConfiguration, query, queryCursor, subscription,
             querySubscription, recordZoneSubscription, databaseSubscription, notificationInfo, notificationID,
+            allowedSharingOptions, containerID,
         ]
     }
 

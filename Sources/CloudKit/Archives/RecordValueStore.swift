@@ -32,7 +32,7 @@ class RecordValueStore: NSObject, NSSecureCoding {
     private static func decodeValues(from coder: NSCoder, forKey key: String) -> [String: RecordValue] {
         let classes: [AnyClass] = [
             NSDictionary.self, NSArray.self, NSString.self, NSNumber.self, NSDate.self, NSData.self, NSNull.self,
-            CLLocation.self, CKRecord.Reference.self, ArchivedAsset.self, ArchivedEncryptedData.self,
+            CLLocation.self, CKRecord.Reference.self, CKAsset.self, ArchivedEncryptedData.self,
         ]
         guard let dictionary = coder.object(ofAny: classes, forKey: key) as? NSDictionary else { return [:] }
         var values: [String: RecordValue] = [:]
@@ -75,15 +75,13 @@ extension RecordValue {
         case .data(let value): value as NSData
         case .location(let value): value
         case .reference(let value): value
-        case .asset(let value): ArchivedAsset(value)
+        case .asset(let value): value
         case .list(let values): NSArray(array: values.map(\.archived))
         }
     }
 
     fileprivate init?(archived object: Any) {
-        if let asset = object as? ArchivedAsset {
-            self = .asset(asset.asset)
-        } else if let elements = object as? NSArray {
+        if let elements = object as? NSArray {
             self = .list(elements.compactMap { RecordValue(archived: $0) })
         } else {
             self.init(object)

@@ -2,27 +2,68 @@ public import Foundation
 package import NephosWire
 
 /// A file that belongs to a field of a record.
-open class CKAsset: NSObject, @unchecked Sendable {
-    // Unchecked because the class is open; everything in it is constant.
+///
+/// Apple's interface does not say that it can be archived, though records with assets are; here it can.
+open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
+    // Unchecked because the class is open; everything in it that changes is in a `Locked`.
 
-    /// The file: the app's own until it is saved, CloudKit's copy of it after a fetch, nil where it was not downloaded.
-    open var fileURL: URL? { file }
-    private let file: URL?
+    private struct State {
+        var file: URL?
+        var wireValue: AssetValue?
+        /// What keeps a downloaded file.
+        var keeper: AssetFileKeeper?
+    }
+
+    private let state: Locked<State>
+
+    /// The file: the app's own until it is saved, a copy of its own after a fetch, nil where it was not downloaded.
+    ///
+    /// What a fetch downloaded stays while the asset lives; take a copy of what is needed for longer.
+    open var fileURL: URL? { state.withLock { $0.file } }
     /// What the service knows of the file; nil until it was uploaded.
-    package let wireValue: AssetValue?
+    package var wireValue: AssetValue? { state.withLock { $0.wireValue } }
 
     /// An asset made of the file at `fileURL`. Only the file's bytes are stored, not its name.
     public init(fileURL: URL) {
-        precondition(fileURL.isFileURL, "CKAsset: \(fileURL) is no file URL.")
-        file = fileURL
-        wireValue = nil
+        raise(unless: fileURL.isFileURL, "CKAsset: \(fileURL) is no file URL.")
+        state = Locked(State(file: fileURL))
     }
 
     /// An asset that came from the service (or an archive), downloaded to `fileURL` or not.
     package init(wireValue: AssetValue?, fileURL: URL? = nil) {
-        file = fileURL
-        self.wireValue = wireValue
+        state = Locked(State(file: fileURL, wireValue: wireValue))
     }
+
+    /// The file was uploaded: what it is known by from now on.
+    func noteUpload(_ value: AssetValue) {
+        state.withLock { $0.wireValue = AssetValue(fileChecksum: value.fileChecksum, size: value.size) }
+    }
+
+    /// The file was downloaded.
+    func noteDownload(_ keeper: AssetFileKeeper) {
+        state.withLock { state in
+            state.file = keeper.url
+            state.keeper = keeper
+        }
+    }
+
+    /// Whether the service has the same file for both.
+    func isSame(as other: CKAsset) -> Bool {
+        if self === other { return true }
+        guard let mine = wireValue, let theirs = other.wireValue else { return false }
+        return mine.fileChecksum == theirs.fileChecksum && mine.size == theirs.size
+    }
+
+    open class var supportsSecureCoding: Bool { true }
+
+    public required init?(coder: NSCoder) {
+        let archived = ArchivedAsset(coder: coder)
+        state = Locked(State(file: archived.fileURL, wireValue: archived.wireValue))
+    }
+
+    open func encode(with coder: NSCoder) { ArchivedAsset(self).encode(with: coder) }
+
+    open override var classForKeyedArchiver: AnyClass? { ArchivedClass.asset.archiverClass(for: self) }
 
     open override var description: String {
         let size = wireValue.map { "\($0.size)" } ?? "nil"

@@ -33,7 +33,7 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         self.previousServerChangeToken = previousServerChangeToken
     }
 
-    /// The zone.
+    /// The zone whose changes are fetched.
     open var recordZoneID: CKRecordZone.ID? {
         get { request.recordZoneID }
         set { request.recordZoneID = newValue }
@@ -86,7 +86,7 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
             throw CKError(.invalidArguments, "The operation names no zone.", context.errors)
         }
         let position = RecordZonePosition(zoneID: zoneID, values: request.values)
-        let batch = try context.batch(try await context.recordZoneAnswers([position])[0])
+        let batch = try await context.batchWithAssets(try await context.recordZoneAnswers([position])[0])
         end.exchange(
             End(token: batch.serverChangeToken, data: batch.clientChangeTokenData, moreComing: batch.moreComing))
         deliver(batch.changes) { self.hand(out: $0) }

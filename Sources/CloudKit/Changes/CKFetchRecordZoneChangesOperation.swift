@@ -190,7 +190,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             let goesOn = untilDone && answer.next != nil
             let position = goesOn && !answer.standsStill ? answer.next : nil
             async let fetched = Self.answer(position, context)
-            let batch = batch(answer, goesOn: goesOn, context)
+            let batch = await batch(answer, goesOn: goesOn, context)
             await waitForCallbacks()
             guard !isCancelled else { return }
             deliver([batch]) { self.hand(out: $0) }
@@ -212,10 +212,10 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     }
 
     /// What an answer gives to hand out.
-    private func batch(_ answer: RecordZoneAnswer, goesOn: Bool, _ context: DatabaseRequestContext) -> Batch {
+    private func batch(_ answer: RecordZoneAnswer, goesOn: Bool, _ context: DatabaseRequestContext) async -> Batch {
         let zoneID = answer.zoneID
         do throws(CKError) {
-            let batch = try context.batch(answer)
+            let batch = try await context.batchWithAssets(answer)
             let (token, data) = (batch.serverChangeToken, batch.clientChangeTokenData)
             fetchEnds.withLock { $0[zoneID] = batch.fetchEnd }
             return Batch(

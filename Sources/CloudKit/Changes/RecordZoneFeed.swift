@@ -89,13 +89,26 @@ extension DatabaseRequestContext {
         }
     }
 
+    /// Makes CloudKit's objects of an answer, and downloads their files.
+    func batchWithAssets(_ answer: RecordZoneAnswer) async throws(CKError) -> RecordZoneChangeBatch {
+        var batch = try batch(answer)
+        let records = batch.changes.compactMap { if case .changed(let record) = $0 { record } else { nil } }
+        let failures = await downloadAssets(of: records)
+        if failures.isEmpty { return batch }
+        batch.changes = batch.changes.map { change in
+            guard case .changed(let record) = change, let failure = failures[record.recordID] else { return change }
+            return .failed(record.recordID, failure)
+        }
+        return batch
+    }
+
     /// Makes CloudKit's objects of an answer.
-    func batch(_ answer: RecordZoneAnswer) throws(CKError) -> RecordZoneChangeBatch {
+    private func batch(_ answer: RecordZoneAnswer) throws(CKError) -> RecordZoneChangeBatch {
         switch answer.zone {
         case .failure(let error): throw CKError(error, errors)
         case .changes(let changes):
             return RecordZoneChangeBatch(
-                changes: try records(changes, in: answer.zoneID, currentUserRecordName: answer.userRecordName),
+                changes: try records(changes, in: spelled(answer.zoneID), currentUserRecordName: answer.userRecordName),
                 serverChangeToken: CKServerChangeToken(syncToken: changes.syncToken),
                 clientChangeTokenData: changes.clientChangeToken.flatMap { Data(base64Encoded: $0) },
                 moreComing: changes.moreComing, fetchEnd: changes.fetchEnd)
@@ -105,10 +118,10 @@ extension DatabaseRequestContext {
     private func records(
         _ changes: RecordZoneChanges, in zoneID: CKRecordZone.ID, currentUserRecordName user: String?
     ) throws(CKError) -> [RecordZoneChangeBatch.Change] {
-        if let packed = changes.packedRecords { return try records(packed, in: zoneID, user) }
-        // Other servers send what Apple's does.
-        let users = WireUsers(currentUserRecordName: user)
-        return changes.records.compactMap { change($0, in: zoneID, users) }
+        // Of packed records only the shares are among the others. Other servers send what Apple's does.
+        let packed = try changes.packedRecords.map { (packed) throws(CKError) in try records(packed, in: zoneID, user) }
+        let users = session.users(user)
+        return (packed ?? []) + changes.records.compactMap { change($0, in: zoneID, users) }
     }
 
     private func records(
@@ -168,13 +181,9 @@ extension DatabaseRequestContext {
         }
         return DatabaseChangeBatch(
             changes: response.zones.map { zone in
-                var zoneID = zone.zoneID
-                if call.scope == .private {
-                    // All zones of a private database are the account's own.
-                    session.learn(userRecordName: zoneID.ownerRecordName)
-                    zoneID.ownerRecordName = nil
-                }
-                let known = CKRecordZone.ID(wire: zoneID, currentUserRecordName: session.knownUserRecordName)
+                // All zones of a private database are the account's own.
+                if call.scope == .private { session.learn(userRecordName: zone.zoneID.ownerRecordName) }
+                let known = zoneID(zone.zoneID)
                 return zone.deleted ? .deleted(known, .init(zone.deletionReason)) : .changed(known)
             },
             serverChangeToken: CKServerChangeToken(syncToken: response.syncToken), moreComing: response.moreComing,

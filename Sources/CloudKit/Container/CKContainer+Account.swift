@@ -38,7 +38,7 @@ extension CKContainer {
 extension ContainerSession {
     /// The name of the account's user record, from the service.
     func currentUser(_ call: ServiceCall, _ context: ErrorContext) async throws(CKError) -> String {
-        guard service.hasAccount else { throw .noAccount(context) }
+        guard service.hasAccount else { throw noAccount(context) }
         do throws(ServiceFailure) {
             let user = try await service.currentUser(call)
             learn(userRecordName: user.userRecordName)
@@ -49,9 +49,9 @@ extension ContainerSession {
     }
 }
 
-extension CKError {
+extension ContainerSession {
     /// What everything that needs an account fails with where there is none.
-    static func noAccount(_ context: ErrorContext) -> CKError {
-        CKError(.notAuthenticated, "This needs an account, and there is none.", context)
+    func noAccount(_ context: ErrorContext) -> CKError {
+        CKError(.notAuthenticated, "This needs an account, and there is none: \(service.signInAdvice).", context)
     }
 }

@@ -1,7 +1,7 @@
 extension CKContainer {
     /// What an app may ask the user for (CKContainer.ApplicationPermissions, Apple's documentation).
     @available(*, deprecated, message: "CloudKit no longer grants permissions")
-    public struct ApplicationPermissions: OptionSet, Hashable, Sendable {
+    public struct ApplicationPermissions: OptionSet, Hashable, Sendable, BitwiseCopyable {
         public let rawValue: UInt
         public init(rawValue: UInt) { self.rawValue = rawValue }
         /// Whether other users can find the user by e-mail address.
@@ -10,12 +10,14 @@ extension CKContainer {
 
     /// What the user answered.
     @available(*, deprecated, message: "CloudKit no longer grants permissions")
-    public enum ApplicationPermissionStatus: Int, Hashable, Sendable {
+    public enum ApplicationPermissionStatus: Int, Hashable, Sendable, BitwiseCopyable {
         /// The user was not asked.
         case initialState = 0
         /// An error says why the user could not be asked.
         case couldNotComplete = 1
+        /// The user refused it. Never reported here.
         case denied = 2
+        /// The user allowed it. Never reported here.
         case granted = 3
     }
 

@@ -4,8 +4,11 @@ extension CKContainer {
     /// An empty namespace of former names.
     @available(*, deprecated, message: "use the types of CKContainer itself")
     public enum Application {
+        /// What an app may do with a user's identity.
         public typealias Permissions = CKContainer.ApplicationPermissions
+        /// Whether the user allowed it.
         public typealias PermissionStatus = CKContainer.ApplicationPermissionStatus
+        /// What is called with the answer.
         public typealias PermissionBlock = CKContainer.ApplicationPermissionBlock
     }
 }

@@ -31,7 +31,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
 
     /// The container with that identifier, `iCloud.` and a name in reverse-DNS order.
     public init(identifier containerIdentifier: String) {
-        precondition(!containerIdentifier.isEmpty, "The identifier of a CKContainer must not be empty.")
+        raise(unless: !containerIdentifier.isEmpty, "The identifier of a CKContainer must not be empty.")
         session = ServiceDirectory.shared.session(for: containerIdentifier)
         configured = Configured()
         databases = CKDatabase.Scope.all.map { [session, configured] in CKDatabase($0, session, configured) }
@@ -65,7 +65,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
     /// The app's own container: `CloudKitEnvironment` says which.
     open class func `default`() -> CKContainer { ServiceDirectory.shared.defaultContainer() }
 
-    /// The container's identifier.
+    /// What the container is called everywhere, such as `iCloud.org.example.App`.
     open var containerIdentifier: String? { session.identifier }
 
     open override var description: String {
@@ -418,7 +418,7 @@ extension CKContainerMakingByIdentifier where Self: CKContainer {
     /// The container with that identifier; the program stops for a subclass, which cannot be made this way.
     public init(identifier containerIdentifier: String) {
         guard let container = CKContainer(identifier: containerIdentifier) as? Self else {
-            preconditionFailure("CKContainer: a subclass cannot be made by Self(identifier:).")
+            raise("CKContainer: a subclass cannot be made by Self(identifier:).")
         }
         self = container
     }

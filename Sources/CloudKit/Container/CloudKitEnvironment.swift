@@ -25,7 +25,9 @@ public struct CloudKitEnvironment: Hashable, Sendable {
 
     /// The container's environment. Development makes record types and fields as they are saved.
     public enum Name: String, Hashable, Sendable {
+        /// Where types, fields and indexes are made as records are saved.
         case development
+        /// Where the schema changes by a deployment alone.
         case production
     }
 

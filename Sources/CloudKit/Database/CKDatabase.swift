@@ -8,9 +8,10 @@ open class CKDatabase: NSObject, @unchecked Sendable {
     // Unchecked, because NSObject is not Sendable: everything in here is a constant, but for the weak reference in a lock.
 
     /// Which of a container's databases.
-    public enum Scope: Int, Hashable, Sendable {
+    public enum Scope: Int, Hashable, Sendable, BitwiseCopyable {
         case `public` = 1
         case `private` = 2
+        /// What others shared with the account, in zones that they own.
         case shared = 3
 
         // Not `CaseIterable`: Apple's is not either, and apps that need it adopt it themselves.

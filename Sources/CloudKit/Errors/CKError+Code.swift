@@ -2,7 +2,7 @@ public import Foundation
 
 extension CKError {
     /// What went wrong (CKError.Code, Apple's documentation).
-    public enum Code: Int, _ErrorCodeProtocol, Hashable, Sendable {
+    public enum Code: Int, _ErrorCodeProtocol, Hashable, Sendable, BitwiseCopyable {
         public typealias _ErrorType = CKError
 
         /// The framework or the service is at fault; trying again does not help.
@@ -59,7 +59,7 @@ extension CKError {
         case zoneNotFound = 26
         /// The request or a record in it is too large; split it.
         case limitExceeded = 27
-        /// The user deleted the zone.
+        /// The zone is gone because the account's user removed the app's data: discard the device's copy of it too.
         case userDeletedZone = 28
         /// The share has too many participants.
         case tooManyParticipants = 29
@@ -138,7 +138,7 @@ extension CKError {
     public static var zoneNotFound: CKError.Code { .zoneNotFound }
     /// The request or a record in it is too large; split it.
     public static var limitExceeded: CKError.Code { .limitExceeded }
-    /// The user deleted the zone.
+    /// The zone is gone because the account's user removed the app's data: discard the device's copy of it too.
     public static var userDeletedZone: CKError.Code { .userDeletedZone }
     /// The share has too many participants.
     public static var tooManyParticipants: CKError.Code { .tooManyParticipants }

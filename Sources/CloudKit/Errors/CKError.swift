@@ -121,6 +121,9 @@ extension CKError: CustomStringConvertible, CustomDebugStringConvertible {
         let info = userInfo
         if let message = info[InfoKey.serverDescription] {
             parts.append("server message = \"\(message)\"")
+            if let more = info[NSLocalizedDescriptionKey] as? String, more != message as? String {
+                parts.append("description = \"\(more)\"")
+            }
         } else if let message = info[NSLocalizedDescriptionKey] {
             parts.append("\"\(message)\"")
         }

@@ -7,6 +7,23 @@ import NephosWire
 struct ErrorContext: Sendable {
     var containerID: String?
     var operationID: CKOperation.ID?
+    /// The database that was asked; nil where none was.
+    var scope: CKDatabase.Scope?
+    /// How to sign in, where nobody is.
+    var signInAdvice: String?
+    /// Whether the schema grows only by deployments.
+    var isProduction = false
+}
+
+extension ErrorContext {
+    /// What the errors of a request to a database say.
+    init(_ session: ContainerSession, scope: CKDatabase.Scope, operationID: CKOperation.ID?) {
+        let service = session.service
+        self.init(
+            containerID: session.identifier, operationID: operationID, scope: scope,
+            signInAdvice: service.hasAccount ? nil : service.signInAdvice,
+            isProduction: service.environmentName == .production)
+    }
 }
 
 extension CKError.Code {
@@ -49,7 +66,7 @@ extension CKError {
     init(_ error: ErrorDictionary, _ context: ErrorContext, adding info: [String: Any] = [:]) {
         var userInfo = context.userInfo
         userInfo[InfoKey.serverDescription] = error.nativeReason
-        userInfo.describe(error.nativeDescription)
+        userInfo.describe(error.nativeDescription(context))
         userInfo[InfoKey.requestUUID] = error.uuid
         userInfo[CKErrorRetryAfterKey] = error.retryAfter
         if error.userDidResetEncryptedData { userInfo[CKErrorUserDidResetEncryptedDataKey] = true }
@@ -101,10 +118,60 @@ extension ErrorDictionary {
         duplicateOf.map { "subscription is duplicate of '\($0)'" } ?? reason
     }
 
-    fileprivate var nativeDescription: String {
-        guard duplicateOf != nil, let subscriptionID else { return nativeReason }
-        return "Error saving record subscription with id \(subscriptionID) to server: \(nativeReason)"
+    fileprivate func nativeDescription(_ context: ErrorContext) -> String {
+        if duplicateOf != nil, let subscriptionID {
+            return "Error saving record subscription with id \(subscriptionID) to server: \(nativeReason)"
+        }
+        return advice(context).map { "\(reason): \($0)" } ?? reason
     }
+
+    /// What the error means for its item, and what helps, beside the words of Apple's service.
+    private func advice(_ context: ErrorContext) -> String? {
+        switch CKError.Code(self) {
+        case .unknownItem:
+            if reason.hasPrefix(Self.unknownType) {
+                return "a type exists from the first record of it that is saved in development"
+            }
+            if let subscriptionID { return "no subscription of the account has the ID '\(subscriptionID)'" }
+            guard let recordName else { return nil }
+            if reason == Self.tagWithoutRecord {
+                return
+                    "'\(recordName)' was deleted since it was fetched; to make it again, save a new CKRecord with its ID"
+            }
+            return "there is no '\(recordName)' in the \(place(in: context.scope))"
+        case .serverRecordChanged:
+            guard let recordName else { return nil }
+            let merge = "merge into the error's serverRecord and save that"
+            return serverErrorCode == .exists
+                ? "'\(recordName)' exists already; \(merge), or save under another name"
+                : "'\(recordName)' was changed since it was fetched; \(merge)"
+        case .zoneNotFound:
+            return context.scope == .public
+                ? "the public database has the default zone alone" : "save the zone before the records in it"
+        case .invalidArguments where reason.hasSuffix("in production schema"):
+            return "save it in development, then `nephos schema deploy`"
+        case .invalidArguments where context.isProduction && reason.contains("' is not marked "):
+            return "import that in development, then `nephos schema deploy`"
+        case .notAuthenticated:
+            return context.signInAdvice
+        case .changeTokenExpired:
+            return "fetch from the beginning, without a token"
+        case .batchRequestFailed:
+            return "the error of that one says why"
+        case .userDeletedZone:
+            return "discard the device's copy of it, or save the zone again"
+        default:
+            return nil
+        }
+    }
+
+    private func place(in scope: CKDatabase.Scope?) -> String {
+        let zone = "zone '\(zoneID?.zoneName ?? CKRecordZone.ID.defaultZoneName)'"
+        return scope.map { "\(zone) of the \($0) database" } ?? zone
+    }
+
+    private static let unknownType = "Did not find record type"
+    private static let tagWithoutRecord = "recordChangeTag specified, but record not found"
 }
 
 extension [String: Any] {

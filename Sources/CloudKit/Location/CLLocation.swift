@@ -4,6 +4,7 @@
     /// A geographic position, with what was measured along with it. Equal where all of it is equal.
     open class CLLocation: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         // All stored properties are constants of Sendable types; an open class must say `@unchecked` all the same.
+        /// Latitude and longitude, in degrees.
         public let coordinate: CLLocationCoordinate2D
         /// Metres above mean sea level.
         public let altitude: CLLocationDistance
@@ -13,9 +14,11 @@
         public let verticalAccuracy: CLLocationAccuracy
         /// Degrees clockwise from true north; negative where it is unknown.
         public let course: CLLocationDirection
+        /// How far off the course may be, in degrees; negative where it is not known.
         public let courseAccuracy: CLLocationDirectionAccuracy
         /// Metres per second; negative where it is unknown.
         public let speed: CLLocationSpeed
+        /// How far off the speed may be, in metres per second; negative where it is not known.
         public let speedAccuracy: CLLocationSpeedAccuracy
         /// When the position was determined.
         public let timestamp: Date
@@ -27,6 +30,8 @@
                 horizontalAccuracy: 0, verticalAccuracy: -1, timestamp: Date())
         }
 
+        /// A place with its altitude in metres and its accuracies, negative where they are not known, and when it was
+        /// measured.
         public convenience init(
             coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
             verticalAccuracy: CLLocationAccuracy, timestamp: Date
@@ -36,6 +41,8 @@
                 verticalAccuracy: verticalAccuracy, course: -1, speed: -1, timestamp: timestamp)
         }
 
+        /// A place with a course in degrees from north and a speed in metres per second, negative where they are not
+        /// known.
         public convenience init(
             coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
             verticalAccuracy: CLLocationAccuracy, course: CLLocationDirection, speed: CLLocationSpeed, timestamp: Date
@@ -46,6 +53,7 @@
                 speedAccuracy: -1, timestamp: timestamp)
         }
 
+        /// A place with all that may be known of it; what is negative is not known.
         public init(
             coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
             verticalAccuracy: CLLocationAccuracy, course: CLLocationDirection,

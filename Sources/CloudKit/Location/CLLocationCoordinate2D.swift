@@ -23,10 +23,12 @@
         /// Degrees east of the zero meridian, -180 to 180.
         public var longitude: CLLocationDegrees
 
+        /// The coordinate 0, 0.
         public init() {
             self.init(latitude: 0, longitude: 0)
         }
 
+        /// A coordinate in degrees: north and east are positive.
         public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
             self.latitude = latitude
             self.longitude = longitude
@@ -41,6 +43,7 @@
         (-90...90).contains(coord.latitude) && (-180...180).contains(coord.longitude)
     }
 
+    /// Makes a coordinate as older code does.
     public func CLLocationCoordinate2DMake(
         _ latitude: CLLocationDegrees, _ longitude: CLLocationDegrees
     ) -> CLLocationCoordinate2D {

@@ -8,7 +8,7 @@ extension CKNotification {
         init(uuidString: String) { self.uuidString = uuidString }
 
         @available(*, unavailable, message: "IDs come with notifications")
-        public override init() { preconditionFailure("CKNotification.ID has no init(): IDs come with notifications.") }
+        public override init() { raise("CKNotification.ID has no init(): IDs come with notifications.") }
 
         public static var supportsSecureCoding: Bool { true }
 

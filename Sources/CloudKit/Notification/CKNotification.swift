@@ -10,7 +10,7 @@ open class CKNotification: NSObject, CKRemoteNotificationReading, @unchecked Sen
     // Unchecked, because NSObject is not Sendable: everything in here is a constant.
 
     /// What kind of notification it is.
-    public enum NotificationType: Int, Sendable {
+    public enum NotificationType: Int, Sendable, BitwiseCopyable {
         /// A `CKQueryNotification`.
         case query = 1
         /// A `CKRecordZoneNotification`.
@@ -26,7 +26,7 @@ open class CKNotification: NSObject, CKRemoteNotificationReading, @unchecked Sen
     init(_ content: NotificationContent) { self.content = content }
 
     @available(*, unavailable, message: "use init(fromRemoteNotificationDictionary:)")
-    public override init() { preconditionFailure("CKNotification has no init(): notifications come from the service.") }
+    public override init() { raise("CKNotification has no init(): notifications come from the service.") }
 
     /// The notification that its content makes, of the class that fits.
     static func notification(_ content: NotificationContent) -> CKNotification {

@@ -1,9 +1,12 @@
 /// Tells of a record that matches the query of a subscription (CKQueryNotification, Apple's documentation).
 open class CKQueryNotification: CKNotification, @unchecked Sendable {
     /// What happened to the record.
-    public enum Reason: Int, Sendable {
+    public enum Reason: Int, Sendable, BitwiseCopyable {
+        /// A record that matches the subscription's query was saved for the first time.
         case recordCreated = 1
+        /// A record that matches the subscription's query was changed.
         case recordUpdated = 2
+        /// A record that matched the subscription's query is gone.
         case recordDeleted = 3
     }
 

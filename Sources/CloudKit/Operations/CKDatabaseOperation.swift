@@ -21,8 +21,8 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
 
     /// What the operation's errors say about where they come from.
     var errorContext: ErrorContext {
-        let session = effectiveDatabase(effectiveConfiguration).session
-        return ErrorContext(containerID: session.identifier, operationID: operationID)
+        let database = effectiveDatabase(effectiveConfiguration)
+        return ErrorContext(database.session, scope: database.databaseScope, operationID: operationID)
     }
 
     /// What the operation needs to ask the service, by the configuration that holds now.
@@ -35,6 +35,6 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
                 scope: database.databaseScope,
                 requestTimeout: values.timeoutIntervalForRequest ?? ConfigurationValues.defaultRequestTimeout,
                 resourceTimeout: values.resourceTimeout),
-            errors: ErrorContext(containerID: database.session.identifier, operationID: operationID))
+            errors: ErrorContext(database.session, scope: database.databaseScope, operationID: operationID))
     }
 }

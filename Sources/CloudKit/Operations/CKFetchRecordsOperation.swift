@@ -91,11 +91,20 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
         guard !recordIDs.isEmpty else { return }
         try context.requireAccount()
-        let results = try await context.fetch(recordIDs, desiredKeys: request.desiredKeys)
+        let results = try await context.fetch(recordIDs, desiredKeys: request.desiredKeys, downloadProgress())
         let items = zip(recordIDs, results).map { Item(recordID: $0, result: $1) }
         deliver(items) { item in
             self.tellProgress(of: item)
             self.report.tell(item.recordID, item.result)
+        }
+    }
+
+    /// Tells how much of records' files was received; nil where nobody wants to know.
+    private func downloadProgress() -> TransferProgress? {
+        guard recordBlocks.perRecordProgress != nil else { return nil }
+        return { [weak self] recordID, fraction in
+            guard let self else { return }
+            self.deliver(CollectionOfOne(recordID)) { self.recordBlocks.perRecordProgress?($0, fraction) }
         }
     }
 

@@ -28,7 +28,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         set { request.recordZonesToSave = newValue }
     }
 
-    /// The IDs of the zones to delete.
+    /// The zones to remove for good, with all that is in them.
     open var recordZoneIDsToDelete: [CKRecordZone.ID]? {
         get { request.recordZoneIDsToDelete }
         set { request.recordZoneIDsToDelete = newValue }

@@ -7,7 +7,7 @@ import NephosWire
 /// or none: then the items that were not at fault fail with `batchRequestFailed`.
 open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     /// What of a record is sent, and whether the server compares change tags.
-    public enum RecordSavePolicy: Int, Hashable, Sendable {
+    public enum RecordSavePolicy: Int, Hashable, Sendable, BitwiseCopyable {
         /// The changed keys are sent; the save fails with `serverRecordChanged` if the server has another version.
         case ifServerRecordUnchanged = 0
         /// The changed keys are sent; the version is not compared.
@@ -41,7 +41,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { request.recordsToSave = newValue }
     }
 
-    /// The IDs of the records to delete.
+    /// The records to remove; one that does not exist is no error.
     open var recordIDsToDelete: [CKRecord.ID]? {
         get { request.recordIDsToDelete }
         set { request.recordIDsToDelete = newValue }
@@ -108,15 +108,30 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     override func perform() async throws(CKError) {
         let context = makeRequestContext()
-        let plan = try ModifyRecordsPlan(request.withLock { $0 }, context.errors)
-        var answers: [RecordResult] = []
-        if let request = plan.request {
-            try context.requireAccount()
-            answers = try await context.modifyRecords(request)
+        var plan = try ModifyRecordsPlan(request.withLock { $0 }, context.errors)
+        if plan.isEmpty { return }
+        try context.requireAccount()
+        let waiting = plan.waiting
+        if !waiting.isEmpty {
+            plan.note(try await context.upload(waiting.map(\.record), uploadProgress(waiting)), of: waiting)
         }
+        var answers: [RecordResult] = []
+        if let request = plan.request() { answers = try await context.modifyRecords(request) }
         deliver(plan.outcomes(of: answers, context)) { event in
             if case .save(_, let record, let error) = event { self.tellProgress(of: record, error) }
             self.report.tell(event)
+        }
+    }
+
+    /// Tells how much of records' files was sent; nil where nobody wants to know.
+    private func uploadProgress(_ waiting: [(index: Int, record: WaitingRecord)]) -> TransferProgress? {
+        guard recordBlocks.perRecordProgress != nil else { return nil }
+        let ids = Set(waiting.map(\.record.recordID))
+        let records = (recordsToSave ?? []).filter { ids.contains($0.recordID) }
+        let byID = Dictionary(records.map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
+        return { [weak self] recordID, fraction in
+            guard let self, let record = byID[recordID] else { return }
+            self.deliver(CollectionOfOne(record)) { self.recordBlocks.perRecordProgress?($0, fraction) }
         }
     }
 

@@ -14,11 +14,15 @@ extension CKOperation {
 
     /// Fails where there is no account.
     func requireAccount() async throws(CKError) {
+        _ = try await effectiveContainer.session.currentUser(containerCall, containerErrorContext)
+    }
+
+    /// A request by the operation's configuration.
+    var containerCall: ServiceCall {
         let values = effectiveConfiguration
-        let call = ServiceCall(
+        return ServiceCall(
             scope: .public,
             requestTimeout: values.timeoutIntervalForRequest ?? ConfigurationValues.defaultRequestTimeout,
             resourceTimeout: values.resourceTimeout)
-        _ = try await effectiveContainer.session.currentUser(call, containerErrorContext)
     }
 }

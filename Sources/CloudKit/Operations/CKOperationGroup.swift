@@ -6,14 +6,22 @@ open class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendable {
     // Unchecked, because NSObject is not Sendable: what changes is behind the lock of `state`.
 
     /// How much data the operations of a group are expected to move.
-    public enum TransferSize: Int, Hashable, Sendable {
+    public enum TransferSize: Int, Hashable, Sendable, BitwiseCopyable {
+        /// Nothing is said of the amount.
         case unknown = 0
+        /// Below 1 MB.
         case kilobytes = 1
+        /// From 1 to 10 MB.
         case megabytes = 2
+        /// From 10 to 100 MB.
         case tensOfMegabytes = 3
+        /// From 100 MB to 1 GB.
         case hundredsOfMegabytes = 4
+        /// From 1 to 10 GB.
         case gigabytes = 5
+        /// From 10 to 100 GB.
         case tensOfGigabytes = 6
+        /// 100 GB and more.
         case hundredsOfGigabytes = 7
     }
 

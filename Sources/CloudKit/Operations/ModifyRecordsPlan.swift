@@ -27,12 +27,13 @@ struct ModifyRecordsPlan: Sendable {
         }
     }
 
+    private let input: Input
     private let items: [Item]
     /// The items that are not sent, by their index, and why.
-    private let refused: [Int: CKError]
+    private var refused: [Int: CKError] = [:]
+    /// What the assets of items were uploaded as.
+    private var uploaded: [Int: [AssetSlot: AssetValue]] = [:]
     private let errors: ErrorContext
-    /// The request for the items that are sent; nil if there are none.
-    let request: ModifyRecordsRequest?
 
     /// Plans the request.
     /// - Throws: `invalidArguments` if a record is named twice.
@@ -40,16 +41,23 @@ struct ModifyRecordsPlan: Sendable {
         let records = input.recordsToSave ?? []
         let deletions = input.recordIDsToDelete ?? []
         try Self.refuseDuplicates(records, deletions, errors)
+        self.input = input
         self.errors = errors
         items = records.map { .save($0, sent: $0.snapshot()) } + deletions.map { .delete($0) }
-        refused = Self.refusals(of: items, input, errors)
-        request = Self.request(for: items, except: refused, input)
+        for (index, item) in items.enumerated() {
+            guard case .save(_, let sent) = item, let problem = sent.problem(input.savePolicy.selection) else {
+                continue
+            }
+            refused[index] = CKError(.invalidArguments, problem, errors)
+        }
+        keepBackTheRest(of: Set(refused.keys.map { items[$0].recordID.zoneID }))
     }
 
+    var isEmpty: Bool { items.isEmpty }
+
     /// Items of one zone go as CloudKit Web Services has it, the zone named once; those of several name theirs each.
-    private static func request(
-        for items: [Item], except refused: [Int: CKError], _ input: Input
-    ) -> ModifyRecordsRequest? {
+    /// - Returns: the request for the items that are sent; nil if there are none.
+    func request() -> ModifyRecordsRequest? {
         let sent = items.indices.filter { refused[$0] == nil }
         guard let first = sent.first else { return nil }
         let zoneID = items[first].recordID.zoneID
@@ -57,7 +65,8 @@ struct ModifyRecordsPlan: Sendable {
         let operations = sent.map { index in
             var operation: RecordOperation
             switch items[index] {
-            case .save(_, let sent): operation = RecordOperation(saving: sent, input.savePolicy)
+            case .save(_, let sent):
+                operation = RecordOperation(saving: sent, input.savePolicy, uploaded[index] ?? [:])
             case .delete(let recordID): operation = RecordOperation(deleting: recordID)
             }
             if !isOneZone { operation.record.zoneID = items[index].recordID.zoneID.wireValue }
@@ -68,6 +77,46 @@ struct ModifyRecordsPlan: Sendable {
             // The records are here already: only what the service knows of them has to come back.
             desiredKeys: [], wantsServerRecord: true,
             clientChangeToken: input.clientChangeTokenData?.base64EncodedString())
+    }
+
+    // MARK: Assets
+
+    /// The items whose files have to be uploaded first, and what of each.
+    var waiting: [(index: Int, record: WaitingRecord)] {
+        items.enumerated().compactMap { index, item in
+            guard case .save(_, let sent) = item, refused[index] == nil else { return nil }
+            let assets = sent.assetsToUpload(input.savePolicy.selection).map {
+                WaitingRecord.Asset(slot: AssetSlot(key: $0.key, index: $0.index), asset: $0.asset)
+            }
+            guard !assets.isEmpty else { return nil }
+            return (index, WaitingRecord(recordID: sent.recordID, recordType: sent.recordType, assets: assets))
+        }
+    }
+
+    /// Notes what became of the files of `waiting`. An item whose files did not arrive is not sent, and with `isAtomic` the
+    /// rest of its zone is not either.
+    mutating func note(
+        _ results: [DatabaseRequestContext.UploadResult], of waiting: [(index: Int, record: WaitingRecord)]
+    ) {
+        var zones: Set<CKRecordZone.ID> = []
+        for (item, result) in zip(waiting, results) {
+            switch result {
+            case .success(let values): uploaded[item.index] = values
+            case .failure(let error):
+                refused[item.index] = error
+                zones.insert(item.record.recordID.zoneID)
+            }
+        }
+        keepBackTheRest(of: zones)
+    }
+
+    /// What is refused on this side keeps back all of its zone with `isAtomic`, whatever the zone can do.
+    private mutating func keepBackTheRest(of zones: Set<CKRecordZone.ID>) {
+        guard input.isAtomic, !zones.isEmpty else { return }
+        for (index, item) in items.enumerated() where refused[index] == nil && zones.contains(item.recordID.zoneID) {
+            refused[index] = CKError(
+                .batchRequestFailed, "Another item of the same zone failed, so this one was not sent.", errors)
+        }
     }
 
     private static func refuseDuplicates(
@@ -84,36 +133,6 @@ struct ModifyRecordsPlan: Sendable {
             let what = saved.contains(recordID) ? "save and delete the same record" : "delete the same record twice"
             throw CKError(.invalidArguments, "You can't \(what): \(recordID.recordName)", errors)
         }
-    }
-
-    /// Items that cannot be sent, and with `isAtomic` the rest of their zones.
-    private static func refusals(of items: [Item], _ input: Input, _ errors: ErrorContext) -> [Int: CKError] {
-        let selection = input.savePolicy.selection
-        var refused: [Int: CKError] = [:]
-        var zones: Set<CKRecordZone.ID> = []
-        for (index, item) in items.enumerated() {
-            guard case .save(let record, let sent) = item, let upload = sent.assetsToUpload(selection).first
-            else { continue }
-            refused[index] = refusal(of: upload.asset, key: upload.key, errors)
-            zones.insert(record.recordID.zoneID)
-        }
-        guard input.isAtomic, !zones.isEmpty else { return refused }
-        for (index, item) in items.enumerated() where refused[index] == nil && zones.contains(item.recordID.zoneID) {
-            refused[index] = CKError(
-                .batchRequestFailed, "Another item of the same zone failed, so this one was not sent.", errors)
-        }
-        return refused
-    }
-
-    /// Why an asset is not sent.
-    private static func refusal(of asset: CKAsset, key: CKRecord.FieldKey, _ errors: ErrorContext) -> CKError {
-        if let path = asset.fileURL?.path, !FileManager.default.fileExists(atPath: path) {
-            return CKError(
-                .assetFileNotFound, "The field \"\(key)\" holds an asset whose file does not exist: \(path)", errors)
-        }
-        return CKError(
-            .assetNotAvailable,
-            "The field \"\(key)\" holds an asset. Assets cannot be uploaded yet, so the record was not sent.", errors)
     }
 
     /// Puts the answers to their items, in the order of the items. Records that were saved are brought up to date.
@@ -142,8 +161,7 @@ struct ModifyRecordsPlan: Sendable {
     ) -> CKError? {
         switch answer {
         case .record(let saved):
-            record.absorb(
-                saved: saved, of: sent, currentUserRecordName: context.session.knownUserRecordName)
+            record.absorb(saved: saved, of: sent, context.session.users)
             return nil
         case .deleted:
             return CKError(.internalError, "The service deleted a record that was to be saved.", errors)
@@ -155,7 +173,7 @@ struct ModifyRecordsPlan: Sendable {
             ]
             if let server = error.serverRecord.first {
                 info[CKRecordChangedErrorServerRecordKey] = try? context.record(
-                    server, sent.recordID, WireUsers(currentUserRecordName: context.session.knownUserRecordName))
+                    server, sent.recordID, context.session.users)
             }
             return CKError(error, errors, adding: info)
         }
@@ -175,7 +193,10 @@ extension CKModifyRecordsOperation.RecordSavePolicy {
 
 extension RecordOperation {
     /// Saves a record by a policy. A share is saved by the default policy whatever the policy says.
-    fileprivate init(saving record: RecordSnapshot, _ policy: CKModifyRecordsOperation.RecordSavePolicy) {
+    fileprivate init(
+        saving record: RecordSnapshot, _ policy: CKModifyRecordsOperation.RecordSavePolicy,
+        _ uploaded: [AssetSlot: AssetValue]
+    ) {
         let policy = record.recordType == CKRecord.SystemType.share ? .ifServerRecordUnchanged : policy
         let comparesTag = policy == .ifServerRecordUnchanged
         let type: OperationType =
@@ -185,7 +206,8 @@ extension RecordOperation {
             record: RecordToModify(
                 recordName: record.recordID.recordName, recordType: record.recordType,
                 recordChangeTag: comparesTag ? record.recordChangeTag : nil,
-                fields: record.fieldsToSend(policy.selection), parent: record.parentToSend(policy.selection)))
+                fields: record.fieldsToSend(policy.selection, uploaded: uploaded),
+                parent: record.parentToSend(policy.selection), share: record.share))
     }
 
     /// Deletes a record, whichever version of it the server has.

@@ -10,7 +10,7 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Unchecked, because NSPredicate and NSSortDescriptor are not Sendable: both are immutable, and the array of sort
     // descriptors is behind the lock.
 
-    /// The type of the records.
+    /// Of which type the records are that the query looks for.
     open var recordType: CKRecord.RecordType { type }
     private let type: CKRecord.RecordType
     private let condition: NSPredicate
@@ -25,7 +25,7 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
 
     /// A query for the records of a type that match a predicate.
     public init(recordType: CKRecord.RecordType, predicate: NSPredicate) {
-        precondition(!recordType.isEmpty, "CKQuery: the record type is empty.")
+        raise(unless: !recordType.isEmpty, "CKQuery: the record type is empty.")
         type = recordType
         condition = predicate
         isExtended = false
@@ -62,8 +62,12 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         }
         var sortBy: [QuerySortDescriptor] = []
         for descriptor in sortDescriptors ?? [] { sortBy.append(try descriptor.wireValue()) }
-        return try Query(
+        let query = try Query(
             recordType: recordType, predicate: predicate.expression, isExtended ? .extended : .cloudKit, sortBy: sortBy)
+        if let problem = query.problem {
+            throw PredicateRefusal("the query", problem, "give values that can be stored")
+        }
+        return query
     }
 
     /// A copy whose predicate may have `OR`, and `NOT` of anything.
@@ -93,7 +97,7 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     /// Writes the query; a predicate made from a block has no form in an archive and stops the program.
     open func encode(with coder: NSCoder) {
         guard let predicate = PredicatePrinter.archive(predicate.expression) else {
-            preconditionFailure("CKQuery: a predicate made from a block cannot be archived.")
+            raise("CKQuery: a predicate made from a block cannot be archived.")
         }
         coder.encode(NSString(string: recordType), forKey: Key.recordType)
         if isExtended { coder.encode(true, forKey: Key.isExtended) }

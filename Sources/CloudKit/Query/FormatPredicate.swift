@@ -39,11 +39,11 @@ extension _PredicateFormatting {
         do throws(PredicateFormatError) {
             let predicate = NSPredicate.matching(try PredicateTree(format: format, objects: arguments))
             guard let predicate = predicate as? Self else {
-                preconditionFailure("\(Self.self) has no format: NSPredicate has.")
+                raise("\(Self.self) has no format: NSPredicate has.")
             }
             self = predicate
         } catch {
-            preconditionFailure(error.description)
+            raise(error.description)
         }
     }
 }
@@ -92,8 +92,8 @@ extension NSPredicate {
     var expression: PredicateTree { expression(depth: 0) }
 
     private func expression(depth: Int) -> PredicateTree {
-        precondition(
-            depth <= PredicateTree.depthLimit,
+        raise(
+            unless: depth <= PredicateTree.depthLimit,
             "NSPredicate: the predicate nests deeper than \(PredicateTree.depthLimit) levels.")
         switch self {
         case let predicate as FormatPredicate:

@@ -21,8 +21,8 @@ extension NSObject {
     fileprivate subscript(sortValueOf key: String, from center: LocationValue?) -> SortValue {
         let record = self as? CKRecord
         // A plain object is asked only for the key.
-        precondition(
-            record != nil || type(of: self) == NSObject.self,
+        raise(
+            unless: record != nil || type(of: self) == NSObject.self,
             "A sort descriptor with a key (\"\(key)\") sorts records, and no \(type(of: self)).")
         let value: FieldValue? =
             if let record, let key = try? QueryKey(predicateKey: key) { RecordView(record).value(of: key) } else { nil }
@@ -47,7 +47,7 @@ extension NSSortDescriptor {
             case \CKRecord.recordChangeTag: "recordChangeTag"
             default: nil
             }
-        guard let key else { preconditionFailure("NSSortDescriptor: \(keyPath) is no property of CloudKit's.") }
+        guard let key else { raise("NSSortDescriptor: \(keyPath) is no property of CloudKit's.") }
         self.init(key: key, ascending: ascending)
     }
 

@@ -27,8 +27,8 @@ private final class EncryptedValues: NSObject, CKRecordKeyValueSetting, NSCopyin
     func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: CKRecord.FieldKey) {
         NameRules.checkFieldKey(key)
         let value = object.map { RecordValue(checking: $0) }
-        precondition(
-            value?.isEncryptable ?? true,
+        raise(
+            unless: value?.isEncryptable ?? true,
             "CKRecord.encryptedValues: the value of \"\(key)\" is an asset or a reference, which cannot be encrypted.")
         record.state.withLock { $0.set(value, forKey: key, encrypt: true) }
     }

@@ -8,7 +8,9 @@ public let CKRecordNameZoneWideShare = "cloudkit.zoneshare"
 extension CKRecord {
     /// Identifies a record in a database: its name, and the zone that holds it. IDs with equal names are equal.
     public final class ID: NSObject, NSSecureCoding, NSCopying, Sendable {
+        /// What the record is called: unique in its zone, 1 to 255 printable ASCII characters, no leading underscore.
         public let recordName: String
+        /// The zone in which the name is unique.
         public let zoneID: CKRecordZone.ID
 
         /// Names a record of the default zone: 1 to 255 ASCII characters that start with no underscore.

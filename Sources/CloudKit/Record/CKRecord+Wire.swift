@@ -14,11 +14,13 @@ package struct RecordSnapshot: Sendable {
     package let recordType: CKRecord.RecordType
     package let recordID: CKRecord.ID
     let state: RecordState
+    let share: ShareToModify?
 
     package var recordChangeTag: String? { state.metadata.changeTag }
 
-    /// The fields to send. A field that was removed has the value nil. Assets that were not uploaded are left out.
-    package func fieldsToSend(_ selection: FieldSelection) -> RecordFields {
+    /// The fields to send. A field that was removed has the value nil. Assets are sent as they were uploaded; those that
+    /// were not are left out.
+    func fieldsToSend(_ selection: FieldSelection, uploaded: [AssetSlot: AssetValue] = [:]) -> RecordFields {
         var keys = Set(state.changes.keys)
         if selection == .all { keys.formUnion(state.fields.keys) }
         let context = WireContext(zoneID: recordID.zoneID)
@@ -29,10 +31,18 @@ package struct RecordSnapshot: Sendable {
                 result[key] = Field(nil, isEncrypted: isEncrypted)
                 continue
             }
-            guard let value = field.value.wireValue(in: context) else { continue }
+            guard let value = field.value.wireValue(in: context, key: key, uploaded) else { continue }
             result[key] = Field(value, isEncrypted: isEncrypted)
         }
         return result
+    }
+
+    /// Why a field that would be sent cannot be kept as it is; nil where all can.
+    func problem(_ selection: FieldSelection) -> String? {
+        for (key, value) in state.sortedFields() where selection == .all || state.changes[key] != nil {
+            if let problem = value.problem { return "record '\(recordID.recordName)': field '\(key)': \(problem)" }
+        }
+        return nil
     }
 
     /// What to do with the parent: keep it where only changes are sent and it did not change.
@@ -42,20 +52,12 @@ package struct RecordSnapshot: Sendable {
         }
         return state.parentChange == nil ? .keep : .clear
     }
-
-    /// The assets that wait for their upload, by field; a list's assets in their order.
-    package func assetsToUpload(_ selection: FieldSelection) -> [(key: CKRecord.FieldKey, asset: CKAsset)] {
-        state.sortedFields().flatMap { key, value -> [(key: CKRecord.FieldKey, asset: CKAsset)] in
-            guard selection == .all || state.changes[key] != nil else { return [] }
-            return value.assets.filter { $0.wireValue == nil }.map { (key, $0) }
-        }
-    }
 }
 
 extension CKRecord {
     /// The record as it is now.
     package func snapshot() -> RecordSnapshot {
-        RecordSnapshot(recordType: recordType, recordID: recordID, state: state.withLock { $0 })
+        RecordSnapshot(recordType: recordType, recordID: recordID, state: state.withLock { $0 }, share: shareToSend())
     }
 
     /// As `RecordSnapshot.fieldsToSend(_:)`, of the record as it is now.
@@ -74,8 +76,12 @@ extension CKRecord {
     package func absorb(
         saved: RecordDictionary, of snapshot: RecordSnapshot? = nil, currentUserRecordName: String? = nil
     ) {
-        let metadata = RecordMetadata(
-            wire: saved, zoneID: recordID.zoneID, WireUsers(currentUserRecordName: currentUserRecordName))
+        absorb(saved: saved, of: snapshot, WireUsers(currentUserRecordName: currentUserRecordName))
+    }
+
+    func absorb(saved: RecordDictionary, of snapshot: RecordSnapshot?, _ users: WireUsers) {
+        let metadata = RecordMetadata(wire: saved, zoneID: recordID.zoneID, users)
+        absorb(share: saved.shareDetails, users)
         state.withLock { state in
             state.metadata = metadata
             state.markSaved(as: snapshot?.state ?? state)
@@ -111,7 +117,10 @@ extension CKRecord {
             fields: fields.table(in: WireContext(zoneID: zoneID, currentUserRecordName: user)),
             parent: wire.parent.map { CKRecord.Reference(wire: $0, inZone: zoneID, currentUserRecordName: user) })
         return wire.recordType == SystemType.share
-            ? CKShare(recordID: recordID, state: state)
+            ? CKShare(
+                recordID: recordID, state: state,
+                shareState: wire.shareDetails.map { CKShare.ShareState(wire: $0, shareID: recordID, users) }
+                    ?? CKShare.ShareState())
             : CKRecord(recordType: wire.recordType, recordID: recordID, state: state)
     }
 }

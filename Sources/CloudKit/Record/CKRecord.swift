@@ -1,9 +1,12 @@
 public import Foundation
+import NephosWire
 import Synchronization
 
 /// The data that an app keeps, as fields with a name and a value, and what the service knows of it.
 open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSetting, Sequence, @unchecked Sendable {
+    /// What kind of record it is, as `Note`: a letter, then letters, digits and underscores.
     public typealias RecordType = String
+    /// What a field is called: a letter, then letters, digits and underscores.
     public typealias FieldKey = String
 
     private let givenType: CKRecord.RecordType
@@ -26,6 +29,11 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         givenType = recordType
         givenID = CKRecord.ID(zoneID: zoneID)
         state = Mutex(RecordState())
+    }
+
+    /// `init(recordType:recordID:)` by the name that Apple's interface imports from Objective-C.
+    public convenience init(__recordType recordType: CKRecord.RecordType, recordID: CKRecord.ID) {
+        self.init(recordType: recordType, recordID: recordID)
     }
 
     init(recordType: CKRecord.RecordType, recordID: CKRecord.ID, state: RecordState) {
@@ -93,8 +101,8 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     open var parent: CKRecord.Reference? {
         get { state.withLock { $0.parent } }
         set {
-            precondition(
-                newValue.map { $0.action == .none } ?? true,
+            raise(
+                unless: newValue.map { $0.action == .none } ?? true,
                 "CKRecord: a parent reference must have the action .none, and this has .deleteSelf.")
             state.withLock { $0.setParent(newValue) }
         }
@@ -118,6 +126,12 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     open func copy(with zone: NSZone? = nil) -> Any {
         record(with: state.withLock { $0 })
     }
+
+    /// What a save asks of the service beyond a record's own things; a share has something.
+    func shareToSend() -> ShareToModify? { nil }
+
+    /// Takes over what the service said of a share that it saved.
+    func absorb(share wire: ShareDictionary?, _ users: WireUsers) {}
 
     /// A record of this identity and class in another state.
     func record(with state: RecordState) -> CKRecord {
@@ -151,12 +165,20 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     // MARK: Identity
 
-    /// Records are equal that have one ID, type and change tag; their fields do not count.
+    /// Records are equal that have one ID, type and change tag. Nothing but its fields tells versions of a record apart
+    /// that was never saved, so there they count.
     open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKRecord else { return false }
-        return self === other
-            || (recordID == other.recordID && recordType == other.recordType
-                && recordChangeTag == other.recordChangeTag)
+        if self === other { return true }
+        guard recordID == other.recordID, recordType == other.recordType, recordChangeTag == other.recordChangeTag
+        else { return false }
+        if recordChangeTag != nil { return true }
+        let (mine, theirs) = (state.withLock { $0 }, other.state.withLock { $0 })
+        return mine.parent == theirs.parent && mine.fields.keys == theirs.fields.keys
+            && mine.fields.keys.allSatisfy { key in
+                guard let field = mine.fields[key], let other = theirs.fields[key] else { return false }
+                return field.isEncrypted == other.isEncrypted && field.value.isSame(as: other.value)
+            }
     }
 
     open override var hash: Int { recordID.hash }

@@ -28,7 +28,7 @@ struct PackedRecordDecoder {
 
     enum Change {
         case changed(CKRecord)
-        /// The record's fields cannot be read.
+        /// The record's fields cannot be read, here or by the service.
         case unreadable(CKRecord.ID, WireError)
         case deleted(CKRecord.ID, CKRecord.RecordType)
     }
@@ -38,6 +38,8 @@ struct PackedRecordDecoder {
         switch try reader.next() {
         case nil: return nil
         case .deleted(let name, let type): return .deleted(try recordID(name), reader.texts[type])
+        case .unreadable(let name, let reason):
+            return .unreadable(try recordID(name), WireError(path: "", reason: reader.texts[reason]))
         case .record(let record):
             let recordID = try recordID(record.name)
             let type = reader.texts[record.type]

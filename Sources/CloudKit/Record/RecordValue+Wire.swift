@@ -12,13 +12,19 @@ struct WireContext {
 /// The IDs of the users that the records of an answer name over and over: each is made once.
 final class WireUsers {
     let currentUserRecordName: String?
+    /// What a share's URL begins with.
+    private let shareURLRoot: String
     private var known: [(recordName: String, id: CKRecord.ID)] = []
     /// Beyond it, looking for an ID would cost as much as making it.
     private static let limit = 8
 
-    init(currentUserRecordName: String?) {
+    init(currentUserRecordName: String?, shareURLRoot: String = "") {
         self.currentUserRecordName = currentUserRecordName
+        self.shareURLRoot = shareURLRoot
     }
+
+    /// Where a share is joined.
+    func shareURL(_ shortGUID: String) -> URL? { URL(string: shareURLRoot + shortGUID) }
 
     func id(_ recordName: String) -> CKRecord.ID {
         for user in known where user.recordName == recordName { return user.id }
@@ -90,13 +96,26 @@ extension CLLocation {
 }
 
 extension RecordValue {
-    /// The value as it is sent; nil for an asset that was not uploaded yet, which has no form on the wire.
+    /// Why the value cannot be sent as it is; nil where it can.
+    var problem: String? {
+        switch self {
+        case .string, .bool, .int64, .data, .reference, .asset: nil
+        case .uint64(let value): "expected a number up to \(Int64.max), found \(value)"
+        case .double(let value): FieldValue.double(value).problem
+        case .date(let value): FieldValue.timestamp(Timestamp(value)).problem
+        case .location(let value): FieldValue.location(value.wireValue).problem
+        case .list(let values): values.lazy.compactMap(\.problem).first
+        }
+    }
+
+    /// The value as it is sent; nil for an asset that was not uploaded yet, which has no form on the wire, and for what
+    /// has a `problem`.
     func wireValue(in context: WireContext) -> FieldValue? {
         switch self {
         case .string(let value): .string(value)
         case .bool(let value): .int64(value ? 1 : 0)
         case .int64(let value): .int64(value)
-        case .uint64(let value): .int64(Int64(bitPattern: value))
+        case .uint64(let value): Int64(exactly: value).map(FieldValue.int64)
         case .double(let value): .double(value)
         case .date(let value): .timestamp(Timestamp(value))
         case .data(let value): .bytes([UInt8](value))

@@ -7,7 +7,7 @@ enum RecordValue: Hashable, Sendable {
     case string(String)
     case bool(Bool)
     case int64(Int64)
-    /// An unsigned number above `Int64.max`. The service keeps it as the `Int64` of the same bits.
+    /// An unsigned number above `Int64.max`. No field of the service holds it, so it is not saved.
     case uint64(UInt64)
     case double(Double)
     case date(Date)
@@ -63,7 +63,7 @@ enum RecordValue: Hashable, Sendable {
     /// As `init(_:)`, and stops the program where Apple's framework raises an exception.
     init(checking value: Any) {
         guard let result = RecordValue(value) else {
-            preconditionFailure(
+            raise(
                 """
                 CKRecord: a value of type \(type(of: value)) is unsupported. A field holds a string, number, date, \
                 data, location, reference, asset, or an array whose elements are all of one of those types.
@@ -90,6 +90,18 @@ enum RecordValue: Hashable, Sendable {
         }
     }
 
+    /// Whether an app could not tell the values apart: a truth value is a number, and an asset is what it is of.
+    func isSame(as other: RecordValue) -> Bool {
+        switch (self, other) {
+        case (.asset(let one), .asset(let two)): one.fileURL == two.fileURL && one.wireValue == two.wireValue
+        case (.list(let ones), .list(let twos)):
+            ones.count == twos.count && zip(ones, twos).allSatisfy { $0.isSame(as: $1) }
+        default:
+            self == other
+                || kind == .number && other.kind == .number && (object as? NSNumber) == (other.object as? NSNumber)
+        }
+    }
+
     /// The assets that the value is or holds.
     var assets: [CKAsset] {
         switch self {
@@ -106,7 +118,7 @@ enum RecordValue: Hashable, Sendable {
         case .string(let value): value
         case .bool(let value): Int64(value ? 1 : 0)
         case .int64(let value): value
-        case .uint64(let value): Int64(bitPattern: value)
+        case .uint64(let value): value
         case .double(let value): value
         case .date(let value): value
         case .data(let value): value

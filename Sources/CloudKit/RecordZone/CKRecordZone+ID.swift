@@ -10,9 +10,10 @@ extension CKRecordZone {
     public final class ID: NSObject, NSSecureCoding, NSCopying, Sendable {
         /// The zone that every database has, which need not be saved.
         public static let `default` = CKRecordZone.ID(unchecked: defaultZoneName, ownerName: CKCurrentUserDefaultName)
-        /// The name of the default zone.
+        /// What the zone is called that every database has: `_defaultZone`.
         public static let defaultZoneName = "_defaultZone"
 
+        /// What the zone is called: 1 to 255 printable ASCII characters, no leading underscore but the default zone's.
         public let zoneName: String
         /// The record name of the user who owns the zone; `CKCurrentUserDefaultName` for the current user.
         public let ownerName: String

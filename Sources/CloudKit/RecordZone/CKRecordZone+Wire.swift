@@ -3,9 +3,13 @@ import Synchronization
 
 extension CKRecordZone {
     /// A zone that came from the service, with what it can do.
-    package convenience init(wire: ZoneDictionary, currentUserRecordName: String? = nil) {
-        let zoneID = CKRecordZone.ID(wire: wire.zoneID, currentUserRecordName: currentUserRecordName)
-        self.init(zoneID: zoneID, state: State(capabilities: Self.capabilities(of: zoneID)))
+    /// - Parameter zoneID: its ID as our side spells it; nil is as the service does.
+    package convenience init(wire: ZoneDictionary, zoneID: CKRecordZone.ID? = nil) {
+        let zoneID = zoneID ?? CKRecordZone.ID(wire: wire.zoneID)
+        let share = wire.share.map {
+            CKRecord.Reference(recordID: CKRecord.ID(unchecked: $0, zoneID: zoneID), action: .none)
+        }
+        self.init(zoneID: zoneID, state: State(capabilities: Self.capabilities(of: zoneID), share: share))
     }
 
     /// Notes that the service has the zone: what it can do is known from now on.
@@ -15,7 +19,7 @@ extension CKRecordZone {
 
     /// The default zone of a database can do nothing that a custom zone can.
     private static func capabilities(of zoneID: CKRecordZone.ID) -> Capabilities {
-        zoneID.zoneName == CKRecordZone.ID.defaultZoneName
-            ? [] : [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
+        if zoneID.zoneName == CKRecordZone.ID.defaultZoneName { return [] }
+        return [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
     }
 }

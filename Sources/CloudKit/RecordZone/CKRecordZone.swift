@@ -4,20 +4,26 @@ import Synchronization
 /// A partition of a database: the unit of atomic saves, change tracking and zone-wide sharing.
 open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     /// What a zone can do. Empty until the zone was saved or fetched.
-    public struct Capabilities: OptionSet, Sendable {
+    public struct Capabilities: OptionSet, Sendable, BitwiseCopyable {
         public let rawValue: UInt
 
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
+        /// The zone has a change feed: what changed since a token can be fetched.
         public static let fetchChanges = Capabilities(rawValue: 1 << 0)
+        /// A batch of changes to the zone can be all or nothing.
         public static let atomic = Capabilities(rawValue: 1 << 1)
+        /// Records of the zone can be shared with what is below them.
         public static let sharing = Capabilities(rawValue: 1 << 2)
+        /// The zone can be shared as a whole.
         public static let zoneWideSharing = Capabilities(rawValue: 1 << 3)
     }
 
     /// Whether each record of a zone has its own encryption key, or the zone has one for all.
-    public enum EncryptionScope: Int, Sendable {
+    public enum EncryptionScope: Int, Sendable, BitwiseCopyable {
+        /// Each record's encrypted values have keys of their own.
         case perRecord = 0
+        /// One key encrypts the values of all records in the zone.
         case perZone = 1
     }
 
@@ -27,6 +33,7 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
         var encryptionScope = EncryptionScope.perRecord
     }
 
+    /// What the zone is called, and whose it is.
     open var zoneID: CKRecordZone.ID { givenID }
     private let givenID: CKRecordZone.ID
     // Everything that changes is behind this lock: hence `@unchecked Sendable`, which an open class cannot do without.
@@ -41,6 +48,7 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
         state = Mutex(State())
     }
 
+    /// A zone to be saved; until then it exists on this device alone.
     public init(zoneID: CKRecordZone.ID) {
         givenID = zoneID
         state = Mutex(State())
@@ -51,6 +59,7 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
         self.state = Mutex(state)
     }
 
+    /// What the zone can do, as the service says; empty until it was saved or fetched.
     open var capabilities: Capabilities { state.withLock { $0.capabilities } }
 
     /// The share of the whole zone, where there is one; only zones that were fetched know it.

@@ -2,7 +2,7 @@ public import Foundation
 
 extension CKRecord {
     /// What the deletion of a record does to the records that refer to it.
-    public enum ReferenceAction: UInt, Sendable {
+    public enum ReferenceAction: UInt, Sendable, BitwiseCopyable {
         /// Nothing: the reference keeps the ID of the record that is gone.
         case none = 0
         /// The records that hold the reference are deleted as well.
@@ -11,6 +11,7 @@ extension CKRecord {
 
     /// A link from a record's field to another record of the same zone.
     public final class Reference: NSObject, NSSecureCoding, NSCopying, Sendable {
+        /// What happens to the record with the reference when its target is deleted.
         public typealias Action = CKRecord.ReferenceAction
 
         /// The record that the reference points at.
@@ -18,11 +19,13 @@ extension CKRecord {
         /// What the deletion of that record does to the record which holds the reference.
         public let action: CKRecord.ReferenceAction
 
+        /// A reference to a record by its ID, which need not be fetched for it.
         public init(recordID: CKRecord.ID, action: CKRecord.ReferenceAction) {
             self.recordID = recordID
             self.action = action
         }
 
+        /// A reference to a record that is at hand.
         public convenience init(record: CKRecord, action: CKRecord.ReferenceAction) {
             self.init(recordID: record.recordID, action: action)
         }

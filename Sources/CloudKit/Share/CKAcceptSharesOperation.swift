@@ -1,6 +1,8 @@
+import NephosWire
+
 /// Accepts shares (CKAcceptSharesOperation, Apple's documentation).
 ///
-/// The service keeps no shares yet: accepting one fails with `unknownItem`.
+/// Accepting twice, or one's own share, succeeds without effect.
 open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     private struct Blocks {
         var perShare: ((CKShare.Metadata, Result<CKShare, any Error>) -> Void)?
@@ -15,6 +17,7 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
 
     public override init() { super.init() }
 
+    /// Accepts the shares that these metadata are of.
     public convenience init(shareMetadatas: [CKShare.Metadata]) {
         self.init()
         self.shareMetadatas = shareMetadatas
@@ -60,24 +63,37 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
         let metadatas = (shareMetadatas ?? []).uniqued()
         guard !metadatas.isEmpty else { return }
         try await requireAccount()
-        let errors = containerErrorContext
-        deliver(metadatas) { metadata in
-            self.fail(
+        let session = effectiveContainer.session
+        let own = metadatas.filter { $0.containerIdentifier == session.identifier }
+        let others = metadatas.filter { $0.containerIdentifier != session.identifier }
+        var results: [Result<CKShare.Metadata, CKError>] = []
+        if !own.isEmpty {
+            let items = own.map { ShortGUIDsRequest.Item(value: $0.shortGUID ?? "") }
+            results = try await session.shares(items, accepting: true, containerCall, containerErrorContext)
+        }
+        let misplaced = others.map { metadata in
+            (
                 metadata,
-                CKError(
-                    .unknownItem,
-                    "There is no share \(metadata.share.recordID.recordName): the service keeps no shares yet.", errors)
+                Result<CKShare.Metadata, CKError>.failure(
+                    CKError(
+                        .invalidArguments,
+                        "The share belongs to the container \(metadata.containerIdentifier): accept it there.",
+                        containerErrorContext))
             )
         }
+        deliver(Array(zip(own, results)) + misplaced) { self.hand(out: $0.1, of: $0.0) }
     }
 
-    private func fail(_ metadata: CKShare.Metadata, _ error: CKError) {
+    private func hand(out result: Result<CKShare.Metadata, CKError>, of metadata: CKShare.Metadata) {
         let blocks = blocks.withLock { $0 }
-        if let url = metadata.share.url { failures.withLock { $0[url] = error } }
+        if case .failure(let error) = result, let url = metadata.share.url { failures.withLock { $0[url] = error } }
         if let block = blocks.perShare {
-            block(metadata, .failure(error))
+            block(metadata, result.map(\.share).mapError { $0 })
         } else {
-            blocks.perShareOlder?(metadata, nil, error)
+            switch result {
+            case .success(let accepted): blocks.perShareOlder?(metadata, accepted.share, nil)
+            case .failure(let error): blocks.perShareOlder?(metadata, nil, error)
+            }
         }
     }
 

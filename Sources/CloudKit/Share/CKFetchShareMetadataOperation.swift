@@ -1,8 +1,9 @@
 public import Foundation
+import NephosWire
 
 /// Fetches what is known of shares, by their URLs (CKFetchShareMetadataOperation, Apple's documentation).
 ///
-/// The service keeps no shares yet, so it knows no share's URL: each fails with `unknownItem`.
+/// A URL that no share has fails with `unknownItem`, and so does one of a share that is not the account's to see.
 open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     private struct Request {
         var shareURLs: [URL]?
@@ -23,12 +24,13 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
 
     public override init() { super.init() }
 
+    /// Asks what is behind these URLs.
     public convenience init(shareURLs: [URL]) {
         self.init()
         self.shareURLs = shareURLs
     }
 
-    /// The shares' URLs.
+    /// Where the shares are, as their owners gave them out.
     open var shareURLs: [URL]? {
         get { request.shareURLs }
         set { request.shareURLs = newValue }
@@ -80,17 +82,27 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
         let urls = (shareURLs ?? []).uniqued()
         guard !urls.isEmpty else { return }
         try await requireAccount()
-        let errors = containerErrorContext
-        deliver(urls) { url in
-            self.fail(
-                url, CKError(.unknownItem, "There is no share at \(url): the service keeps no shares yet.", errors))
+        let items = urls.map { url in
+            ShortGUIDsRequest.Item(
+                value: CKShare.shortGUID(url) ?? "", shouldFetchRootRecord: shouldFetchRootRecord,
+                rootRecordDesiredKeys: rootRecordDesiredKeys)
         }
+        let results = try await effectiveContainer.session.shares(
+            items, accepting: false, containerCall, containerErrorContext)
+        deliver(Array(zip(urls, results))) { self.hand(out: $0.1, at: $0.0) }
     }
 
-    private func fail(_ url: URL, _ error: CKError) {
+    private func hand(out result: Result<CKShare.Metadata, CKError>, at url: URL) {
         let blocks = blocks.withLock { $0 }
-        failures.withLock { $0[url] = error }
-        if let block = blocks.perShare { block(url, .failure(error)) } else { blocks.perShareOlder?(url, nil, error) }
+        if case .failure(let error) = result { failures.withLock { $0[url] = error } }
+        if let block = blocks.perShare {
+            block(url, result.mapError { $0 })
+        } else {
+            switch result {
+            case .success(let metadata): blocks.perShareOlder?(url, metadata, nil)
+            case .failure(let error): blocks.perShareOlder?(url, nil, error)
+            }
+        }
     }
 
     override func conclude(_ failure: CKError?) {

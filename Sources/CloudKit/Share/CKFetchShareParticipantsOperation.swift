@@ -23,6 +23,7 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
 
     public override init() { super.init() }
 
+    /// Makes participants of the users that these name.
     public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
         self.init()
         self.userIdentityLookupInfos = userIdentityLookupInfos
@@ -74,10 +75,30 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
         try await requireAccount()
         let users = try await usersByID(infos.compactMap(\.userRecordID))
         let errors = containerErrorContext
+        let accounts = try await accounts(infos)
         let items = infos.map { info in
-            Item(info: info, result: Result { () throws(CKError) in try info.participant(users, errors) })
+            Item(
+                info: info,
+                result: Result { () throws(CKError) in
+                    try info.participant(users, hasAccount: accounts.contains(info), errors)
+                })
         }
         deliver(items) { self.hand(out: $0) }
+    }
+
+    /// Those whose addresses are of accounts: the service tells nothing else of them.
+    private func accounts(
+        _ infos: [CKUserIdentity.LookupInfo]
+    ) async throws(CKError) -> Set<CKUserIdentity.LookupInfo> {
+        let addresses = infos.filter { $0.userRecordID == nil }
+        guard !addresses.isEmpty else { return [] }
+        let request = UserLookupRequest(lookupInfos: addresses.map(\.wireValue))
+        do throws(ServiceFailure) {
+            let users = try await effectiveContainer.session.service.lookUpParticipants(request, containerCall).users
+            return Set(zip(addresses, users).filter { $0.1.hasAccount == true }.map(\.0))
+        } catch {
+            throw CKError(error, containerErrorContext)
+        }
     }
 
     /// What the service has under the users' IDs: user records, which everybody may read in the public database.
@@ -122,7 +143,7 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
 extension CKUserIdentity.LookupInfo {
     /// The participant this stands for.
     fileprivate func participant(
-        _ users: [CKRecord.ID: Result<CKRecord, CKError>], _ errors: ErrorContext
+        _ users: [CKRecord.ID: Result<CKRecord, CKError>], hasAccount: Bool, _ errors: ErrorContext
     ) throws(CKError) -> CKShare.Participant {
         if let userRecordID {
             let user = try users[userRecordID]?.get()
@@ -140,6 +161,6 @@ extension CKUserIdentity.LookupInfo {
         guard isAddress else {
             throw CKError(.invalidArguments, "\"\(subject)\" is no address of a user.", errors)
         }
-        return CKShare.Participant(CKUserIdentity(lookupInfo: self, hasiCloudAccount: false))
+        return CKShare.Participant(CKUserIdentity(lookupInfo: self, hasiCloudAccount: hasAccount))
     }
 }

@@ -84,9 +84,12 @@ extension CKShare {
         var allowed = false
         var requesters: [AccessRequester] = []
         var blocked: [BlockedIdentity] = []
+        /// Whether this side changed who asks and who may not.
+        var isChanged = false
 
         mutating func deny(_ denied: [AccessRequester]) {
             requesters.removeAll { denied.contains($0) }
+            isChanged = true
         }
 
         mutating func block(_ requesters: [AccessRequester]) {
@@ -97,6 +100,7 @@ extension CKShare {
 
         mutating func unblock(_ identities: [BlockedIdentity]) {
             blocked.removeAll { identities.contains($0) }
+            isChanged = true
         }
     }
 
@@ -108,7 +112,7 @@ extension CKShare {
         set { changeAccessRequests { $0.allowed = newValue } }
     }
 
-    /// Who asked for access and has no answer yet. The service keeps no shares yet, so nobody has.
+    /// Who asked for access and has no answer yet.
     public var requesters: [CKShare.AccessRequester] { shareState.withLock { $0.accessRequests.requesters } }
 
     /// Whose requests no longer reach the share.
@@ -136,8 +140,8 @@ extension CKShare {
 
     private func changeAccessRequests(_ change: (inout AccessRequests) -> Void) {
         let role = currentUserParticipant?.role
-        precondition(
-            role == .owner || role == .administrator,
+        raise(
+            unless: role == .owner || role == .administrator,
             "CKShare: only the owner or an administrator may change who can ask for access.")
         shareState.withLock { change(&$0.accessRequests) }
     }

@@ -1,4 +1,5 @@
 public import Foundation
+import NephosWire
 
 extension CKShare {
     /// What is known of a share before it is accepted (CKShare.Metadata, Apple's documentation). Apps get it from the
@@ -15,12 +16,38 @@ extension CKShare {
             var participantPermission = CKShare.ParticipantPermission.unknown
             var ownerIdentity = CKUserIdentity(hasiCloudAccount: false)
             var rootRecord: CKRecord?
+            /// By what the service knows the share; an archive has it in the share's URL.
+            var shortGUID: String?
         }
 
         private let values: Values
 
         /// Metadata of no share, for the subclass that a test puts in the place of the service's.
         public override init() { values = Values() }
+
+        /// Metadata as the service has it.
+        init(wire: RecordInfo, _ users: WireUsers) throws(WireError) {
+            let zoneID = CKRecordZone.ID(wire: wire.zoneID, currentUserRecordName: users.currentUserRecordName)
+            func record(_ wire: RecordDictionary) throws(WireError) -> CKRecord {
+                CKRecord.record(
+                    wire: wire, recordID: CKRecord.ID(unchecked: wire.recordName, zoneID: zoneID),
+                    fields: try wire.fields.decoded(), users)
+            }
+            var values = Values()
+            values.containerIdentifier = wire.containerIdentifier
+            values.share = try record(wire.share) as? CKShare
+            values.hierarchicalRootRecordID = wire.rootRecordName.map { CKRecord.ID(unchecked: $0, zoneID: zoneID) }
+            values.participantRole = CKShare.ParticipantRole(wire.participantRole)
+            values.participantStatus = CKShare.ParticipantAcceptanceStatus(wire.participantStatus)
+            values.participantPermission = CKShare.ParticipantPermission(wire.participantPermission)
+            values.ownerIdentity = CKUserIdentity(wire: wire.ownerIdentity, users)
+            if let root = wire.rootRecord { values.rootRecord = try record(root) }
+            values.shortGUID = wire.shortGUID.value
+            self.values = values
+        }
+
+        /// By what the service knows the share; nil for metadata that is not the service's.
+        var shortGUID: String? { values.shortGUID ?? values.share?.url.flatMap(CKShare.shortGUID) }
 
         /// The container that holds the share.
         open var containerIdentifier: String { values.containerIdentifier }
@@ -29,7 +56,7 @@ extension CKShare {
         /// archive of what did.
         open var share: CKShare {
             guard let share = values.share else {
-                preconditionFailure("CKShare.Metadata: this is metadata of no share.")
+                raise("CKShare.Metadata: this is metadata of no share.")
             }
             return share
         }
@@ -61,7 +88,11 @@ extension CKShare {
         /// Restores what the archive has: Apple's framework makes metadata of an archive without any of it, too.
         public required init?(coder: NSCoder) {
             var values = Values()
-            values.containerIdentifier = coder.string(forKey: ArchiveKey.containerID) ?? ""
+            let container = coder.object(
+                ofAny: [ArchivedContainerID.self, NSString.self], forKey: ArchiveKey.containerID)
+            // Archives of earlier versions of this library have the identifier alone.
+            values.containerIdentifier =
+                (container as? ArchivedContainerID)?.identifier ?? (container as? NSString) as String? ?? ""
             values.share = coder.object(of: CKShare.self, forKey: ArchiveKey.share)
             values.hierarchicalRootRecordID = coder.object(of: CKRecord.ID.self, forKey: ArchiveKey.rootRecordID)
             values.participantRole = coder.value(forKey: ArchiveKey.metadataRole) ?? .unknown
@@ -75,7 +106,7 @@ extension CKShare {
         }
 
         open func encode(with coder: NSCoder) {
-            coder.encode(containerIdentifier as NSString, forKey: ArchiveKey.containerID)
+            coder.encode(ArchivedContainerID(containerIdentifier), forKey: ArchiveKey.containerID)
             if let share = values.share { coder.encode(share, forKey: ArchiveKey.share) }
             coder.encode(ownerIdentity, forKey: ArchiveKey.ownerIdentity)
             coder.encode(hierarchicalRootRecordID, forKey: ArchiveKey.rootRecordID)

@@ -3,18 +3,34 @@ import Synchronization
 
 extension CKShare {
     /// Whether a participant took the invitation.
-    public enum ParticipantAcceptanceStatus: Int, Hashable, Sendable {
-        case unknown, pending, accepted, removed
+    public enum ParticipantAcceptanceStatus: Int, Hashable, Sendable, BitwiseCopyable {
+        /// The service has not said yet.
+        case unknown
+        /// Was invited, and has not answered.
+        case pending
+        /// Takes part.
+        case accepted
+        /// Was taken out of the share, or left it.
+        case removed
     }
 
     /// What a participant may do with the shared records.
-    public enum ParticipantPermission: Int, Hashable, Sendable {
-        case unknown, none, readOnly, readWrite
+    public enum ParticipantPermission: Int, Hashable, Sendable, BitwiseCopyable {
+        /// The service has not said yet.
+        case unknown
+        /// Nothing.
+        case none
+        /// Fetch and query.
+        case readOnly
+        /// Fetch, query, save and delete.
+        case readWrite
     }
 
     /// What a participant is in a share.
-    public enum ParticipantRole: Int, Hashable, Sendable {
+    public enum ParticipantRole: Int, Hashable, Sendable, BitwiseCopyable {
+        /// The service has not said yet.
         case unknown = 0
+        /// Whose records they are.
         case owner = 1
         /// May add and remove participants.
         case administrator = 2
@@ -26,10 +42,14 @@ extension CKShare {
 
     /// What a participant is in a share, under its older name.
     @available(*, deprecated, renamed: "CKShare.ParticipantRole")
-    public enum ParticipantType: Int, Hashable, Sendable {
+    public enum ParticipantType: Int, Hashable, Sendable, BitwiseCopyable {
+        /// The service has not said yet.
         case unknown = 0
+        /// Whose records they are.
         case owner = 1
+        /// Was invited.
         case privateUser = 3
+        /// Came by the share's public URL.
         case publicUser = 4
     }
 
@@ -46,12 +66,25 @@ extension CKShare {
             var acceptanceStatus = ParticipantAcceptanceStatus.pending
         }
 
+        /// What the service alone says of a participant.
+        struct Details: Sendable {
+            var isApprovedRequester = false
+            var dateAdded: Date?
+            /// Whether a one-time URL identifies the participant, and no address.
+            var hasOneTimeURL = false
+        }
+
+        let details: Details
         private let identity: CKUserIdentity
         private let identifier: String
         // Everything that changes is behind this lock: hence `@unchecked Sendable`, as NSObject is not.
         private let state: Mutex<State>
 
-        init(_ userIdentity: CKUserIdentity, participantID: String = UUID().uuidString, state: State = State()) {
+        init(
+            _ userIdentity: CKUserIdentity, participantID: String = UUID().uuidString, state: State = State(),
+            details: Details = Details()
+        ) {
+            self.details = details
             identity = userIdentity
             identifier = participantID
             self.state = Mutex(state)
@@ -62,14 +95,17 @@ extension CKShare {
         /// What tells the participant from others of the share.
         open var participantID: CKShare.Participant.ID { identifier }
         /// Whether the participant asked for access and was let in.
-        open var isApprovedRequester: Bool { false }
+        open var isApprovedRequester: Bool { details.isApprovedRequester }
         /// When the participant was added; nil until the share was saved.
-        open var dateAddedToShare: Date? { nil }
+        open var dateAddedToShare: Date? { details.dateAdded }
 
         /// A participant whom the share's one-time URL, and no address, will identify.
         public class func oneTimeURLParticipant() -> Self {
-            guard let made = Participant(CKUserIdentity(hasiCloudAccount: false)) as? Self else {
-                preconditionFailure("CKShare.Participant: a subclass has no one-time URL participants.")
+            guard
+                let made = Participant(
+                    CKUserIdentity(hasiCloudAccount: false), details: Details(hasOneTimeURL: true)) as? Self
+            else {
+                raise("CKShare.Participant: a subclass has no one-time URL participants.")
             }
             return made
         }
@@ -100,6 +136,7 @@ extension CKShare {
 
         /// Restores what the archive has: Apple's framework makes a participant of an archive without any of it, too.
         public required init?(coder: NSCoder) {
+            details = Details()
             identity =
                 coder.object(of: CKUserIdentity.self, forKey: ArchiveKey.participantIdentity)
                 ?? CKUserIdentity(hasiCloudAccount: false)
@@ -125,7 +162,8 @@ extension CKShare {
         open func copy(with zone: NSZone? = nil) -> Any { copied() }
 
         func copied() -> Participant {
-            Participant(userIdentity, participantID: participantID, state: state.withLock { $0 })
+            Participant(
+                userIdentity, participantID: participantID, state: state.withLock { $0 }, details: details)
         }
 
         /// Participants are equal that are one person: that have one `participantID`, or whose identities have one user

@@ -7,8 +7,8 @@ extension CKShare {
     /// The program stops where the share is public, or the participant is its owner or came by its public URL.
     public func addParticipant(_ participant: CKShare.Participant) {
         requirePrivate("add")
-        precondition(
-            participant.role != .owner && participant.role != .publicUser,
+        raise(
+            unless: participant.role != .owner && participant.role != .publicUser,
             "CKShare: a participant with the role \(participant.role) cannot be added.")
         shareState.withLock { state in
             let index = state.participants.firstIndex { $0 == participant }
@@ -25,11 +25,13 @@ extension CKShare {
     }
 
     /// Where a participant made by `oneTimeURLParticipant()` joins, once; nil until the share was saved.
-    public func oneTimeURL(for participantID: CKShare.Participant.ID) -> URL? { nil }
+    public func oneTimeURL(for participantID: CKShare.Participant.ID) -> URL? {
+        shareState.withLock { $0.oneTimeURLs[participantID] }
+    }
 
     private func requirePrivate(_ verb: String) {
-        precondition(
-            publicPermission == .none,
+        raise(
+            unless: publicPermission == .none,
             "CKShare: to \(verb) participants, publicPermission must be .none: a share is public or by invitation.")
     }
 }
@@ -50,8 +52,11 @@ extension CKShare.Participant {
             .currentUser, state: State(role: .owner, permission: .readWrite, acceptanceStatus: .accepted))
     }
 
+    /// Whether the invitation was taken.
     public typealias AcceptanceStatus = CKShare.ParticipantAcceptanceStatus
+    /// What may be done with the records.
     public typealias Permission = CKShare.ParticipantPermission
+    /// What somebody is in the share.
     public typealias Role = CKShare.ParticipantRole
     @available(*, deprecated, renamed: "CKShare.ParticipantRole")
     public typealias ParticipantType = CKShare.ParticipantType

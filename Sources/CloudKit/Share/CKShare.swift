@@ -1,4 +1,5 @@
 public import Foundation
+import NephosWire
 import Synchronization
 
 /// A record that shares a hierarchy of records, or a whole zone, with other users.
@@ -7,7 +8,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
     public enum SystemFieldKey {
         /// A `String`.
         public static let title: CKRecord.FieldKey = "cloudkit.title"
-        /// `Data` of an image.
+        /// An image of what is shared, as the bytes of a file.
         public static let thumbnailImageData: CKRecord.FieldKey = "cloudkit.thumbnailImageData"
         /// A `String`: a uniform type identifier.
         public static let shareType: CKRecord.FieldKey = "cloudkit.type"
@@ -20,6 +21,8 @@ open class CKShare: CKRecord, @unchecked Sendable {
         /// Nil where the share is of a whole zone.
         var rootRecordID: CKRecord.ID?
         var accessRequests = AccessRequests()
+        /// By the identifiers of the participants who are to use them.
+        var oneTimeURLs: [Participant.ID: URL] = [:]
     }
 
     // What a share has beyond a record, behind a lock as the record's own state is: hence `@unchecked Sendable`.
@@ -83,6 +86,17 @@ open class CKShare: CKRecord, @unchecked Sendable {
     /// The current user's part in the share.
     open var currentUserParticipant: CKShare.Participant? {
         participants.first { $0.userIdentity.userRecordID?.recordName == CKCurrentUserDefaultName }
+    }
+
+    override func shareToSend() -> ShareToModify? { shareToModify() }
+
+    override func absorb(share wire: ShareDictionary?, _ users: WireUsers) {
+        guard let wire else { return }
+        var saved = ShareState(wire: wire, shareID: recordID, users)
+        shareState.withLock { state in
+            saved.keepOneTimeIdentifiers(of: state.participants)
+            state = saved
+        }
     }
 
     override func record(with state: RecordState) -> CKRecord {

@@ -1,9 +1,11 @@
 public import Foundation
+import NephosWire
 
 /// Asks the owners of shares for access to them, by the shares' URLs (CKShareRequestAccessOperation, Apple's
 /// documentation).
 ///
-/// The service keeps no shares yet, so there is nobody to ask: each URL fails with `unknownItem`.
+/// A URL succeeds whether or not a share has it, and whether or not its owner takes requests. Only where the account is
+/// invited already it fails, with `participantAlreadyInvited`.
 open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     private struct Blocks {
         var perShare: ((URL, Result<Void, any Error>) -> Void)?
@@ -15,12 +17,13 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
 
     public override init() { super.init() }
 
+    /// Asks the owners of the shares at these URLs.
     public convenience init(shareURLs: [URL]) {
         self.init()
         self.shareURLs = shareURLs
     }
 
-    /// The shares' URLs.
+    /// Where the shares are to which access is asked for.
     open var shareURLs: [URL]? {
         get { urls.withLock { $0 } }
         set { urls.exchange(newValue) }
@@ -43,10 +46,20 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
         guard !urls.isEmpty else { return }
         try await requireAccount()
         let errors = containerErrorContext
-        deliver(urls) { url in
-            let error = CKError(
-                .unknownItem, "There is no share at \(url): the service keeps no shares yet.", errors)
-            self.blocks.perShare?(url, .failure(error))
+        let request = ShortGUIDsRequest(
+            shortGUIDs: urls.map { ShortGUIDsRequest.Item(value: CKShare.shortGUID($0) ?? "") })
+        let failures: [ErrorDictionary?]
+        do throws(ServiceFailure) {
+            failures = try await effectiveContainer.session.service.requestShareAccess(request, containerCall).failures
+        } catch {
+            throw CKError(error, errors)
+        }
+        guard failures.count == urls.count else {
+            throw CKError(
+                .internalError, "The service answered \(urls.count) items with \(failures.count) results.", errors)
+        }
+        deliver(Array(zip(urls, failures))) { url, failure in
+            self.blocks.perShare?(url, failure.map { .failure(CKError($0, errors)) } ?? .success(()))
         }
     }
 

@@ -24,13 +24,13 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         self.subscriptionIDsToDelete = subscriptionIDsToDelete
     }
 
-    /// The subscriptions to save.
+    /// What the account is to be notified of from now on.
     open var subscriptionsToSave: [CKSubscription]? {
         get { request.subscriptionsToSave }
         set { request.subscriptionsToSave = newValue }
     }
 
-    /// The IDs of the subscriptions to delete.
+    /// What the account is no longer to be notified of.
     open var subscriptionIDsToDelete: [CKSubscription.ID]? {
         get { request.subscriptionIDsToDelete }
         set { request.subscriptionIDsToDelete = newValue }

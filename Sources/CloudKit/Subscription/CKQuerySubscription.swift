@@ -5,7 +5,7 @@ import NephosWire
 /// documentation). For the public and the private database.
 open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     /// What has to happen to a record.
-    public struct Options: OptionSet, Hashable, Sendable {
+    public struct Options: OptionSet, Hashable, Sendable, BitwiseCopyable {
         public let rawValue: UInt
 
         public init(rawValue: UInt) { self.rawValue = rawValue }
@@ -69,15 +69,15 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     }
 
     private static func check(_ options: Options) {
-        precondition(
-            !options.isDisjoint(with: occasions),
+        raise(
+            unless: !options.isDisjoint(with: occasions),
             """
             CKQuerySubscription: the options have none of firesOnRecordCreation, firesOnRecordUpdate and \
             firesOnRecordDeletion.
             """)
     }
 
-    /// The type of the records.
+    /// Of which type the records are whose changes notify.
     open var recordType: CKRecord.RecordType? { query.recordType }
 
     /// The condition that the records match.

@@ -28,7 +28,7 @@ open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
         super.init(subscriptionID, .recordZone, notificationInfo)
     }
 
-    /// The zone.
+    /// In which zone a change notifies.
     open var zoneID: CKRecordZone.ID { zone }
 
     /// The type of the records whose changes count; nil is every type.

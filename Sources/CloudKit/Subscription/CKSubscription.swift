@@ -12,12 +12,12 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
     public typealias ID = String
 
     /// Of what a subscription tells.
-    public enum SubscriptionType: Int, Sendable {
+    public enum SubscriptionType: Int, Sendable, BitwiseCopyable {
         /// Records that match a query.
         case query = 1
-        /// A record zone.
+        /// Every change in one zone notifies.
         case recordZone = 2
-        /// A database.
+        /// Every change in the custom zones of a database notifies.
         case database = 3
     }
 
@@ -32,7 +32,7 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
     }
 
     @available(*, unavailable, message: "use a subclass of CKSubscription")
-    public override init() { preconditionFailure("CKSubscription has no init(): use one of its subclasses.") }
+    public override init() { raise("CKSubscription has no init(): use one of its subclasses.") }
 
     /// The subscription's name in its database.
     open var subscriptionID: CKSubscription.ID { id }

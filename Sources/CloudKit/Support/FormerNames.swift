@@ -51,3 +51,10 @@ extension CKShare {
         self.init(rootRecord: rootRecord, shareID: shareID)
     }
 }
+
+@available(*, deprecated, renamed: "CKFetchRecordZoneChangesOperation.ZoneConfiguration")
+public typealias CKFetchRecordZoneChangesConfiguration = CKFetchRecordZoneChangesOperation.ZoneConfiguration
+@available(*, deprecated, renamed: "CKShare.AccessRequester")
+public typealias CKShareAccessRequester = CKShare.AccessRequester
+@available(*, deprecated, renamed: "CKShare.BlockedIdentity")
+public typealias CKShareBlockedIdentity = CKShare.BlockedIdentity

@@ -13,20 +13,20 @@ enum NameRules {
 
     /// Stops the program where `name` cannot be a record's name.
     static func checkRecordName(_ name: String) {
-        precondition(!name.isEmpty, "CKRecord.ID: the record name is empty.")
+        raise(unless: !name.isEmpty, "CKRecord.ID: the record name is empty.")
     }
 
     /// Stops the program where `name` cannot be a zone's name.
     static func checkZoneName(_ name: String) {
-        precondition(!name.isEmpty, "CKRecordZone.ID: the zone name is empty.")
+        raise(unless: !name.isEmpty, "CKRecordZone.ID: the zone name is empty.")
     }
 
     /// Stops the program where `type` cannot be a record type: a letter or underscore, then letters, digits and
     /// underscores. One that begins with an underscore is the system's, and refused by the service.
     static func checkRecordType(_ type: String) {
-        precondition(!type.isEmpty, "CKRecord: the record type is empty.")
-        precondition(
-            isIdentifier(type) || type == CKRecord.SystemType.share,
+        raise(unless: !type.isEmpty, "CKRecord: the record type is empty.")
+        raise(
+            unless: isIdentifier(type) || type == CKRecord.SystemType.share,
             """
             CKRecord: recordType (\(type)) contains invalid characters. A type is a letter followed by letters, digits \
             and underscores.
@@ -37,10 +37,10 @@ enum NameRules {
     /// by the service.
     static func checkFieldKey(_ key: String) {
         // A share's own fields are called "cloudkit.title" and the like.
-        precondition(
-            isIdentifier(key) || key.hasPrefix("cloudkit."),
+        raise(
+            unless: isIdentifier(key) || key.hasPrefix("cloudkit."),
             "CKRecord: the field key \"\(key)\" is not a letter followed by letters, digits and underscores.")
-        precondition(!reservedFieldKeys.contains(key), "CKRecord: the field key \"\(key)\" is reserved.")
+        raise(unless: !reservedFieldKeys.contains(key), "CKRecord: the field key \"\(key)\" is reserved.")
     }
 
     private static func isIdentifier(_ name: String) -> Bool {

@@ -56,12 +56,17 @@ extension CKSyncEngine.Event {
 
     /// The account changed. When a user went, the engine has forgotten what it knew, pending changes included.
     public struct AccountChange: Sendable, CustomStringConvertible {
+        /// What happened to the account, by the user records of whom it concerns.
         public enum ChangeType: Equatable, Sendable {
+            /// Somebody uses the engine for the first time, or signed in again: what is on the device can be sent.
             case signIn(currentUser: CKRecord.ID)
+            /// Nobody is signed in any more: discard what is the account's.
             case signOut(previousUser: CKRecord.ID)
+            /// Another account is signed in: discard what was the former one's.
             case switchAccounts(previousUser: CKRecord.ID, currentUser: CKRecord.ID)
         }
 
+        /// What happened, and to whom.
         public let changeType: ChangeType
 
         public var description: String {
@@ -76,7 +81,9 @@ extension CKSyncEngine.Event {
 
     /// Zones that changed on the server, and zones that went away.
     public struct FetchedDatabaseChanges: Sendable, CustomStringConvertible {
+        /// The zones that are new or in which something changed.
         public let modifications: [CKDatabase.DatabaseChange.Modification]
+        /// The zones that are gone, each with its reason.
         public let deletions: [CKDatabase.DatabaseChange.Deletion]
 
         public var description: String {
@@ -87,7 +94,9 @@ extension CKSyncEngine.Event {
 
     /// Records that changed on the server, and records that were deleted there.
     public struct FetchedRecordZoneChanges: Sendable, CustomStringConvertible {
+        /// The records that are new or changed, as the service has them.
         public let modifications: [CKDatabase.RecordZoneChange.Modification]
+        /// The records that are gone.
         public let deletions: [CKDatabase.RecordZoneChange.Deletion]
 
         public var description: String {
@@ -98,16 +107,23 @@ extension CKSyncEngine.Event {
 
     /// What became of changes to zones.
     public struct SentDatabaseChanges: Sendable, CustomStringConvertible {
+        /// A zone that the service refused.
         public struct FailedZoneSave: Sendable, CustomStringConvertible {
+            /// What was to be saved.
             public let zone: CKRecordZone
+            /// Why it was not.
             public let error: CKError
 
             public var description: String { "\(zone.zoneID.zoneName): \(error)" }
         }
 
+        /// What the service has now.
         public let savedZones: [CKRecordZone]
+        /// What was refused; the engine does not try these again unless they are added again.
         public let failedZoneSaves: [FailedZoneSave]
+        /// What is gone from the service.
         public let deletedZoneIDs: [CKRecordZone.ID]
+        /// What could not be removed, and why.
         public let failedZoneDeletes: [CKRecordZone.ID: CKError]
 
         public var description: String {
@@ -119,16 +135,23 @@ extension CKSyncEngine.Event {
 
     /// What became of changes to records.
     public struct SentRecordZoneChanges: Sendable, CustomStringConvertible {
+        /// A record that the service refused.
         public struct FailedRecordSave: Sendable, CustomStringConvertible {
+            /// What was to be saved.
             public let record: CKRecord
+            /// Why it was not. `serverRecordChanged` has the service's record in its `serverRecord`.
             public let error: CKError
 
             public var description: String { "\(record.recordID.recordName): \(error)" }
         }
 
+        /// The records with the service's change tags: keep them for the next edit.
         public let savedRecords: [CKRecord]
+        /// What was refused; settle it, and add the change again.
         public let failedRecordSaves: [FailedRecordSave]
+        /// What is gone from the service.
         public let deletedRecordIDs: [CKRecord.ID]
+        /// What could not be removed, and why.
         public let failedRecordDeletes: [CKRecord.ID: CKError]
 
         public var description: String {
@@ -140,6 +163,7 @@ extension CKSyncEngine.Event {
 
     /// A fetch begins.
     public struct WillFetchChanges: Sendable, CustomStringConvertible {
+        /// Why the engine fetches, and what.
         public let context: CKSyncEngine.FetchChangesContext
 
         public var description: String { "WillFetchChanges(context: \(context))" }
@@ -147,6 +171,7 @@ extension CKSyncEngine.Event {
 
     /// The fetch of a zone begins.
     public struct WillFetchRecordZoneChanges: Sendable, CustomStringConvertible {
+        /// The zone that is next.
         public let zoneID: CKRecordZone.ID
 
         public var description: String { "WillFetchRecordZoneChanges(zoneID: \(zoneID.zoneName))" }
@@ -154,7 +179,9 @@ extension CKSyncEngine.Event {
 
     /// The fetch of a zone ended; with an error, it goes on another time.
     public struct DidFetchRecordZoneChanges: Sendable, CustomStringConvertible {
+        /// The zone that was fetched.
         public let zoneID: CKRecordZone.ID
+        /// Why not all of it could be fetched; nil if it could.
         public let error: CKError?
 
         public var description: String {
@@ -164,6 +191,7 @@ extension CKSyncEngine.Event {
 
     /// A fetch ended.
     public struct DidFetchChanges: Sendable, CustomStringConvertible {
+        /// Why the engine fetched, and what.
         public let context: CKSyncEngine.FetchChangesContext
 
         public var description: String { "DidFetchChanges(context: \(context))" }
@@ -171,6 +199,7 @@ extension CKSyncEngine.Event {
 
     /// The engine begins to send.
     public struct WillSendChanges: Sendable, CustomStringConvertible {
+        /// Why the engine sends, and what.
         public let context: CKSyncEngine.SendChangesContext
 
         public var description: String { "WillSendChanges(context: \(context))" }
@@ -178,6 +207,7 @@ extension CKSyncEngine.Event {
 
     /// The engine ended sending.
     public struct DidSendChanges: Sendable, CustomStringConvertible {
+        /// Why the engine sent, and what.
         public let context: CKSyncEngine.SendChangesContext
 
         public var description: String { "DidSendChanges(context: \(context))" }

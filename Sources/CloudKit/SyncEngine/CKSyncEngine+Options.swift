@@ -18,8 +18,11 @@ extension CKSyncEngine {
     public struct FetchChangesOptions: Sendable, CustomStringConvertible {
         /// Of which zones.
         public enum Scope: Sendable, Equatable, CustomStringConvertible {
+            /// Every zone.
             case all
+            /// Every zone but these.
             case allExcluding([CKRecordZone.ID])
+            /// These and no others.
             case zoneIDs([CKRecordZone.ID])
 
             /// Whether the scope has that zone.
@@ -40,12 +43,14 @@ extension CKSyncEngine {
             }
         }
 
+        /// Which zones are fetched.
         public var scope: Scope
         /// The group of the operations that do it.
         public var operationGroup: CKOperationGroup
         /// The zones that come before the others.
         public var prioritizedZoneIDs: [CKRecordZone.ID] = []
 
+        /// Fetches everything, unless a scope says less.
         public init(scope: Scope = .all, operationGroup: CKOperationGroup? = nil) {
             self.scope = scope
             self.operationGroup = operationGroup ?? .named("CKSyncEngine-FetchChanges")
@@ -58,7 +63,9 @@ extension CKSyncEngine {
 
     /// Why and what the engine fetches.
     public struct FetchChangesContext: Sendable, CustomStringConvertible {
+        /// Whether the engine began by itself or was told to.
         public let reason: CKSyncEngine.SyncReason
+        /// What the app asked for, or the engine chose.
         public let options: CKSyncEngine.FetchChangesOptions
 
         public var description: String { "FetchChangesContext(reason: \(reason), options: \(options))" }
@@ -68,9 +75,13 @@ extension CKSyncEngine {
     public struct SendChangesOptions: Sendable, CustomStringConvertible {
         /// Of which zones or records. It is for the delegate to heed: filter `pendingRecordZoneChanges` by it.
         public enum Scope: Sendable, Equatable, CustomStringConvertible {
+            /// Everything that is pending.
             case all
+            /// Everything but what is in these zones.
             case allExcluding([CKRecordZone.ID])
+            /// What is in these zones.
             case zoneIDs([CKRecordZone.ID])
+            /// These records alone.
             case recordIDs([CKRecord.ID])
 
             /// Whether the scope has that record.
@@ -108,10 +119,12 @@ extension CKSyncEngine {
             }
         }
 
+        /// Which of the pending changes are sent.
         public var scope: Scope
         /// The group of the operations that do it.
         public var operationGroup: CKOperationGroup
 
+        /// Sends everything that is pending, unless a scope says less.
         public init(scope: Scope = .all, operationGroup: CKOperationGroup? = nil) {
             self.scope = scope
             self.operationGroup = operationGroup ?? .named("CKSyncEngine-SendChanges")
@@ -122,7 +135,9 @@ extension CKSyncEngine {
 
     /// Why and what the engine sends.
     public struct SendChangesContext: Sendable, CustomStringConvertible {
+        /// Whether the engine began by itself or was told to.
         public let reason: CKSyncEngine.SyncReason
+        /// What the app asked for, or the engine chose: send what its scope contains.
         public let options: CKSyncEngine.SendChangesOptions
 
         public var description: String { "SendChangesContext(reason: \(reason), options: \(options))" }

@@ -3,7 +3,9 @@ import NephosWire
 extension CKSyncEngine {
     /// Records to save and to delete in one request.
     public struct RecordZoneChangeBatch: Sendable, CustomStringConvertible {
+        /// What is sent in one request with the deletions.
         public var recordsToSave: [CKRecord]
+        /// What is removed in one request with the saves.
         public var recordIDsToDelete: [CKRecord.ID]
         /// Whether the changes to a zone happen all or not at all.
         public var atomicByZone: Bool

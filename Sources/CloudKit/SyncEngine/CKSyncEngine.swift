@@ -75,6 +75,7 @@ public protocol CKSyncEngineDelegate: AnyObject, Sendable {
 }
 
 extension CKSyncEngineDelegate {
+    /// Fetches what the engine would: `context.options`.
     public func nextFetchChangesOptions(
         _ context: CKSyncEngine.FetchChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.FetchChangesOptions {
@@ -96,6 +97,7 @@ extension CKSyncEngine {
         /// The ID of the subscription by which the engine learns of changes; nil lets it choose.
         public var subscriptionID: CKSubscription.ID?
 
+        /// An engine for a database, which works by itself unless `automaticallySync` is turned off.
         public init(
             database: CKDatabase, stateSerialization: CKSyncEngine.State.Serialization?,
             delegate: any CKSyncEngineDelegate

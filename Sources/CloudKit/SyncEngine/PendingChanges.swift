@@ -1,7 +1,9 @@
 extension CKSyncEngine {
     /// A change to a record that the app made and the server does not have.
     public enum PendingRecordZoneChange: Hashable, Sendable, CustomStringConvertible {
+        /// The record is new or changed here; the delegate gives it when it is to be sent.
         case saveRecord(CKRecord.ID)
+        /// It is gone here, and is to go at the service.
         case deleteRecord(CKRecord.ID)
 
         var recordID: CKRecord.ID {
@@ -20,7 +22,9 @@ extension CKSyncEngine {
 
     /// A change to a zone that the app made and the server does not have. Two saves of one zone are equal.
     public enum PendingDatabaseChange: Hashable, Sendable, CustomStringConvertible {
+        /// The zone is new here; it is sent before the records in it.
         case saveZone(CKRecordZone)
+        /// It is gone here with all its records, and is to go at the service.
         case deleteZone(CKRecordZone.ID)
 
         var zoneID: CKRecordZone.ID {

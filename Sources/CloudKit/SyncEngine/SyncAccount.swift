@@ -4,7 +4,7 @@ extension SyncEngineCore {
     func requireAccount() async throws(CKError) {
         switch account.withLock({ $0 }) {
         case .present: return
-        case .absent: throw .noAccount(ErrorContext(containerID: database.session.identifier))
+        case .absent: throw database.session.noAccount(ErrorContext(containerID: database.session.identifier))
         case .unknown: break
         }
         let current: CKRecord.ID?
@@ -17,7 +17,7 @@ extension SyncEngineCore {
         }
         account.exchange(current == nil ? .absent : .present)
         await noteUser(current)
-        if current == nil { throw .noAccount(ErrorContext(containerID: database.session.identifier)) }
+        if current == nil { throw database.session.noAccount(ErrorContext(containerID: database.session.identifier)) }
     }
 
     private func noteUser(_ current: CKRecord.ID?) async {

@@ -119,7 +119,7 @@ final class SyncEngineCore: Sendable {
         guard let callout = Callout.current, callout.engine == ObjectIdentifier(self),
             !callout.isOver.load(ordering: .relaxed), callout.task == withUnsafeCurrentTask(body: { $0?.hashValue })
         else { return }
-        preconditionFailure(
+        raise(
             """
             Cannot await a call into CKSyncEngine from within a delegate callback: it would wait for itself. \
             Do it in a task of its own.

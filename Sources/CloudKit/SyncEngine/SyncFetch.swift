@@ -214,7 +214,12 @@ struct SyncFetch: Sendable {
         let fetchEnds = operation.fetchEnds
         fetchEnds.withLock { $0[zoneID] = fetchEnd }
         operation.recordWasChangedBlock = { _, result in
-            if case .success(let record) = result { batch.withLock { $0.modifications.append(.init(record: record)) } }
+            switch result {
+            case .success(let record): batch.withLock { $0.modifications.append(.init(record: record)) }
+            case .failure(let error):
+                // A file that could not be had now comes with the next try: the token must not go beyond its record.
+                if CKError(any: error).isRetriedByEngine { failure.exchange(error) }
+            }
         }
         operation.recordWithIDWasDeletedBlock = { recordID, recordType in
             batch.withLock { $0.deletions.append(.init(recordID: recordID, recordType: recordType)) }

@@ -7,6 +7,10 @@ package import NephosWire
 package protocol CloudService: AnyObject, Sendable {
     /// Whether requests are made as an account. Without one only the public database can be read.
     var hasAccount: Bool { get }
+    /// How to sign in, as part of a sentence: for the error of what needs an account where there is none.
+    var signInAdvice: String { get }
+    /// The container's environment.
+    var environmentName: CloudKitEnvironment.Name { get }
 
     /// records/modify
     func modifyRecords(_ request: ModifyRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
@@ -29,8 +33,41 @@ package protocol CloudService: AnyObject, Sendable {
     /// changes/database
     func databaseChanges(_ request: DatabaseChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> DatabaseChangesResponse
+    /// records/resolve
+    func resolveShares(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> RecordInfosResponse
+    /// records/accept
+    func acceptShares(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> RecordInfosResponse
+    /// records/requestAccess
+    func requestShareAccess(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> AccessRequestsResponse
+    /// users/participants
+    func lookUpParticipants(_ request: UserLookupRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> ParticipantLookupResponse
+    /// What a share's URL has in front of its short GUID.
+    var shareURLRoot: String { get }
     /// users/current
     func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary
+
+    /// assets/upload
+    func assetUploads(_ request: AssetUploadRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> AssetUploadResponse
+    /// Sends the bytes of a file to an address of `assetUploads`.
+    /// - Parameters:
+    ///   - size: bytes of the file.
+    ///   - progress: is called with how many bytes were sent.
+    func upload(
+        _ file: URL, size: Int64, to address: String, _ call: ServiceCall,
+        progress: @escaping @Sendable (Int64) -> Void
+    ) async throws(ServiceFailure) -> UploadedFile
+    /// Writes the file at a `downloadURL` to `file`, which does not exist yet. A part of it may be left after a failure.
+    /// - Parameter progress: is called with how many bytes were received.
+    func download(
+        _ address: String, to file: URL, _ call: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
+    ) async throws(ServiceFailure)
+    /// What tells the service from others in the cache of files; nil where caching them would gain nothing.
+    var assetCacheName: String? { get }
 
     /// subscriptions/list
     func listSubscriptions(_ call: ServiceCall) async throws(ServiceFailure) -> SubscriptionsResponse
@@ -55,6 +92,15 @@ package protocol CloudService: AnyObject, Sendable {
     func nextNotification(
         _ token: TokenResponse, received: String?, _ call: ServiceCall
     ) async throws(ServiceFailure) -> NotificationPayload?
+}
+
+extension CloudService {
+    package var environmentName: CloudKitEnvironment.Name { .development }
+
+    /// A server's: what the process's environment says.
+    package var signInAdvice: String {
+        "set NEPHOS_TOKEN to the account's token (dev:NAME for a local service), or CloudKitEnvironment.current in code"
+    }
 }
 
 /// What goes with every request.

@@ -39,6 +39,13 @@ final class ContainerSession: Sendable {
     /// The name of the account's user record, if an answer of the service told it already.
     var knownUserRecordName: String? { learntUser.withLock { $0 } }
 
+    /// How answers name users and shares, as far as the account is known.
+    var users: WireUsers { users(knownUserRecordName) }
+
+    func users(_ currentUserRecordName: String?) -> WireUsers {
+        WireUsers(currentUserRecordName: currentUserRecordName, shareURLRoot: service.shareURLRoot)
+    }
+
     /// Keeps the name of the account's user record.
     func learn(userRecordName: String?) {
         guard service.hasAccount, let userRecordName, userRecordName != CKCurrentUserDefaultName else { return }

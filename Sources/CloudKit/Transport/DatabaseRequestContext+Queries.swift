@@ -39,15 +39,19 @@ extension DatabaseRequestContext {
         async let userRecordName = session.userRecordName(call)
         let answer = try await answer(page)
         let user = await userRecordName
-        let zoneID = page.zoneID.map { CKRecordZone.ID(wire: $0, currentUserRecordName: user) } ?? .default
-        let users = WireUsers(currentUserRecordName: user)
-        let matches = answer.records.compactMap { match($0, in: zoneID, users) }
+        let zoneID = page.zoneID.map(zoneID(_:)) ?? .default
+        let users = session.users(user)
+        var matches = answer.records.compactMap { match($0, in: zoneID, users) }
+        let failures = await downloadAssets(of: matches.compactMap { try? $0.result.get() })
+        for index in matches.indices {
+            if let failure = failures[matches[index].recordID] { matches[index].result = .failure(failure) }
+        }
         return (matches, answer.continuationMarker)
     }
 
     private func match(_ result: RecordResult, in zoneID: CKRecordZone.ID, _ users: WireUsers) -> Match? {
         func recordID(_ name: String, _ zone: ZoneIDDictionary?) -> CKRecord.ID {
-            CKRecord.ID(unchecked: name, zoneID: zone.map { found(in: $0, users.currentUserRecordName) } ?? zoneID)
+            CKRecord.ID(unchecked: name, zoneID: zone.map(self.zoneID(_:)) ?? zoneID)
         }
         switch result {
         case .record(let wire):
@@ -61,12 +65,5 @@ extension DatabaseRequestContext {
         case .deleted:
             return nil
         }
-    }
-
-    /// The zone of a record that was found; outside the shared database all zones are the account's own.
-    private func found(in zone: ZoneIDDictionary, _ user: String?) -> CKRecordZone.ID {
-        var zone = zone
-        if call.scope != .shared { zone.ownerRecordName = nil }
-        return CKRecordZone.ID(wire: zone, currentUserRecordName: user)
     }
 }

@@ -3,7 +3,7 @@ import NephosWire
 extension DatabaseRequestContext {
     /// Subscriptions are an account's, in the public database too.
     private func requireSubscriber() throws(CKError) {
-        guard session.service.hasAccount else { throw .noAccount(errors) }
+        guard session.service.hasAccount else { throw session.noAccount(errors) }
     }
 
     /// subscriptions/list: all of the account's subscriptions in the database.

@@ -11,7 +11,7 @@ struct DatabaseRequestContext: Sendable {
 
     /// Refuses what cannot work without an account, before anything is sent.
     func requireAccount() throws(CKError) {
-        guard call.scope == .public || service.hasAccount else { throw .noAccount(errors) }
+        guard call.scope == .public || service.hasAccount else { throw session.noAccount(errors) }
     }
 
     /// That the service's answer has not as many results as the request has items.
@@ -33,6 +33,8 @@ struct DatabaseRequestContext: Sendable {
             throw mismatch(results.count, request.operations.count)
         }
         learnUser(fromSaved: results)
+        // Records of the server's name their users too.
+        if results.contains(where: \.hasServerRecord) { _ = await session.userRecordName(call) }
         return results
     }
 
@@ -46,7 +48,7 @@ struct DatabaseRequestContext: Sendable {
 
     /// records/lookup: one result for each ID, which has to be named once.
     func fetch(
-        _ recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?
+        _ recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?, _ progress: TransferProgress? = nil
     ) async throws(CKError) -> [Result<CKRecord, CKError>] {
         // Each names its zone, so that one that does not exist fails what is in it and nothing else. The default zone, which
         // always exists, is meant where none is named.
@@ -67,18 +69,43 @@ struct DatabaseRequestContext: Sendable {
         }
         guard results.count == recordIDs.count else { throw mismatch(results.count, recordIDs.count) }
         let user = await userRecordName
-        let users = WireUsers(currentUserRecordName: user)
-        return zip(recordIDs, results).map { recordID, result in
+        let users = session.users(user)
+        let records = zip(recordIDs, results).map { recordID, result -> Result<CKRecord, CKError> in
             switch result {
-            case .record(let wire): Result { () throws(CKError) in try record(wire, recordID, users) }
+            case .record(let wire):
+                Result { () throws(CKError) in try record(wire, self.recordID(wire, askedBy: recordID), users) }
             case .deleted: .failure(CKError(.unknownItem, "Record not found", errors))
             case .failure(let error): .failure(CKError(error, errors))
             }
         }
+        return await withAssets(records, progress)
     }
 
-    /// A record of the service's that was asked for by `recordID`: it is in the zone it was asked for in, however the
-    /// service spells the zone's owner.
+    /// The ID of a record that was asked for: the current user's record has its real name, whatever it was asked by, and
+    /// the zone is spelled as everywhere.
+    private func recordID(_ wire: RecordDictionary, askedBy recordID: CKRecord.ID) -> CKRecord.ID {
+        let zoneID = spelled(recordID.zoneID)
+        if zoneID === recordID.zoneID, wire.recordName == recordID.recordName { return recordID }
+        return CKRecord.ID(unchecked: wire.recordName, zoneID: zoneID)
+    }
+
+    // MARK: Zone IDs
+
+    /// A zone ID as records and zones have it that come from the service: outside the shared database every zone is the
+    /// current user's, and so `CKCurrentUserDefaultName`'s.
+    func spelled(_ zoneID: CKRecordZone.ID) -> CKRecordZone.ID {
+        if call.scope == .shared || zoneID.ownerName == CKCurrentUserDefaultName { return zoneID }
+        return CKRecordZone.ID(unchecked: zoneID.zoneName, ownerName: CKCurrentUserDefaultName)
+    }
+
+    /// The same of a zone that the service named.
+    func zoneID(_ wire: ZoneIDDictionary) -> CKRecordZone.ID {
+        spelled(CKRecordZone.ID(wire: wire, currentUserRecordName: session.knownUserRecordName))
+    }
+
+    // MARK: Making records
+
+    /// A record of the service's that is known to be `recordID`.
     func record(
         _ wire: RecordDictionary, _ recordID: CKRecord.ID, _ users: WireUsers
     ) throws(CKError) -> CKRecord {
@@ -105,13 +132,12 @@ struct DatabaseRequestContext: Sendable {
     func listZones() async throws(CKError) -> [CKRecordZone] {
         let results = try await zones { () throws(ServiceFailure) in try await service.listZones(call) }
         return results.compactMap { result -> CKRecordZone? in
-            guard case .zone(var zone) = result, !zone.deleted else { return nil }
+            guard case .zone(let zone) = result, !zone.deleted else { return nil }
             if call.scope == .private {
                 // All zones of a private database are the account's own.
                 session.learn(userRecordName: zone.zoneID.ownerRecordName)
             }
-            if call.scope != .shared { zone.zoneID.ownerRecordName = nil }
-            return CKRecordZone(wire: zone, currentUserRecordName: session.knownUserRecordName)
+            return CKRecordZone(wire: zone, zoneID: zoneID(zone.zoneID))
         }
     }
 
@@ -122,10 +148,9 @@ struct DatabaseRequestContext: Sendable {
         guard results.count == zoneIDs.count else { throw mismatch(results.count, zoneIDs.count) }
         return zip(zoneIDs, results).map { zoneID, result -> Result<CKRecordZone, CKError> in
             switch result {
-            case .zone(var zone):
+            case .zone(let zone):
                 if zone.deleted { return .failure(CKError(.zoneNotFound, "Zone does not exist", errors)) }
-                zone.zoneID = zoneID.wireValue
-                return .success(CKRecordZone(wire: zone))
+                return .success(CKRecordZone(wire: zone, zoneID: spelled(zoneID)))
             case .failure(let error):
                 return .failure(CKError(error, errors))
             }
@@ -150,5 +175,11 @@ struct DatabaseRequestContext: Sendable {
         } catch {
             throw CKError(error, errors)
         }
+    }
+}
+
+extension RecordResult {
+    fileprivate var hasServerRecord: Bool {
+        if case .failure(let error) = self { !error.serverRecord.isEmpty } else { false }
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import FoundationNetworking
+import NephosHTTP
 import NephosWire
 
 /// CloudKit Web Services over HTTP: the only file that knows addresses and bytes.
@@ -13,10 +13,12 @@ final class HTTPService: CloudService {
     /// The service's address, for error messages.
     private let host: String
     let hasAccount: Bool
+    let environmentName: CloudKitEnvironment.Name
 
     /// The service of a container, where and as whom `environment` says.
     init(_ containerIdentifier: String, _ environment: CloudKitEnvironment) {
         host = environment.url.absoluteString
+        environmentName = environment.name
         var root = host
         while root.hasSuffix("/") { root.removeLast() }
         self.root = root
@@ -42,13 +44,13 @@ final class HTTPService: CloudService {
     func lookupRecords(_ request: LookupRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> RecordsResponse
     {
-        try await send("records/lookup", request.encoded(), call)
+        try await send("records/lookup", request.encoded(), isIdempotent: true, call)
     }
 
     func queryRecords(_ request: QueryRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> QueryRecordsResponse
     {
-        try await send("records/query", request.encoded(), call)
+        try await send("records/query", request.encoded(), isIdempotent: true, call)
     }
 
     func listZones(_ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
@@ -56,7 +58,7 @@ final class HTTPService: CloudService {
     }
 
     func lookupZones(_ request: LookupZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
-        try await send("zones/lookup", request.encoded(), call)
+        try await send("zones/lookup", request.encoded(), isIdempotent: true, call)
     }
 
     func modifyZones(_ request: ModifyZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
@@ -66,17 +68,79 @@ final class HTTPService: CloudService {
     func recordZoneChanges(_ request: RecordZoneChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> RecordZoneChangesResponse
     {
-        try await send("changes/zone", request.encoded(), call)
+        try await send("changes/zone", request.encoded(), isIdempotent: true, call)
     }
 
     func databaseChanges(_ request: DatabaseChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> DatabaseChangesResponse
     {
-        try await send("changes/database", request.encoded(), call)
+        try await send("changes/database", request.encoded(), isIdempotent: true, call)
     }
+
+    func resolveShares(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> RecordInfosResponse
+    {
+        try await send("records/resolve", request.encoded(), call)
+    }
+
+    func acceptShares(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> RecordInfosResponse
+    {
+        try await send("records/accept", request.encoded(), call)
+    }
+
+    func requestShareAccess(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> AccessRequestsResponse
+    {
+        try await send("records/requestAccess", request.encoded(), call)
+    }
+
+    func lookUpParticipants(_ request: UserLookupRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> ParticipantLookupResponse
+    {
+        try await send("users/participants", request.encoded(), call)
+    }
+
+    var shareURLRoot: String { root + "/share/" }
 
     func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary {
         try await send("users/current", nil, call)
+    }
+
+    // MARK: Assets
+
+    func assetUploads(_ request: AssetUploadRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> AssetUploadResponse
+    {
+        try await send("assets/upload", request.encoded(), call)
+    }
+
+    func upload(
+        _ file: URL, size: Int64, to address: String, _ call: ServiceCall,
+        progress: @escaping @Sendable (Int64) -> Void
+    ) async throws(ServiceFailure) -> UploadedFile {
+        let address = ownAddress(address)
+        var request = HTTPRequest(.post, address)
+        request.headers = [("Content-Type", "application/octet-stream")]
+        request.body = .file(path: file.path)
+        request.progress = { progress($0.sent) }
+        return try decode(try await exchange(request, call, over: Self.transfers).body, address)
+    }
+
+    func download(
+        _ address: String, to file: URL, _ call: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
+    ) async throws(ServiceFailure) {
+        var request = HTTPRequest(.get, ownAddress(address))
+        request.destination = .file(path: file.path)
+        request.progress = { progress($0.received) }
+        _ = try await exchange(request, call, over: Self.transfers)
+    }
+
+    var assetCacheName: String? { "\(root)\(container)" }
+
+    /// The service, wherever its own host name leads, is reached as for every other request.
+    private func ownAddress(_ address: String) -> String {
+        AssetLocation.path(of: address).map { root + $0 } ?? address
     }
 
     // MARK: Subscriptions
@@ -88,7 +152,7 @@ final class HTTPService: CloudService {
     func lookupSubscriptions(_ request: LookupSubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> SubscriptionsResponse
     {
-        try await send("subscriptions/lookup", request.encoded(), call)
+        try await send("subscriptions/lookup", request.encoded(), isIdempotent: true, call)
     }
 
     func modifySubscriptions(_ request: ModifySubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
@@ -113,87 +177,94 @@ final class HTTPService: CloudService {
         let mark = path?.contains("?") == true ? "&" : "?"
         // The service takes no poll for a receipt that says what it received.
         let text = "\(root)\(path ?? token.webcourierURL)\(mark)nephosReceived=\(Self.escaped(received ?? "none"))"
-        let data = try await bytes(address: text, nil, call, over: HTTPExchange.polls)
+        let body = try await bytes(address: text, nil, call, isIdempotent: true, over: Self.polls)
         // The time is over.
-        if data.isEmpty || data == Data("{}".utf8) { return nil }
-        return try decode(data, text)
+        if body.isEmpty || body.starts(with: "{}".utf8) { return nil }
+        return try decode(body, text)
     }
 
     // MARK: One request
 
+    /// All containers share its connections.
+    private static let requests = HTTPClient(connectionsPerHost: 16)
+    /// For requests that wait for something to happen: they would take the others' connections.
+    private static let polls = HTTPClient(requestsAtOnce: 1_000, connectionsPerHost: 1_000)
+    /// For files, which take long.
+    private static let transfers = HTTPClient()
+
     /// Sends `body` by POST, or nothing by GET, and decodes the answer.
+    /// - Parameter isIdempotent: whether it changes nothing, so that it may be sent again.
     private func send<Answer: WireMessage>(
-        _ path: StaticString, _ body: [UInt8]?, _ call: ServiceCall
+        _ path: StaticString, _ body: [UInt8]?, isIdempotent: Bool = false, _ call: ServiceCall
     ) async throws(ServiceFailure) -> Answer {
         try await send(
-            address: "\(root)/database\(container)/\(call.scope.pathComponent)/\(path)\(credentials)", body, call)
+            address: "\(root)/database\(container)/\(call.scope.pathComponent)/\(path)\(credentials)", body,
+            isIdempotent: isIdempotent, call)
     }
 
     private func send<Answer: WireMessage>(
-        address: String, _ body: [UInt8]?, _ call: ServiceCall
+        address: String, _ body: [UInt8]?, isIdempotent: Bool = false, _ call: ServiceCall
     ) async throws(ServiceFailure) -> Answer {
-        try decode(try await bytes(address: address, body, call), address)
+        try decode(
+            try await bytes(address: address, body, call, isIdempotent: isIdempotent, over: Self.requests), address)
     }
 
     private func bytes(
-        address: String, _ body: [UInt8]?, _ call: ServiceCall, over session: URLSession = HTTPExchange.requests
-    ) async throws(ServiceFailure) -> Data {
-        guard let url = URL(string: address) else {
-            throw .transport(.badContainer, "\(root)\(container) is not an address a request can be sent to.")
-        }
-        var request = URLRequest(url: url)
-        // The transport counts in whole seconds; no request may wait forever by rounding down to 0.
-        request.timeoutInterval = max(1, call.requestTimeout.rounded(.up))
+        address: String, _ body: [UInt8]?, _ call: ServiceCall, isIdempotent: Bool, over client: HTTPClient
+    ) async throws(ServiceFailure) -> [UInt8] {
+        var request = HTTPRequest(.get, address, isIdempotent: isIdempotent)
         if let body {
-            request.httpMethod = "POST"
-            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-            request.httpBody = Data(body)
+            request.method = .post
+            request.headers = [("Content-Type", "application/json")]
+            request.body = .bytes(body)
         }
-        let (status, retryAfter, data) = try await exchange(request, limit: call.resourceTimeout, session)
-        guard (200..<300).contains(status) else { throw failure(status, retryAfter, data) }
-        return data
+        return try await exchange(request, call, over: client).body
     }
 
-    private func decode<Answer: WireMessage>(_ data: Data, _ address: String) throws(ServiceFailure) -> Answer {
+    /// Sends a request.
+    /// - Throws: also for a status that is no success.
+    private func exchange(
+        _ request: HTTPRequest, _ call: ServiceCall, over client: HTTPClient
+    ) async throws(ServiceFailure) -> HTTPResponse {
+        var request = request
+        // A request may not wait for ever because it was given no time.
+        request.silenceLimit = Self.duration(call.requestTimeout) ?? .seconds(1)
+        if let limit = call.resourceTimeout, limit < ConfigurationValues.defaultResourceTimeout {
+            request.totalLimit = Self.duration(limit) ?? .seconds(1)
+        }
+        request.redirectLimit = 5
+        let response: HTTPResponse
+        do throws(HTTPFailure) {
+            response = try await client.send(request)
+        } catch {
+            throw failure(error)
+        }
+        guard (200..<300).contains(response.status) else { throw failure(response) }
+        return response
+    }
+
+    private func decode<Answer: WireMessage>(_ body: [UInt8], _ address: String) throws(ServiceFailure) -> Answer {
         do throws(WireError) {
-            return try Answer(decoding: data)
+            return try Answer(decoding: body)
         } catch {
             let path = address.dropFirst(root.count).prefix { $0 != "?" }
-            throw .transport(.internalError, "The answer of \(host) to \(path) is not CloudKit's: \(error).")
+            throw .transport(
+                .internalError, "The answer of \(host) to \(path) is not CloudKit's: \(error). \(Self.strangerAdvice)")
         }
     }
 
-    /// Sends a request and gives its status, its `Retry-After` and its body.
-    private func exchange(
-        _ request: URLRequest, limit: TimeInterval?, _ session: URLSession
-    ) async throws(ServiceFailure) -> (status: Int, retryAfter: Double?, body: Data) {
-        let exchange = HTTPExchange(session)
-        let result: Result<(Data, URLResponse), any Error> = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                exchange.run(request, limit: limit) { continuation.resume(returning: $0) }
-            }
-        } onCancel: {
-            exchange.cancel()
-        }
-        switch result {
-        case .success((let data, let response)):
-            guard let response = response as? HTTPURLResponse else {
-                throw .transport(.networkFailure, "\(host) did not answer in HTTP.")
-            }
-            let retryAfter = response.value(forHTTPHeaderField: "Retry-After").flatMap(Double.init)
-            return (response.statusCode, retryAfter, data)
-        case .failure(let error):
-            throw failure(error, timedOut: exchange.isOverLimit)
-        }
+    /// Nil for what is no time to wait. A year is as good as for ever.
+    private static func duration(_ seconds: TimeInterval) -> Duration? {
+        seconds > 0 ? .seconds(min(seconds, 365 * 86_400)) : nil
     }
 
     // MARK: Failures
 
     /// What an answer that is no success says: an error dictionary, or else what its status stands for.
-    private func failure(_ status: Int, _ retryAfter: Double?, _ body: Data) -> ServiceFailure {
-        if let error = try? ErrorDictionary(decoding: body) { return .refused(error) }
+    private func failure(_ response: HTTPResponse) -> ServiceFailure {
+        if let error = try? ErrorDictionary(decoding: response.body) { return .refused(error) }
         let code: CKError.Code =
-            switch status {
+            switch response.status {
             case 401, 421: .notAuthenticated
             case 403: .permissionFailure
             case 413: .limitExceeded
@@ -203,31 +274,49 @@ final class HTTPService: CloudService {
             default: .serverRejectedRequest
             }
         return .transport(
-            code, "\(host) answered with HTTP status \(status) and not as CloudKit does.", retryAfter: retryAfter)
+            code,
+            "\(host) answered with HTTP status \(response.status) and not as CloudKit does. \(Self.strangerAdvice)",
+            retryAfter: response.header("Retry-After").flatMap(Double.init))
     }
 
     /// What kept a request from getting through.
-    private func failure(_ error: any Error, timedOut: Bool) -> ServiceFailure {
-        if timedOut { return .transport(.networkFailure, "\(host) did not answer in the time that was set.") }
-        guard let error = error as? URLError else {
-            return .transport(.networkFailure, "\(host) could not be reached: \(error.localizedDescription)")
-        }
-        switch error.code {
+    private func failure(_ failure: HTTPFailure) -> ServiceFailure {
+        switch failure.kind {
         case .cancelled:
-            return .cancelled
-        case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff:
-            return .transport(.networkUnavailable, "There is no network to reach \(host) with.")
-        case .cannotFindHost, .dnsLookupFailed:
-            return .transport(.networkUnavailable, "The host of \(host) could not be found.")
-        case .cannotConnectToHost:
-            return .transport(
-                .networkFailure, "Nothing answers at \(host). The local service is started with `make run`.")
-        case .timedOut:
-            return .transport(.networkFailure, "\(host) did not answer in time.")
-        default:
-            return .transport(.networkFailure, "The connection to \(host) failed: \(error.localizedDescription)")
+            .cancelled
+        case .networkDown:
+            .transport(.networkUnavailable, "There is no network to reach \(host) with.")
+        case .hostNotFound:
+            .transport(.networkUnavailable, "The host of \(host) could not be found.")
+        case .cannotConnect:
+            .transport(
+                .networkFailure,
+                "Nothing answers at \(host). Start the local service with `make run` in a checkout of Nephos, or with"
+                    + " `nephos dev`; NEPHOS_URL names another service.")
+        case .silence:
+            .transport(.networkFailure, "\(host) did not answer in time.")
+        case .totalTime:
+            .transport(.networkFailure, "\(host) did not answer in the time that was set.")
+        case .invalidRequest:
+            .transport(.badContainer, "\(root)\(container) is not an address a request can be sent to.")
+        case .notTrusted:
+            .transport(
+                .networkFailure,
+                "The connection to \(host) failed: \(failure.reason). Where the service speaks plain HTTP, its address begins"
+                    + " with http://.")
+        case .connectionLost where host.hasPrefix("http:"):
+            .transport(
+                .networkFailure,
+                "The connection to \(host) failed: \(failure.reason). Where the service speaks TLS, its address begins with"
+                    + " https://.")
+        case .closed, .connectionLost, .body, .system:
+            .transport(.networkFailure, "The connection to \(host) failed: \(failure.reason)")
         }
     }
+
+    /// What helps where something else than the service listens.
+    private static let strangerAdvice =
+        "Where another program listens there, start the service on a free port, and name that in NEPHOS_URL."
 
     /// Percent-encodes what must not be read as part of an address.
     private static func escaped(_ text: String) -> String {
@@ -236,69 +325,6 @@ final class HTTPService: CloudService {
 
     private static let unreserved = CharacterSet(
         charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-}
-
-/// One request on its way. Cancelling it and its time limit end it early, at any moment.
-private final class HTTPExchange: Sendable {
-    /// All containers share its connections.
-    static let requests = session(connections: 16)
-    /// For requests that wait for something to happen: they would take the others' connections.
-    static let polls = session(connections: 1_000)
-
-    private static func session(connections: Int) -> URLSession {
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.httpMaximumConnectionsPerHost = connections
-        configuration.httpShouldSetCookies = false
-        configuration.urlCache = nil
-        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        return URLSession(configuration: configuration)
-    }
-
-    private let session: URLSession
-
-    init(_ session: URLSession) { self.session = session }
-
-    private struct State {
-        var task: URLSessionDataTask?
-        var isCancelled = false
-        var isOverLimit = false
-    }
-
-    private let state = Locked(State())
-
-    var isOverLimit: Bool { state.isOverLimit }
-
-    /// Calls `completion` once.
-    func run(
-        _ request: URLRequest, limit: TimeInterval?,
-        _ completion: @escaping @Sendable (Result<(Data, URLResponse), any Error>) -> Void
-    ) {
-        let task = session.dataTask(with: request) { data, response, error in
-            if let data, let response, error == nil {
-                completion(.success((data, response)))
-            } else {
-                completion(.failure(error ?? URLError(.unknown)))
-            }
-        }
-        let isCancelled = state.withLock { state in
-            state.task = task
-            return state.isCancelled
-        }
-        task.resume()
-        if isCancelled { task.cancel() }
-        guard let limit, limit < ConfigurationValues.defaultResourceTimeout else { return }
-        DispatchQueue.global().asyncAfter(deadline: .now() + limit) { [weak self] in
-            self?.state.withLock { $0.isOverLimit = true }
-            self?.cancel()
-        }
-    }
-
-    func cancel() {
-        state.withLock { state in
-            state.isCancelled = true
-            return state.task
-        }?.cancel()
-    }
 }
 
 extension CKDatabase.Scope {

@@ -1,3 +1,4 @@
+import Foundation
 import NephosWire
 
 /// Stands where the process's environment does not say where the service is: every request fails and says why.
@@ -37,7 +38,30 @@ final class MisconfiguredService: CloudService {
     func databaseChanges(_: DatabaseChangesRequest, _: ServiceCall) async throws(ServiceFailure)
         -> DatabaseChangesResponse
     { throw failure }
+    func resolveShares(_: ShortGUIDsRequest, _: ServiceCall) async throws(ServiceFailure) -> RecordInfosResponse {
+        throw failure
+    }
+    func acceptShares(_: ShortGUIDsRequest, _: ServiceCall) async throws(ServiceFailure) -> RecordInfosResponse {
+        throw failure
+    }
+    func requestShareAccess(_: ShortGUIDsRequest, _: ServiceCall) async throws(ServiceFailure)
+        -> AccessRequestsResponse
+    { throw failure }
+    func lookUpParticipants(_: UserLookupRequest, _: ServiceCall) async throws(ServiceFailure)
+        -> ParticipantLookupResponse
+    { throw failure }
+    var shareURLRoot: String { "" }
     func currentUser(_: ServiceCall) async throws(ServiceFailure) -> UserDictionary { throw failure }
+    func assetUploads(_: AssetUploadRequest, _: ServiceCall) async throws(ServiceFailure) -> AssetUploadResponse {
+        throw failure
+    }
+    func upload(
+        _: URL, size: Int64, to _: String, _: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
+    ) async throws(ServiceFailure) -> UploadedFile { throw failure }
+    func download(
+        _: String, to _: URL, _: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
+    ) async throws(ServiceFailure) { throw failure }
+    var assetCacheName: String? { nil }
     func listSubscriptions(_: ServiceCall) async throws(ServiceFailure) -> SubscriptionsResponse { throw failure }
     func lookupSubscriptions(_: LookupSubscriptionsRequest, _: ServiceCall) async throws(ServiceFailure)
         -> SubscriptionsResponse

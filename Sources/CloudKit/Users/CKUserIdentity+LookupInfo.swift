@@ -9,36 +9,45 @@ extension CKUserIdentity {
         private let phone: String?
         private let recordID: CKRecord.ID?
 
+        /// By which e-mail address the user is looked for; nil where it is by something else.
         open var emailAddress: String? { email }
+        /// By which telephone number the user is looked for; nil where it is by something else.
         open var phoneNumber: String? { phone }
+        /// By which user record the user is looked for; nil where it is by something else.
         open var userRecordID: CKRecord.ID? { recordID }
 
+        /// Looks for the user with an e-mail address.
         public init(emailAddress: String) {
             email = emailAddress
             phone = nil
             recordID = nil
         }
 
+        /// Looks for the user with a telephone number.
         public init(phoneNumber: String) {
             email = nil
             phone = phoneNumber
             recordID = nil
         }
 
+        /// Looks for the user whose record has this ID.
         public init(userRecordID: CKRecord.ID) {
             email = nil
             phone = nil
             recordID = userRecordID
         }
 
+        /// One to look for each of these e-mail addresses.
         open class func lookupInfos(withEmails emails: [String]) -> [CKUserIdentity.LookupInfo] {
             emails.map { CKUserIdentity.LookupInfo(emailAddress: $0) }
         }
 
+        /// One to look for each of these telephone numbers.
         open class func lookupInfos(withPhoneNumbers phoneNumbers: [String]) -> [CKUserIdentity.LookupInfo] {
             phoneNumbers.map { CKUserIdentity.LookupInfo(phoneNumber: $0) }
         }
 
+        /// One to look for the user of each of these records.
         open class func lookupInfos(with recordIDs: [CKRecord.ID]) -> [CKUserIdentity.LookupInfo] {
             recordIDs.map { CKUserIdentity.LookupInfo(userRecordID: $0) }
         }

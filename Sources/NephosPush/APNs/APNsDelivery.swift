@@ -1,3 +1,4 @@
+package import NephosHTTP
 package import NephosService
 
 /// How Apple's push service is reached.
@@ -95,11 +96,13 @@ package final class APNsDelivery: NotificationDelivery {
 
     private func send(_ request: APNsRequest, _ token: String) async -> APNsAnswer {
         do throws(HTTPFailure) {
-            let response = try await client.send(
-                HTTPRequest(
-                    url: configuration.base(for: request.device.environment) + request.path,
-                    headers: request.headers + [("authorization", "bearer \(token)")],
-                    body: request.notification.payload))
+            var message = HTTPRequest(
+                .post, configuration.base(for: request.device.environment) + request.path,
+                headers: request.headers + [("authorization", "bearer \(token)")],
+                body: .bytes(request.notification.payload))
+            message.totalLimit = APNsRequest.timeout
+            message.destination = .prefix(APNsRequest.answerLimit)
+            let response = try await client.send(message)
             return APNsAnswer(
                 status: response.status, body: response.body, retryAfter: response.retryAfter(now: now()))
         } catch {

@@ -6,6 +6,10 @@ struct APNsRequest {
     static let payloadLimit = 4096
     /// Bytes of a collapse identifier.
     static let collapseIDLimit = 64
+    /// For one attempt.
+    static let timeout = Duration.seconds(30)
+    /// Bytes of an answer that are read for its reason.
+    static let answerLimit = 16 * 1024
 
     let notification: OutgoingNotification
     let device: DeviceToken

@@ -1,3 +1,4 @@
+package import NephosHTTP
 package import NephosService
 import Synchronization
 
@@ -46,8 +47,10 @@ package final class WebHookDelivery: NotificationDelivery {
             return .retry(after: nil, reason: "the web hook's request cannot be signed")
         }
         do throws(HTTPFailure) {
-            let response = try await client.send(
-                HTTPRequest(url: hook.url, headers: headers, body: body, timeout: timeout))
+            var message = HTTPRequest(.post, hook.url, headers: headers, body: .bytes(body))
+            message.totalLimit = timeout
+            message.destination = .prefix(0)
+            let response = try await client.send(message)
             if response.status == 410 { gone.withLock { _ = $0.insert(hook) } }
             return Self.outcome(status: response.status, retryAfter: response.retryAfter(now: now()))
         } catch {

@@ -21,25 +21,32 @@ final class Acceptor: @unchecked Sendable {
     private let sockets: [ListeningSocket]
     private let daemons: [OpaquePointer]
     private let connectionLimit: Int
+    private let connections: ConnectionWatch
+    /// Milliseconds between two looks for connections whose time is over.
+    private let watchInterval: Int32
     /// Readable once the thread is to end.
     private let end: Int32
     private let hasEnded = DispatchSemaphore(value: 0)
 
     /// - Throws: `ListeningError` `.system`.
     init(
-        _ sockets: [ListeningSocket], daemons: [OpaquePointer], connectionLimit: UInt32
+        _ sockets: [ListeningSocket], daemons: [OpaquePointer], _ connections: ConnectionWatch,
+        _ options: HTTPServer.Options
     ) throws(ListeningError) {
         self.sockets = sockets
+        self.connections = connections
+        watchInterval = Int32(max(options.watchInterval * 1000, 1))
         self.daemons = daemons
-        self.connectionLimit = Int(connectionLimit)
+        connectionLimit = Int(options.connectionLimit)
         end = nephos_eventfd()
         guard end >= 0 else { throw .system(call: "eventfd", message: String(cString: strerror(errno))) }
     }
 
     deinit { close(end) }
 
-    func start() {
-        onNewThread { [self] in
+    /// - Throws: `ListeningError` `.system` where the system has no thread left.
+    func start() throws(ListeningError) {
+        try onNewThread { [self] in
             run()
             hasEnded.signal()
         }
@@ -59,8 +66,14 @@ final class Acceptor: @unchecked Sendable {
             pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
         }
         var turn = 0
+        var nextWatch = WatchedConnection.now + Int64(watchInterval)
         while true {
-            guard poll(&polled, nfds_t(polled.count), -1) >= 0 else { continue }
+            let found = poll(&polled, nfds_t(polled.count), watchInterval)
+            if WatchedConnection.now >= nextWatch {
+                connections.endLate()
+                nextWatch = WatchedConnection.now + Int64(watchInterval)
+            }
+            guard found > 0 else { continue }
             if polled[0].revents != 0 { return }
             for socket in polled.dropFirst() where socket.revents != 0 { acceptAll(socket.fd, &turn) }
         }

@@ -10,6 +10,8 @@ final class Exchange {
         case started
         /// The headers are known; the body is arriving.
         case receiving
+        /// The handler runs while the body is arriving.
+        case streaming(RequestRun, BodyStream)
         /// The handler runs, or has left its answer.
         case running(RequestRun)
     }
@@ -18,9 +20,18 @@ final class Exchange {
     private var request: HTTPRequest
     private var droppedBytes = 0
     private var whenSent: (@Sendable (Bool) -> Void)?
+    /// The answer of a handler that did not want the whole body: it can be sent when that has arrived.
+    private var early: HTTPResponse?
+    /// Whether what the library calls with is the body, and its end.
+    private var hasBegunBody = false
+    private let watched: WatchedConnection?
+    /// When the body began to arrive.
+    private var begun: Int64 = 0
+    private var arrivedBytes = 0
 
-    init(target: String) {
+    init(target: String, _ watched: WatchedConnection?) {
         request = HTTPRequest(method: .other, target: target)
+        self.watched = watched
     }
 
     /// Whether the exchange counts as an open request.
@@ -33,8 +44,19 @@ final class Exchange {
         bridge.openRequests.enter()
         phase = .receiving
         request.method = HTTPMethod(named: method)
+        begun = WatchedConnection.now
+        watched?.allow(bridge.options, since: begun)
         request.host = header("Host", connection)
+        request.problem = AmbiguousHeaders(connection).problem
         request.origin = header("Origin", connection)
+        request.fetchSite = header("Sec-Fetch-Site", connection)
+        request.contentEncoding = header("Content-Encoding", connection)
+        // Where its body ends is not certain, so nothing that follows can be read.
+        if request.problem != nil { return run(connection, bridge) }
+        if bridge.options.isTransfer(request.target) {
+            readTransferHeaders(connection)
+            if request.method == .post { return stream(connection, bridge) }
+        }
         let length = header("Content-Length", connection).flatMap { Int($0) } ?? 0
         if length > bridge.options.bodyLimit {
             request.bodyIsTooLarge = true
@@ -48,6 +70,8 @@ final class Exchange {
 
     /// A piece of the body has arrived.
     func receive(_ piece: UnsafeRawBufferPointer, _ options: HTTPServer.Options) -> MHD_Result {
+        arrivedBytes += piece.count
+        watched?.allow(options, bytes: arrivedBytes, since: begun)
         if !request.bodyIsTooLarge, request.body.count + piece.count <= options.bodyLimit {
             request.body.append(contentsOf: piece)
             return .YES
@@ -61,7 +85,8 @@ final class Exchange {
     /// The request is whole: runs the handler. It starts on this thread, and if it answers without having waited for
     /// anything, the answer is queued at once; otherwise the connection is suspended until the handler can go on.
     func run(_ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
-        let run = RequestRun(connection)
+        watched?.suspendDeadline()
+        let run = RequestRun(connection, bridge)
         let request = self.request
         self.request.body = []
         phase = .running(run)
@@ -79,6 +104,71 @@ final class Exchange {
         return queue(response, connection, bridge)
     }
 
+    private func readTransferHeaders(_ connection: OpaquePointer) {
+        request.transfer.contentLength = header("Content-Length", connection).flatMap { Int64($0) }
+        request.transfer.range = header("Range", connection)
+        request.transfer.ifRange = header("If-Range", connection)
+        request.transfer.ifNoneMatch = header("If-None-Match", connection)
+    }
+
+    // MARK: Bodies that are taken as they arrive
+
+    /// Runs the handler before the body: what it refuses at once is answered before the client sends it.
+    private func stream(_ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
+        // How slowly it may arrive is up to `BodyStream`.
+        watched?.suspendDeadline()
+        let run = RequestRun(connection, bridge)
+        let stream = BodyStream()
+        request.stream = stream
+        let request = self.request
+        self.request.stream = nil
+        phase = .streaming(run, stream)
+        bridge.streams.add(stream)
+        bridge.runningHandlers.enter()
+        run.start {
+            run.give(await bridge.handler(request))
+            bridge.runningHandlers.leave()
+        }
+        return proceedBeforeBody(run, stream, connection, bridge)
+    }
+
+    /// The library calls with nothing until the connection is not suspended any more: only then comes the body. What is
+    /// answered before closes the connection.
+    private func proceedBeforeBody(
+        _ run: RequestRun, _ stream: BodyStream, _ connection: OpaquePointer, _ bridge: HTTPBridge
+    ) -> MHD_Result {
+        switch run.proceed(reading: stream) {
+        case .answered(let response): return queue(response, connection, bridge)
+        case .suspended: return .YES
+        case .reading:
+            hasBegunBody = true
+            return .YES
+        }
+    }
+
+    /// A piece of the body has arrived, or its end with an empty one, or the connection has resumed.
+    func proceed(
+        _ run: RequestRun, _ stream: BodyStream, _ piece: UnsafeRawBufferPointer, _ connection: OpaquePointer,
+        _ bridge: HTTPBridge
+    ) -> MHD_Result {
+        guard hasBegunBody else { return proceedBeforeBody(run, stream, connection, bridge) }
+        run.endReading()
+        if early == nil {
+            if piece.isEmpty {
+                stream.end()
+            } else {
+                let options = bridge.options
+                stream.receive(piece, slowest: options.slowestTransfer, grace: options.slowTransferGrace)
+            }
+            if case .answered(let response) = run.proceed(reading: stream) { early = response }
+        } else {
+            droppedBytes += piece.count
+        }
+        guard let response = early else { return .YES }
+        if piece.isEmpty { return queue(response, connection, bridge) }
+        return droppedBytes <= bridge.options.droppedBodyLimit ? .YES : .NO
+    }
+
     private func header(_ name: StaticString, _ connection: OpaquePointer) -> String? {
         var value: UnsafePointer<CChar>?
         var size = 0
@@ -92,14 +182,32 @@ final class Exchange {
     }
 
     /// The exchange is over; `isWhole` where the answer was written.
-    func end(isWhole: Bool) {
+    func end(isWhole: Bool, _ bridge: HTTPBridge) {
+        watched?.allowNext(bridge.options)
         whenSent?(isWhole)
-        if case .running(let run) = phase { run.leave() }
+        switch phase {
+        case .started, .receiving: break
+        case .running(let run): run.leave()
+        case .streaming(let run, let stream):
+            run.leave()
+            stream.fail(.isCut)
+        }
     }
 
     private func queue(_ response: HTTPResponse, _ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
         whenSent = response.whenSent
-        guard let native = ResponseBody(response.parts).makeResponse() else { return .NO }
+        // A file is as long as it is, and its reader may be slow; one that reads nothing is idle.
+        if response.stream == nil {
+            let size = response.parts.reduce(0) { $0 + $1.buffer.count }
+            watched?.allow(bridge.options, bytes: size, isAnswer: true)
+        }
+        let made =
+            if let stream = response.stream {
+                ResponseSender(stream, connection, suspended: bridge.runningHandlers).makeResponse()
+            } else {
+                ResponseBody(response.parts).makeResponse()
+            }
+        guard let native = made else { return .NO }
         defer { MHD_destroy_response(native) }
         for header in response.headers {
             guard MHD_add_response_header(native, header.name, header.value) == .YES else { return .NO }
@@ -110,7 +218,7 @@ final class Exchange {
 }
 
 /// Keeps a body's bytes alive while libmicrohttpd sends them: it reads them where they are.
-private final class ResponseBody {
+final class ResponseBody {
     private let parts: [JSONBytes]
 
     init(_ parts: [JSONBytes]) {

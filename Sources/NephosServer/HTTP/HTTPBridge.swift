@@ -14,6 +14,11 @@ final class HTTPBridge: @unchecked Sendable {
     let openRequests = DispatchGroup()
     /// Requests whose handler runs: their connections are suspended.
     let runningHandlers = DispatchGroup()
+    /// Bodies that handlers take as they arrive.
+    let streams = BodyStreams()
+    let connections = ConnectionWatch()
+    /// The runs whose connections are suspended, to be answered where the server stops.
+    private let suspended = Mutex<[ObjectIdentifier: RequestRun]>([:])
     private let callbacks: UnsafeMutablePointer<nephos_mhd_callbacks>
 
     init(
@@ -26,7 +31,7 @@ final class HTTPBridge: @unchecked Sendable {
         callbacks.initialize(to: nephos_mhd_callbacks())
         callbacks.pointee = nephos_mhd_callbacks(
             closure: Unmanaged.passUnretained(self).toOpaque(), target: targetCallback, access: accessCallback,
-            completed: completedCallback, log: logCallback)
+            completed: completedCallback, connection: connectionCallback, log: logCallback)
     }
 
     deinit {
@@ -43,6 +48,21 @@ final class HTTPBridge: @unchecked Sendable {
             flags, options.connectionLimit, options.idleTimeout, options.connectionMemory, callbacks)
     }
 
+    func noteSuspended(_ run: RequestRun) {
+        suspended.withLock { $0[ObjectIdentifier(run)] = run }
+    }
+
+    func forgetSuspended(_ run: RequestRun) {
+        suspended.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(run)) }
+    }
+
+    var hasSuspended: Bool { suspended.withLock { !$0.isEmpty } }
+
+    /// Answers every request that waits for something. Its handler goes on; its own answer goes nowhere.
+    func answerSuspended(_ response: HTTPResponse) {
+        for run in suspended.withLock({ Array($0.values) }) { run.give(response) }
+    }
+
     static func from(_ closure: UnsafeMutableRawPointer?) -> HTTPBridge? {
         closure.map { Unmanaged<HTTPBridge>.fromOpaque($0).takeUnretainedValue() }
     }
@@ -51,8 +71,11 @@ final class HTTPBridge: @unchecked Sendable {
 // MARK: - The callbacks, in the order in which a request meets them
 
 /// The request line has arrived: makes the exchange, with the target before the library decodes it.
-private let targetCallback: nephos_mhd_target = { _, target, _ in
-    let exchange = Exchange(target: target.map { String(cString: $0) } ?? "")
+private let targetCallback: nephos_mhd_target = { closure, target, connection in
+    let watched = connection.flatMap(nephos_mhd_socket_context).map(WatchedConnection.from)
+    if let bridge = HTTPBridge.from(closure) { watched?.allow(bridge.options) }
+    if let target, LibraryError.hasTooManyParameters(target) { watched?.refuse(LibraryError.tooManyParameters) }
+    let exchange = Exchange(target: target.map { String(cString: $0) } ?? "", watched)
     return Unmanaged.passRetained(exchange).toOpaque()
 }
 
@@ -72,6 +95,10 @@ private let accessCallback: MHD_AccessHandlerCallback = { closure, connection, _
         return exchange.receive(piece, bridge.options)
     case .receiving:
         return exchange.run(connection, bridge)
+    case .streaming(let run, let stream):
+        let piece = UnsafeRawBufferPointer(start: data, count: size.pointee)
+        size.pointee = 0
+        return exchange.proceed(run, stream, piece, connection, bridge)
     case .running(let run):
         return exchange.proceed(run, connection, bridge)
     }
@@ -82,8 +109,20 @@ private let completedCallback: MHD_RequestCompletedCallback = { closure, _, cont
     guard let pointer = context?.pointee, let bridge = HTTPBridge.from(closure) else { return }
     context?.pointee = nil
     let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue()
-    exchange.end(isWhole: reason == .REQUEST_TERMINATED_COMPLETED_OK)
+    exchange.end(isWhole: reason == .REQUEST_TERMINATED_COMPLETED_OK, bridge)
+    if case .streaming(_, let stream) = exchange.phase { bridge.streams.remove(stream) }
     if exchange.isOpen { bridge.openRequests.leave() }
+}
+
+/// A connection was accepted, or is about to be closed.
+private let connectionCallback: MHD_NotifyConnectionCallback = { closure, connection, context, code in
+    guard let bridge = HTTPBridge.from(closure), let connection, let context else { return }
+    if code == .CONNECTION_NOTIFY_STARTED {
+        context.pointee = Unmanaged.passRetained(bridge.connections.opened(connection, bridge.options)).toOpaque()
+    } else if let pointer = context.pointee {
+        context.pointee = nil
+        bridge.connections.closed(Unmanaged<WatchedConnection>.fromOpaque(pointer).takeRetainedValue())
+    }
 }
 
 private let logCallback: nephos_mhd_log = { closure, message in
@@ -98,5 +137,5 @@ private let logCallback: nephos_mhd_log = { closure, message in
 private let clientFaults = [
     "Socket has been disconnected", "Connection socket is closed", "Connection was closed by remote",
     "Failed to send", "Failed to parse", "Too large value of", "Error processing request", "Received HTTP/1.1 request",
-    "Application reported internal error",
+    "Application reported internal error", "Not enough memory in pool",
 ]

@@ -21,11 +21,21 @@ package struct HTTPRequest: Sendable {
     /// Path and query as received: percent-encoded.
     package var target: String
     package var host: String?
+    /// Why its headers do not say for certain where it goes or where it ends; nil where they do.
+    package var problem: String?
     package var origin: String?
+    /// `Sec-Fetch-Site`: how a browser calls the way from the page that asks to here.
+    package var fetchSite: String?
+    /// How the body is encoded.
+    package var contentEncoding: String?
     /// Empty when `bodyIsTooLarge`.
     package var body: [UInt8]
     /// The body was longer than the server's limit and was dropped.
     package var bodyIsTooLarge: Bool
+    /// The body as it arrives; nil where it is in `body`.
+    package var stream: BodyStream?
+    /// What a transfer is asked for with.
+    package var transfer = TransferHeaders()
 
     package init(
         method: HTTPMethod, target: String, host: String? = nil, origin: String? = nil, body: [UInt8] = [],
@@ -38,6 +48,17 @@ package struct HTTPRequest: Sendable {
         self.body = body
         self.bodyIsTooLarge = bodyIsTooLarge
     }
+}
+
+/// The headers of requests for files.
+package struct TransferHeaders: Hashable, Sendable {
+    /// Bytes of the body; nil where the client did not say.
+    package var contentLength: Int64?
+    package var range: String?
+    package var ifRange: String?
+    package var ifNoneMatch: String?
+
+    package init() {}
 }
 
 /// One header of a response.
@@ -57,6 +78,8 @@ package struct HTTPResponse: Sendable {
     package var headers: [HTTPHeader]
     /// The body, one part after the other.
     package var parts: [JSONBytes]
+    /// The body where it is read while it is sent; then `parts` is empty.
+    package var stream: ResponseStream?
     /// Called once when the response is over, with whether all of it was handed to the network.
     package var whenSent: (@Sendable (Bool) -> Void)?
 

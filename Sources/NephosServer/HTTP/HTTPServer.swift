@@ -1,6 +1,7 @@
 import CMicroHTTPD
 import Dispatch
 import Glibc
+import NephosService
 import Synchronization
 
 /// An HTTP/1.1 server on libmicrohttpd: bytes in, `HTTPRequest` out; `HTTPResponse` in, bytes out.
@@ -19,16 +20,33 @@ package final class HTTPServer: Sendable {
         package var connectionLimit: UInt32 = 900
         /// Seconds without a byte after which a connection is closed.
         package var idleTimeout: UInt32 = 60
+        /// Seconds in which a request's line and headers, and then a short body, must have arrived, or an answer been read.
+        package var arrivalTimeout = 60.0
+        /// Seconds between two looks at the open connections: for those that are late, and those whose client is gone.
+        package var watchInterval = 5.0
+        /// Bytes a second that a longer body or answer in memory has to reach on the average.
+        package var slowestMessage = 8 * 1024
         /// Bytes for a request's line and headers and for the piece of its body that is being read, per connection. All of
         /// it is cleared for each request.
         package var connectionMemory = 16 * 1024
-        /// The longest body that is handed to the handler, in bytes.
-        package var bodyLimit = 2 * 1024 * 1024
+        /// The longest body that is handed to the handler, in bytes: that of the route that takes the longest.
+        package var bodyLimit = Limits.requestBodySize
         /// How much of a longer body is read and dropped, so that the client gets to read the answer, before the
         /// connection is closed.
-        package var droppedBodyLimit = 16 * 1024 * 1024
-        /// Seconds that `stop()` waits for requests that have not arrived whole, and for answers to be read.
-        package var stopTimeout = 10.0
+        package var droppedBodyLimit = 2 * Limits.requestBodySize
+        /// Whether a request, by its target, is for a file: then a body is not read before the handler is called, and is
+        /// handed to it as it arrives.
+        package var isTransfer: @Sendable (String) -> Bool = { $0.hasPrefix("/\(AssetAddress.module)/") }
+        /// Bytes a second below which such a body is given up, and after which time that is looked at first.
+        package var slowestTransfer = Limits.slowestUpload
+        package var slowTransferGrace = Duration.milliseconds(Limits.slowUploadGrace)
+        /// Seconds that `stop()` waits for requests to arrive whole and to be answered, and for answers to be read. What is
+        /// not answered by then is answered with `unfinished`.
+        package var stopTimeout = 2.0
+        /// Seconds that `stop()` waits for `unfinished` to be read.
+        package var unfinishedTimeout = 0.5
+        /// Says that a request could not be finished.
+        package var unfinished = HTTPResponse(status: 503)
 
         package init() {}
     }
@@ -61,8 +79,8 @@ package final class HTTPServer: Sendable {
                 }
                 daemons.append(daemon)
             }
-            let acceptor = try Acceptor(sockets, daemons: daemons, connectionLimit: options.connectionLimit)
-            acceptor.start()
+            let acceptor = try Acceptor(sockets, daemons: daemons, bridge.connections, options)
+            try acceptor.start()
             running = Mutex(Running(acceptor: acceptor, daemons: daemons, sockets: sockets))
         } catch {
             for daemon in daemons { MHD_stop_daemon(daemon) }
@@ -71,8 +89,8 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    /// Stops accepting, finishes the requests that were accepted, then closes every connection. Calling it again does
-    /// nothing.
+    /// Stops accepting, finishes the requests that were accepted, then closes every connection. Takes no longer than
+    /// `stopTimeout` and `unfinishedTimeout`. Calling it again does nothing.
     package func stop() async {
         await onOwnThread { [self] in stopBlocking() }
     }
@@ -85,10 +103,15 @@ package final class HTTPServer: Sendable {
         guard let taken else { return }
         bridge.isStopping.store(true, ordering: .releasing)
         taken.acceptor.stop()
-        _ = bridge.openRequests.wait(timeout: .now() + bridge.options.stopTimeout)
-        // A daemon may not be stopped while one of its connections is suspended.
-        bridge.runningHandlers.wait()
-        for daemon in taken.daemons { MHD_stop_daemon(daemon) }
         for socket in taken.sockets { socket.close() }
+        if bridge.openRequests.wait(timeout: .now() + bridge.options.stopTimeout) == .timedOut {
+            bridge.streams.cutAll()
+            bridge.answerSuspended(bridge.options.unfinished)
+            _ = bridge.openRequests.wait(timeout: .now() + bridge.options.unfinishedTimeout)
+        }
+        // A daemon may not be stopped while one of its connections is suspended. Such a one ends with the process.
+        let hasEnded = bridge.runningHandlers.wait(timeout: .now() + bridge.options.unfinishedTimeout) == .success
+        guard hasEnded, !bridge.hasSuspended else { return }
+        for daemon in taken.daemons { MHD_stop_daemon(daemon) }
     }
 }

@@ -16,6 +16,8 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
         var jobs: [UnownedJob] = []
         var response: HTTPResponse?
         var isSuspended = false
+        /// The handler waits for more of its body, and the connection for the client: nobody may come to its jobs.
+        var isReading = false
         /// The connection's thread will not look here again.
         var isLeft = false
     }
@@ -24,25 +26,31 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
         case run([UnownedJob])
         case answer(HTTPResponse)
         case wait
+        case read
     }
 
     private let connection: OpaquePointer
+    private let bridge: HTTPBridge
     private let state = Mutex(State())
+    /// Only the connection's thread touches it.
+    private var hasWaited = false
 
-    init(_ connection: OpaquePointer) {
+    init(_ connection: OpaquePointer, _ bridge: HTTPBridge) {
         self.connection = connection
+        self.bridge = bridge
     }
 
     // MARK: Any thread
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        let (isSuspended, isLeft) = state.withLock { state in
-            if !state.isLeft { state.jobs.append(job) }
+        let (isSuspended, isElsewhere) = state.withLock { state in
+            let isElsewhere = state.isLeft || state.isReading
+            if !isElsewhere { state.jobs.append(job) }
             defer { state.isSuspended = false }
-            return (state.isSuspended, state.isLeft)
+            return (state.isSuspended, isElsewhere)
         }
-        if isLeft { runElsewhere([job]) } else if isSuspended { MHD_resume_connection(connection) }
+        if isElsewhere { runElsewhere([job]) } else if isSuspended { MHD_resume_connection(connection) }
     }
 
     /// Leaves the answer, and resumes the connection if it waits for it; then it may be gone when this returns.
@@ -65,18 +73,36 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
         }
     }
 
+    /// Where the handler is when the connection's thread has nothing more to do for it.
+    enum Progress {
+        case answered(HTTPResponse)
+        /// The connection was suspended, and calls again when it resumes.
+        case suspended
+        /// The handler waits for more of its body.
+        case reading
+    }
+
     /// Runs what the handler can go on with, and takes the answer if it is there then; otherwise suspends the connection.
     func proceed() -> HTTPResponse? {
+        if case .answered(let response) = proceed(reading: nil) { response } else { nil }
+    }
+
+    /// The same, but the connection is not suspended while the handler waits for more of `stream`.
+    func proceed(reading stream: BodyStream?) -> Progress {
         while true {
-            switch nextStep() {
+            switch nextStep(stream) {
             case .run(let jobs): onBlockingThread { run(jobs) }
-            case .answer(let response): return response
-            case .wait: return nil
+            case .answer(let response): return .answered(response)
+            case .wait: return .suspended
+            case .read: return .reading
             }
         }
     }
 
-    private func nextStep() -> Step {
+    /// More of the body is here: the handler goes on on this thread.
+    func endReading() { state.withLock { $0.isReading = false } }
+
+    private func nextStep(_ stream: BodyStream?) -> Step {
         state.withLock { state in
             if !state.jobs.isEmpty {
                 defer { state.jobs = [] }
@@ -87,6 +113,12 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
                 state.isLeft = true
                 return .answer(response)
             }
+            if let stream, stream.isWanted {
+                state.isReading = true
+                return .read
+            }
+            if !hasWaited { bridge.noteSuspended(self) }
+            hasWaited = true
             // Under the lock, so that nobody can resume what is not suspended yet.
             MHD_suspend_connection(connection)
             state.isSuspended = true
@@ -97,6 +129,7 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
     /// The connection is gone. What the handler still has to do goes elsewhere; after an answer that can be the work of an
     /// actor it called. An answer that nobody took learns that it was not sent.
     func leave() {
+        if hasWaited { bridge.forgetSuspended(self) }
         let (jobs, response) = state.withLock { state in
             state.isLeft = true
             defer { (state.jobs, state.response) = ([], nil) }

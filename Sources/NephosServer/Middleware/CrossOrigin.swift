@@ -1,10 +1,12 @@
 /// Cross-origin headers (CloudKit Web Services; the Fetch standard). An error without them reaches a page's script as a
 /// network failure, so every answer to an allowed origin has them.
 enum CrossOrigin {
-    static let exposedHeaders = "X-Apple-Request-UUID,X-Apple-CloudKit-Web-Auth-Token,X-Apple-CloudKit-Session"
+    static let exposedHeaders =
+        "X-Apple-Request-UUID,X-Apple-CloudKit-Web-Auth-Token,X-Apple-CloudKit-Session,"
+        + "Accept-Ranges,Content-Disposition,Content-Length,Content-Range,ETag"
     private static let allowedHeaders =
         "Content-Type, X-Apple-CloudKit-Request-KeyID, X-Apple-CloudKit-Request-ISO8601Date, "
-        + "X-Apple-CloudKit-Request-SignatureV1"
+        + "X-Apple-CloudKit-Request-SignatureV1, Range, If-Range, If-None-Match"
 
     /// - Parameter origin: an origin that may read the answer.
     static func headers(allowing origin: String) -> [HTTPHeader] {

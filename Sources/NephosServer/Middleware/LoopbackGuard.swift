@@ -13,11 +13,18 @@ enum LoopbackGuard {
                 "nephos dev answers only requests to localhost, 127.0.0.1 or [::1]; the Host header is "
                     + quoted(request.host))
         }
+        if request.origin == "null", ShareRoutes.takesNullOrigin(request) { return }
         if let origin = request.origin, !isLoopback(origin, isLoopback(origin:)) {
             throw Refusal(
                 .accessDenied,
                 "nephos dev answers only web pages served from localhost, 127.0.0.1 or [::1]; the Origin header is "
                     + quoted(origin))
+        }
+        // An image or a link of a page elsewhere: browsers send no Origin for it.
+        if request.origin == nil, request.fetchSite == "cross-site" {
+            throw Refusal(
+                .accessDenied,
+                "nephos dev does not answer what web pages elsewhere ask for (Sec-Fetch-Site: cross-site)")
         }
     }
 

@@ -1,4 +1,4 @@
-import Glibc
+import FoundationEssentials
 import NephosWire
 import Synchronization
 
@@ -68,9 +68,7 @@ final class Metrics: Sendable {
     private let startTime: Double
 
     init() {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        startTime = Double(now.tv_sec) + Double(now.tv_nsec / 1_000_000) / 1000
+        startTime = (Date().timeIntervalSince1970 * 1000).rounded(.down) / 1000
     }
 
     func began() {

@@ -7,6 +7,8 @@ enum AdministrationRoutes {
         .administration("/nephos/zones/list", NephosService.listAccountZones),
         .administration("/nephos/zones/remove", NephosService.removeZones(_:_:)),
         .administration("/nephos/deletions/forget", NephosService.forgetDeletions(_:_:)),
+        .administration("/nephos/shares/list", NephosService.listShares),
+        .administration("/nephos/access/explain", NephosService.explainAccess),
         .administration("/nephos/roles/list", NephosService.listRoles),
         .administration("/nephos/roles/assign", NephosService.assignRole),
         .administration("/nephos/roles/revoke", NephosService.revokeRole),

@@ -4,20 +4,21 @@ import NephosWire
 extension Route {
     /// A route of a database that takes a message and answers with one: decode, call the service, encode.
     static func database<Request: WireMessage & Sendable, Response: WireMessage & Sendable>(
-        _ methods: [HTTPMethod], _ action: String,
+        _ methods: [HTTPMethod], _ action: String, bodyLimit: Int = Limits.requestSize,
         _ call: @escaping @Sendable (NephosService) -> (Request, RequestContext) async throws(ServiceError) -> Response
     ) -> Route {
         database(
-            methods, action, decoding: { _ in { (body) throws(WireError) in try Request(decoding: body) } }, call)
+            methods, action, bodyLimit: bodyLimit,
+            decoding: { _ in { (body) throws(WireError) in try Request(decoding: body) } }, call)
     }
 
     /// The same, where the service has a part in decoding.
     static func database<Request: Sendable, Response: WireMessage & Sendable>(
-        _ methods: [HTTPMethod], _ action: String,
+        _ methods: [HTTPMethod], _ action: String, bodyLimit: Int = Limits.requestSize,
         decoding decode: @escaping @Sendable (NephosService) -> ([UInt8]) throws(WireError) -> Request,
         _ call: @escaping @Sendable (NephosService) -> (Request, RequestContext) async throws(ServiceError) -> Response
     ) -> Route {
-        Route(methods, action) { routed throws(Refusal) in
+        Route(methods, action, bodyLimit: bodyLimit) { routed throws(Refusal) in
             let context = try routed.context()
             let message: Request
             do throws(WireError) {
@@ -25,8 +26,9 @@ extension Route {
             } catch {
                 throw Refusal(error)
             }
+            routed.details?.note(message)
             do throws(ServiceError) {
-                return .message(try await call(routed.service)(message, context))
+                return routed.answer(try await call(routed.service)(message, context))
             } catch {
                 throw Refusal(error)
             }
@@ -41,7 +43,7 @@ extension Route {
         Route(methods, action) { routed throws(Refusal) in
             let context = try routed.context()
             do throws(ServiceError) {
-                return .message(try await call(routed.service)(context))
+                return routed.answer(try await call(routed.service)(context))
             } catch {
                 throw Refusal(error)
             }
@@ -50,14 +52,26 @@ extension Route {
 }
 
 extension RoutedRequest {
+    /// The answer with this message.
+    func answer<Message: WireMessage>(_ message: Message) -> HTTPResponse {
+        details?.note(message)
+        return .message(message)
+    }
+
     /// Who asks, and of which database.
     func context() throws(Refusal) -> RequestContext {
         let path = try DatabasePath(target.components)
+        details?.container = path.container
+        details?.environment = path.environment.rawValue
+        if target.components.first == DatabasePath.module { details?.database = path.scope.rawValue }
+        let account = try DevelopmentSignIn.account(target)
+        details?.account = account
         var context = RequestContext(
-            container: path.container, environment: path.environment, scope: path.scope,
-            account: try DevelopmentSignIn.account(target), clientID: target.parameter("clientId")?.readings.first,
+            container: path.container, environment: path.environment, scope: path.scope, account: account,
+            clientID: target.parameter("clientId")?.readings.first,
             requestID: requestID)
         context.takesEncodedRecords = true
+        context.baseURL = request.baseURL
         return context
     }
 }

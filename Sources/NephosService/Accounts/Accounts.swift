@@ -1,22 +1,24 @@
 import NephosStorage
+import NephosWire
 import Synchronization
 
 /// The accounts of one store. They never change once made, so what was read is kept.
 final class Accounts: Sendable {
     private struct Known {
-        var byName: [String: AccountRow] = [:]
+        /// By canonical names.
+        var byName: [ExactString: AccountRow] = [:]
         var userRecordNames: [Int64: String] = [:]
     }
 
     private let known = Mutex(Known())
 
     func cached(named name: String) -> AccountRow? {
-        known.withLock { $0.byName[name] }
+        known.withLock { $0.byName[ExactString(AccountName.canonical(name))] }
     }
 
     func remember(_ account: AccountRow) {
         known.withLock {
-            $0.byName[account.name] = account
+            $0.byName[ExactString(AccountName.canonical(account.name))] = account
             $0.userRecordNames[account.id] = account.userRecordName
         }
     }
@@ -30,14 +32,21 @@ final class Accounts: Sendable {
         return account.userRecordName
     }
 
+    static func find(_ name: String, _ reader: any StorageReader) throws -> AccountRow? {
+        for form in AccountName.stored(name) {
+            if let account = try reader.account(named: form) { return account }
+        }
+        return nil
+    }
+
     /// Finds the account, or makes it with its private default zone and its two user records, which begin empty: one in
     /// the public and one in its private database (`CKContainer`, Apple's documentation).
     static func findOrMake(
         _ name: String, _ environment: ServiceEnvironment, in transaction: any StorageTransaction
     ) throws -> AccountRow {
-        if let account = try transaction.account(named: name) { return account }
+        if let account = try find(name, transaction) { return account }
         let account = try transaction.insertAccount(
-            name: name, userRecordName: environment.makeUserRecordName())
+            name: AccountName.canonical(name), userRecordName: environment.makeUserRecordName())
         let privateZone = try ZoneRegistry.defaultZone(owner: account.owner, in: transaction)
         let publicZone = try ZoneRegistry.defaultZone(owner: .everyone, in: transaction)
         for zone in [privateZone, publicZone] {

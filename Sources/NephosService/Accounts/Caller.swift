@@ -1,3 +1,4 @@
+import NephosCrypto
 import NephosStorage
 import NephosWire
 
@@ -8,11 +9,15 @@ struct Caller: Sendable {
     /// What the client calls itself; nil where it does not say.
     var clientID: String?
     var requestID: String
-
-    /// The names by which a caller calls itself (CloudKit Web Services, Zone ID Dictionary; `CKCurrentUserDefaultName`).
-    static let namesForSelf: Set<String> = ["__defaultOwner__", "_defaultOwner"]
+    /// The store's, for the strings that the caller is given and gives back.
+    var key: AuthenticationKey
+    /// The addresses and receipts of files that the caller is given and gives back.
+    var assets: AssetAccess
 
     var userRecordName: String? { account?.userRecordName }
+
+    /// Whom the names for the current user mean.
+    var currentUser: CurrentUser { CurrentUser(userRecordName: userRecordName) }
 
     /// The owner of the database's rows; nil for the shared database, which has none of its own.
     var owner: OwnerID? {
@@ -23,13 +28,24 @@ struct Caller: Sendable {
         }
     }
 
+    /// What tells the database, as this caller sees it, from others: user records' names are drawn at random.
+    var databaseName: String { "\(scope.rawValue) \(userRecordName ?? "")" }
+
+    var opaqueStrings: OpaqueStrings { OpaqueStrings(key: key, database: databaseName) }
+
     func address(_ zoneID: ZoneIDDictionary?) -> ZoneAddress {
-        ZoneAddress(zoneID, scope: scope, userRecordName: userRecordName)
+        ZoneAddress(zoneID, scope: scope, currentUser)
     }
 
     /// The zone ID by which this caller knows a zone of its database.
     func zoneID(_ zoneName: String) -> ZoneIDDictionary {
         ZoneIDDictionary(zoneName: zoneName, ownerRecordName: userRecordName)
+    }
+
+    /// A zone ID of a request as answers spell it: the caller's own zones in one way, however the owner was written.
+    func spelled(_ zoneID: ZoneIDDictionary) -> ZoneIDDictionary {
+        let address = address(zoneID)
+        return address.isOwn ? self.zoneID(address.zoneName) : zoneID
     }
 
     /// Reading the private and the shared database needs an account, and so does writing the public one

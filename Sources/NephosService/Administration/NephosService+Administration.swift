@@ -9,13 +9,14 @@ extension NephosService {
         _ request: ListAccountZonesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountZonesResponse {
         try await administer(context) { store in
-            try await store.engine.read { reader in
+            let strings = OpaqueStrings(key: store.key, database: "")
+            return try await store.engine.read { reader in
                 if let name = request.account {
                     let account = try Self.account(named: name, reader)
                     return AccountZonesResponse(
                         zones: try reader.zones(owner: account.owner).compactMap { Self.description($0, account) })
                 }
-                return try Self.zones(after: request.continuationMarker, reader)
+                return try Self.zones(after: request.continuationMarker, strings, reader)
             }
         }
     }
@@ -61,19 +62,24 @@ extension NephosService {
         try context.checkContainer()
         do {
             let id = StoreID(container: context.container, environment: context.environment.rawValue)
-            guard let store = try await stores.existing(id) else {
-                throw ServiceError(
-                    .badRequest, .badContainer, "there is no container \(context.container) in \(id.environment)")
+            return try await stores.usingExisting(id) { store in
+                guard let store else {
+                    throw ServiceError(
+                        .badRequest, .badContainer, "there is no container \(context.container) in \(id.environment)")
+                }
+                return try await body(store)
             }
-            return try await body(store)
         } catch {
             throw translate(error, requestID: context.requestID)
         }
     }
 
     static func account(named name: String, _ reader: any StorageReader) throws -> AccountRow {
-        guard let account = try reader.account(named: name) else {
-            throw ServiceError(.notFound, .unknownItem, "there is no account '\(Identifier.excerpt(name))'")
+        guard let account = try Accounts.find(name, reader) else {
+            throw ServiceError(
+                .notFound, .unknownItem,
+                "there is no account '\(Identifier.excerpt(name))': an account exists from its first request to the container"
+                    + " on, so have it sign in once")
         }
         return account
     }
@@ -83,13 +89,23 @@ extension NephosService {
     }
 
     /// A page of every account's zones, in the order in which they were made.
-    private static func zones(after marker: String?, _ reader: any StorageReader) throws -> AccountZonesResponse {
-        guard let start = Int64(marker ?? "0") else { throw ServiceError.invalid("the continuationMarker is not ours") }
+    private static func zones(
+        after marker: String?, _ strings: OpaqueStrings, _ reader: any StorageReader
+    ) throws -> AccountZonesResponse {
+        var start: Int64 = 0
+        if let marker {
+            let content = strings.content(of: marker, for: .accountZones)
+            guard let id = content.flatMap({ Int64(String(decoding: $0, as: UTF8.self)) }) else {
+                throw ServiceError.invalid("the continuationMarker is not one that a list of zones gave")
+            }
+            start = id
+        }
         let rows = try reader.zones(after: start, limit: Limits.zonesPerPage)
         let zones = try rows.compactMap { row in
             try reader.account(id: row.key.owner.rawValue).flatMap { description(row, $0) }
         }
         let isFull = rows.count == Limits.zonesPerPage
-        return AccountZonesResponse(zones: zones, continuationMarker: isFull ? rows.last.map { "\($0.key.id)" } : nil)
+        let next = isFull ? rows.last.map { strings.text(Array("\($0.key.id)".utf8), for: .accountZones) } : nil
+        return AccountZonesResponse(zones: zones, continuationMarker: next)
     }
 }

@@ -10,6 +10,8 @@ enum BackgroundJob: String {
     case purgeZone
     /// Removes the entries of an index that is gone (`IndexRemoval`).
     case removeIndex
+    /// Notifies who takes part in a share (`ShareNotification`).
+    case notifyShare
 
     static func cascade(from tombstone: RecordRow) -> JobRow {
         JobRow(kind: cascade.rawValue, zone: tombstone.zone, subject: "\(tombstone.sequence) \(tombstone.name)")
@@ -25,28 +27,42 @@ extension BackgroundJob {
 /// One step of a job, small enough that other writers get their turn.
 struct BackgroundStep {
     let job: JobRow
+    /// How many records it may delete.
+    let limit: Int
     let environment: ServiceEnvironment
     let indexes: IndexWriter
     let notifier: Notifier
 
     /// Does a step in the transaction and removes the job when nothing is left.
-    func run(in transaction: any StorageTransaction) throws -> Notices {
+    /// - Returns: whether there are subscribers to tell.
+    func run(in transaction: any StorageTransaction) throws -> Bool {
+        if BackgroundJob(rawValue: job.kind) == .notifyShare {
+            try transaction.removeJob(id: job.id)
+            return try ShareNotification(job)?.run(job.zone, notifier, in: transaction) ?? false
+        }
         let changes = notifier.changes(in: job.zone)
         let isDone =
             switch BackgroundJob(rawValue: job.kind) {
             case .cascade: try cascade(changes, in: transaction)
-            case .purgeZone:
-                try transaction.purgeRecords(zone: job.zone, limit: Limits.recordsPerBackgroundStep)
-                    < Limits.recordsPerBackgroundStep
+            case .purgeZone: try purgeZone(in: transaction)
             case .removeIndex: try IndexRemoval(job)?.step(in: transaction) ?? true
-            case nil: true
+            case .notifyShare, nil: true
             }
         if isDone { try transaction.removeJob(id: job.id) }
         // Only the default zone leaves deletions to the background.
-        guard let changes, !changes.all.isEmpty,
+        guard let changes, changes.areTold,
             let zone = try transaction.zone(owner: job.zone.owner, named: ZoneIDDictionary.defaultZoneName)
-        else { return Notices() }
+        else { return false }
         return try notifier.notify(of: changes, in: zone, by: nil, transaction)
+    }
+
+    /// Removes a step's worth of what a deleted zone held; its files first, as they have to be known to be needed no more.
+    private func purgeZone(in transaction: any StorageTransaction) throws -> Bool {
+        let references = try transaction.purgeAssetReferences(
+            zone: job.zone, limit: Limits.assetsPerCollectionStep,
+            neededUntil: environment.now() + Limits.assetRetention)
+        if references > 0 { return false }
+        return try transaction.purgeRecords(zone: job.zone, limit: limit) < limit
     }
 
     /// Deletes a step's worth of the records that the deleted one owned, each leaving a job for those it owns itself.
@@ -58,7 +74,7 @@ struct BackgroundStep {
         // The record may have been saved anew meanwhile: then only those that belonged to the deleted one go.
         let isBack = try transaction.record(zone: job.zone, named: target).map { !$0.isDeleted } ?? false
         let sources = try transaction.references(
-            zone: job.zone, to: target, kinds: [.deleteSelf], after: nil, limit: Limits.recordsPerBackgroundStep)
+            zone: job.zone, to: target, kinds: [.deleteSelf], after: nil, limit: limit)
         var deleted = 0
         for source in sources {
             guard let row = try transaction.record(zone: job.zone, named: source.source), !row.isDeleted,
@@ -67,7 +83,7 @@ struct BackgroundStep {
             try delete(row, changes, in: transaction)
             deleted += 1
         }
-        return deleted == 0 || sources.count < Limits.recordsPerBackgroundStep
+        return deleted == 0 || sources.count < limit
     }
 
     private func delete(

@@ -2,7 +2,7 @@ import NephosStorage
 import Synchronization
 
 /// Does the jobs of one store, one at a time, as long as there are any. They are in the store, so what a crash
-/// interrupts goes on when the store is opened again.
+/// interrupts goes on when the store is opened again. One that fails is tried again later, and holds up no other.
 final class BackgroundWork: Sendable {
     private let engine: any StorageEngine
     private let environment: ServiceEnvironment
@@ -11,21 +11,25 @@ final class BackgroundWork: Sendable {
     /// Milliseconds that deletions are remembered; nil is for ever.
     private let retention: Int64?
     private let notifier: Notifier
-    private let deliver: @Sendable (Notices) -> Void
+    private let tellSubscribers: @Sendable () -> Void
     private let loop = WorkLoop()
     /// When old deletions are looked for again, milliseconds since 1970.
     private let nextPurge = Mutex(Int64.min)
+    private let turns = Mutex(JobTurns())
+    private let pieces = Mutex(PieceSize())
+    /// Waits for the job that may be tried again next.
+    private let retry = Mutex<Task<Void, Never>?>(nil)
 
     init(
         engine: any StorageEngine, environment: ServiceEnvironment, indexes: IndexCatalog, accounts: Accounts,
-        notifier: Notifier, retention: Int64?, deliver: @escaping @Sendable (Notices) -> Void
+        notifier: Notifier, retention: Int64?, tellSubscribers: @escaping @Sendable () -> Void
     ) {
         self.engine = engine
         self.environment = environment
         self.indexes = indexes
         self.accounts = accounts
         self.notifier = notifier
-        self.deliver = deliver
+        self.tellSubscribers = tellSubscribers
         self.retention = retention
     }
 
@@ -44,42 +48,86 @@ final class BackgroundWork: Sendable {
     /// Says that there may be jobs.
     func wake() { loop.wake { await self.doJobs() } }
 
-    /// Returns once no job is left, or a job failed (it is tried again at the next wake).
+    /// Returns once no job is left but for those that failed, which are tried again later.
     func settle() async {
         wake()
         await loop.waitUntilIdle()
     }
 
     /// Stops after the step that is being done.
-    func close() async { await loop.close() }
+    func close() async {
+        await loop.close()
+        retry.withLock { $0?.cancel() }
+    }
 
-    /// - Returns: false where a job failed.
+    /// - Returns: false where nothing more can be done for now.
     private func doJobs() async -> Bool {
-        do {
-            while !loop.isClosed {
-                guard let job = try await engine.read({ try $0.jobs(limit: 1) }).first else {
-                    try await forgetOldDeletions()
-                    return true
-                }
-                let notices = try await engine.write { [environment, indexes, accounts, notifier] transaction in
-                    let writer = IndexWriter(definitions: try indexes.definitions(in: transaction), accounts: accounts)
-                    return try BackgroundStep(
-                        job: job, environment: environment, indexes: writer, notifier: notifier
-                    ).run(in: transaction)
-                }
-                deliver(notices)
+        defer { retryLater() }
+        while !loop.isClosed {
+            do {
+                let (turns, now) = (turns.withLock { $0 }, environment.now())
+                guard let job = try await engine.read({ try turns.next(now: now, $0) }) else { break }
+                self.turns.withLock { $0.begin(job) }
+                try await doStep(of: job)
+            } catch {
+                environment.log("background work stopped: \(error)")
+                return false
             }
-            return true
+        }
+        await forgetOldDeletions()
+        return true
+    }
+
+    /// - Throws: only where the store is closed: what fails otherwise waits.
+    private func doStep(of job: JobRow) async throws {
+        do {
+            let limit = pieces.withLock { $0.records }
+            let (leftEvents, duration) = try await engine.write {
+                [environment, indexes, accounts, notifier] transaction in
+                let writer = IndexWriter(definitions: try indexes.definitions(in: transaction), accounts: accounts)
+                let step = BackgroundStep(
+                    job: job, limit: limit, environment: environment, indexes: writer, notifier: notifier)
+                let start = ContinuousClock.now
+                return (try step.run(in: transaction), start.duration(to: .now))
+            }
+            pieces.withLock { $0.took(duration) }
+            turns.withLock { $0.succeeded(job) }
+            if leftEvents { tellSubscribers() }
+        } catch let error as StorageError where error.code == .closed {
+            throw error
         } catch {
-            environment.log("background work stopped: \(error)")
-            return false
+            let now = environment.now()
+            let pause = turns.withLock { $0.failed(job, now: now) }
+            environment.log(
+                "job \(job.id) (\(job.kind) in zone \(job.zone.id)) failed, next attempt in \(pause) ms: \(error)")
         }
     }
 
-    private func forgetOldDeletions() async throws {
+    /// Wakes the loop when the next job that failed may be tried again.
+    private func retryLater() {
+        guard !loop.isClosed, let due = turns.withLock({ $0.nextDue }) else { return }
+        let pause = Duration.milliseconds(max(1, due - environment.now()))
+        retry.withLock { retry in
+            retry?.cancel()
+            retry = Task { [weak self, environment] in
+                do {
+                    try await environment.sleep(pause)
+                    self?.wake()
+                } catch {
+                    // It was cancelled: another one waits, or the store closes.
+                }
+            }
+        }
+    }
+
+    private func forgetOldDeletions() async {
         let now = environment.now()
         guard let retention, isPurgeDue else { return }
-        _ = try await forgetDeletions(before: now - retention)
+        do {
+            _ = try await forgetDeletions(before: now - retention)
+        } catch {
+            environment.log("forgetting old deletions stopped: \(error)")
+        }
         nextPurge.withLock { $0 = now + min(retention, Limits.purgeInterval) }
     }
 

@@ -7,9 +7,10 @@ struct FetchDatabaseChanges {
     let caller: Caller
 
     func run(_ reader: any StorageReader) throws -> DatabaseChangesResponse {
+        if caller.scope == .shared { return try runShared(reader) }
         let position = try FeedPosition(
-            .database, token: request.syncToken, fetchEnd: request.fetchEnd, owner: caller.feedOwner,
-            last: try caller.owner.map { try reader.lastChange(owner: $0) } ?? 0,
+            .database, token: request.syncToken, fetchEnd: request.fetchEnd, caller.opaqueStrings,
+            last: try caller.owner.map { try reader.completeUpTo(owner: $0) } ?? 0,
             forgotten: try caller.owner.map { try reader.zonesForgotten(owner: $0) } ?? 0)
         let limit = max(1, min(request.resultsLimit ?? .max, Limits.changesPerPage))
         let changes = try changes(position, limit: limit + 1, reader)
@@ -17,8 +18,29 @@ struct FetchDatabaseChanges {
         let page = changes.prefix(limit)
         let end = hasMore ? page.last?.sequence ?? position.start : position.end
         return DatabaseChangesResponse(
-            zones: page.map(\.zone), syncToken: position.token(at: end, owner: caller.feedOwner), moreComing: hasMore,
-            fetchEnd: position.fetchEnd(after: end, owner: caller.feedOwner))
+            zones: page.map(\.zone), syncToken: position.token(at: end, caller.opaqueStrings), moreComing: hasMore,
+            fetchEnd: position.fetchEnd(after: end, caller.opaqueStrings))
+    }
+
+    private func runShared(_ reader: any StorageReader) throws -> DatabaseChangesResponse {
+        let zones = try SharedDatabaseChanges(account: try caller.requireAccount(), reader: reader).zones()
+        let position = try FeedPosition(
+            .database, token: request.syncToken, fetchEnd: request.fetchEnd, caller.opaqueStrings,
+            last: zones.last?.sequence ?? 0, forgotten: 0)
+        let limit = max(1, min(request.resultsLimit ?? .max, Limits.changesPerPage))
+        let changes = zones.filter { zone in
+            zone.sequence > position.start && zone.sequence <= position.end
+                && !(zone.isDeleted && zone.sequence <= position.deletionsKnown)
+        }
+        let page = changes.prefix(limit)
+        let hasMore = changes.count > limit
+        let end = hasMore ? page.last?.sequence ?? position.start : position.end
+        return DatabaseChangesResponse(
+            zones: page.map { zone in
+                ZoneDictionary(
+                    zoneID: zone.zoneID, atomic: true, deleted: zone.isDeleted, deletionReason: zone.reason)
+            }, syncToken: position.token(at: end, caller.opaqueStrings), moreComing: hasMore,
+            fetchEnd: position.fetchEnd(after: end, caller.opaqueStrings))
     }
 
     private func changes(
@@ -41,9 +63,4 @@ struct FetchDatabaseChanges {
         }
         return Array((live + deleted).sorted { $0.0 < $1.0 }.prefix { $0.0 <= position.end }.prefix(limit))
     }
-}
-
-extension Caller {
-    /// What tells this caller's feeds from others': names are drawn at random.
-    var feedOwner: String { "\(scope.rawValue) \(userRecordName ?? "")" }
 }

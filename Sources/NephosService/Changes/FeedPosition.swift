@@ -19,15 +19,19 @@ struct FeedPosition {
     ///   - fetchEnd: what the fetch's last page gave as its end; nil for the first page.
     ///   - last: the last change sequence in the feed.
     ///   - forgotten: the change sequence up to which the feed forgot deletions.
-    /// - Throws: `changeTokenExpired` for a token of another feed, and for one that needs what the feed forgot.
+    /// - Throws: `changeTokenExpired` for a token of another feed, for one that needs what the feed forgot, and for one of
+    ///   changes that the store does not have.
     init(
-        _ feed: ChangeToken.Feed, token: String?, fetchEnd: String?, owner: String, last: Int64, forgotten: Int64
+        _ feed: ChangeToken.Feed, token: String?, fetchEnd: String?, _ strings: OpaqueStrings, last: Int64,
+        forgotten: Int64
     ) throws(ServiceError) {
         self.feed = feed
         // The end is past what was forgotten, so that the token of a finished fetch has not expired.
         let last = max(last, forgotten)
         if let token {
-            guard let known = ChangeToken(token, owner: owner), known.feed == feed, known.deletionsKnown >= forgotten
+            // One of what is not there any more is the token of a store that was restored from a backup.
+            guard let known = ChangeToken(token, strings), known.feed == feed, known.deletionsKnown >= forgotten,
+                known.deletionsKnown <= last
             else { throw .changeTokenExpired }
             start = known.sequence
             deletionsKnown = known.deletionsKnown
@@ -38,7 +42,7 @@ struct FeedPosition {
             isFirstFetch = true
         }
         if let fetchEnd {
-            guard let known = ChangeToken(fetchEnd, owner: owner), known.feed == feed else {
+            guard let known = ChangeToken(fetchEnd, strings, for: .fetchEnd), known.feed == feed else {
                 throw .changeTokenExpired
             }
             end = min(last, max(known.sequence, start))
@@ -48,16 +52,16 @@ struct FeedPosition {
     }
 
     /// The token for who has read up to `position`.
-    func token(at position: Int64, owner: String) -> String {
+    func token(at position: Int64, _ strings: OpaqueStrings) -> String {
         let isOver = position >= end
         return ChangeToken(
             feed: feed, sequence: isOver ? max(position, end) : position,
             firstFetchEnd: isFirstFetch && position < deletionsKnown ? deletionsKnown : 0
-        ).text(owner: owner)
+        ).text(strings)
     }
 
     /// The fetch's end, for its next page; nil if it ends with this one.
-    func fetchEnd(after position: Int64, owner: String) -> String? {
-        position < end ? ChangeToken(feed: feed, sequence: end).text(owner: owner) : nil
+    func fetchEnd(after position: Int64, _ strings: OpaqueStrings) -> String? {
+        position < end ? ChangeToken(feed: feed, sequence: end).text(strings, for: .fetchEnd) : nil
     }
 }

@@ -22,7 +22,7 @@ struct FetchRecordZoneChanges {
                 return .changes(changes)
             } catch let error as ServiceError {
                 var dictionary = error.dictionary(requestID: caller.requestID)
-                dictionary.zoneID = zone.zoneID
+                dictionary.zoneID = caller.spelled(zone.zoneID)
                 return .failure(dictionary)
             }
         }
@@ -35,38 +35,48 @@ struct FetchRecordZoneChanges {
         _ reader: any StorageReader
     ) throws -> RecordZoneChanges {
         let address = caller.address(zone.zoneID)
-        guard let row = try ZoneRegistry.find(address, owner: caller.owner, reader) else {
+        guard let found = try ZoneRegistry.find(address, caller, reader) else {
             throw try ZoneRegistry.notFound(address, owner: caller.owner, reader)
         }
+        if let shared = found.shared { return try changes(zone, in: shared, room: &room, accounts, reader) }
+        let row = found.row
         guard ZoneRules.hasChangeFeed(row.name) else { throw ServiceError.defaultZoneHasNoChanges }
         let position = try FeedPosition(
-            .zone(row.key.id), token: zone.syncToken, fetchEnd: zone.fetchEnd, owner: caller.feedOwner,
-            last: try reader.lastSequence(zone: row.key), forgotten: row.purgedUntil)
+            .zone(row.key.id), token: zone.syncToken, fetchEnd: zone.fetchEnd, caller.opaqueStrings,
+            last: try reader.completeUpTo(zone: row.key), forgotten: row.purgedUntil)
         // A fetch begins with a page as anybody's, so that something is there soon.
         let mostPerPage =
             zone.packed && zone.fetchEnd != nil ? Limits.packedChangesPerPage : Limits.changesPerPage
         let limit = max(1, min(zone.resultsLimit ?? .max, mostPerPage))
-        var page = FeedPage(position, types: zone.desiredRecordTypes.map(Set.init))
-        let answer = RecordAnswer(desiredKeys: zone.desiredKeys, numbersAsStrings: zone.numbersAsStrings)
+        var page = FeedPage(position, types: zone.desiredRecordTypes.map { Set($0.filter(\.hasASCIIOnly)) })
+        let answer = RecordAnswer(
+            desiredKeys: zone.desiredKeys, numbersAsStrings: zone.numbersAsStrings, assets: caller.assets)
         var changes = RecordZoneChanges(
-            zoneID: zone.zoneID, records: [], syncToken: "", moreComing: false,
+            zoneID: caller.spelled(zone.zoneID), records: [], syncToken: "", moreComing: false,
             clientChangeToken: row.clientChangeToken)
         if zone.packed && !zone.reverse {
             let users = UserNames(accounts, reader)
+            // Shares have more than packed records have a place for.
+            let shares = AnswerRecords(encoded: false, reserving: 0, accounts, reader, caller)
             var writer = PackedRecordsWriter(reserving: limit * Self.packedRecordSize)
             try page.read(row.key, limit: limit, room: &room, reader) { record in
-                if record.isDeleted {
+                if record.isDamaged {
+                    writer.unreadable(name: record.name, reason: ServiceError.damagedRecord.reason)
+                } else if record.isDeleted {
                     writer.deleted(name: record.name, type: record.type)
+                } else if record.isShare {
+                    try shares.add(record, answer)
                 } else {
                     try answer.write(record, users, to: &writer)
                 }
             }
             changes.packedRecords = writer.finish()
+            changes.records = shares.finish().records
         } else {
             let records = AnswerRecords(
-                encoded: encodesRecords && !zone.reverse, reserving: Self.pageSize, accounts, reader)
+                encoded: encodesRecords && !zone.reverse, reserving: Self.pageSize, accounts, reader, caller)
             try page.read(row.key, limit: limit, room: &room, reader) { record in
-                if record.isDeleted {
+                if record.isDeleted && !record.isDamaged {
                     records.add(.deleted(Self.deleted(record)))
                 } else {
                     try records.add(record, answer)
@@ -76,10 +86,48 @@ struct FetchRecordZoneChanges {
             changes.records = zone.reverse ? values.reversed() : values
             changes.encodedRecords = encoded
         }
-        changes.syncToken = position.token(at: page.end, owner: caller.feedOwner)
+        changes.syncToken = position.token(at: page.end, caller.opaqueStrings)
         changes.moreComing = page.hasMore
-        changes.fetchEnd = position.fetchEnd(after: page.end, owner: caller.feedOwner)
+        changes.fetchEnd = position.fetchEnd(after: page.end, caller.opaqueStrings)
         return changes
+    }
+
+    /// One page of a zone that is shared with the caller.
+    private func changes(
+        _ zone: RecordZoneChangesRequest.Zone, in shared: SharedZone, room: inout AnswerRoom, _ accounts: Accounts,
+        _ reader: any StorageReader
+    ) throws -> RecordZoneChanges {
+        var token: SharedZoneToken?
+        if let text = zone.syncToken {
+            guard let known = SharedZoneToken(text, caller.opaqueStrings) else {
+                throw ServiceError.changeTokenExpired
+            }
+            token = known
+        }
+        let account = try caller.requireAccount()
+        let limit = max(1, min(zone.resultsLimit ?? .max, Limits.changesPerPage))
+        let page = try SharedZoneFeed(zone: shared, reader: reader).page(
+            after: token, former: try reader.memberships(account: account.id, zone: shared.zone.key), limit: limit,
+            room: &room)
+        let records = AnswerRecords(encoded: false, reserving: 0, accounts, reader, caller)
+        let types = zone.desiredRecordTypes.map(Set.init)
+        let answer = RecordAnswer(
+            desiredKeys: zone.desiredKeys, numbersAsStrings: zone.numbersAsStrings, isShared: true,
+            assets: caller.assets)
+        for change in page.changes {
+            switch change {
+            case .changed(let row):
+                if types?.contains(row.type) ?? true { try records.add(row, answer) }
+            case .deleted(let name, let type):
+                guard types?.contains(type) ?? true else { continue }
+                records.add(.deleted(DeletedRecord(recordName: name, recordType: type)))
+            }
+        }
+        let values = records.finish().records
+        return RecordZoneChanges(
+            zoneID: zone.zoneID, records: zone.reverse ? values.reversed() : values,
+            syncToken: page.token.text(caller.opaqueStrings), moreComing: page.hasMore,
+            clientChangeToken: shared.zone.clientChangeToken)
     }
 
     /// Bytes that are reserved for a page: what most have.
@@ -159,6 +207,7 @@ private struct FeedPage {
     }
 
     private func isNews(_ record: VisitedRecord, _ sequence: Int64) -> Bool {
+        if record.isDamaged { return true }
         if record.isDeleted && sequence <= position.deletionsKnown { return false }
         guard let types else { return true }
         return types.contains(String(decoding: record.type, as: UTF8.self))

@@ -217,7 +217,7 @@ private struct IndexPass {
             left.definition != right.definition
                 ? left.definition < right.definition : left.value.lexicographicallyPrecedes(right.value)
         }
-        for entry in entries { try transaction.insert(entry) }
+        try transaction.insert(entries)
         return isDone
     }
 

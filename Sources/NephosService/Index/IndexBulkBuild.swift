@@ -34,7 +34,7 @@ struct IndexBulkBuild: Sendable {
         self.zone = zone
         lastSequence = definitions.map(\.definedAt).max() ?? 0
         sequence = zone.id == first.builtZone ? first.builtSequence : 0
-        checked = try reader.lastSequence(zone: zone)
+        checked = try reader.completeUpTo(zone: zone)
         var count = 0
         try reader.visitRecords(zone: zone, after: sequence, limit: Limits.recordsPerIndexStep, size: .max) { _ in
             count += 1
@@ -99,10 +99,8 @@ struct IndexBulkBuild: Sendable {
         var rest = self
         try rest.checkFeed(transaction)
         let end = min(written + Limits.entriesPerIndexWrite, entries.count)
-        for index in written..<end {
-            let entry = entries[index, zone]
-            if !rest.touched.contains(entry.record) { try transaction.insert(entry) }
-        }
+        let next = (written..<end).map { entries[$0, zone] }
+        try transaction.insert(next.filter { !rest.touched.contains($0.record) })
         rest.written = end
         if endsNext(entries) {
             for var row in definitions {

@@ -16,6 +16,11 @@ struct IndexWriter {
     func update(
         old: RecordRow?, new: RecordRow?, _ known: KnownFields = .none, in transaction: any StorageTransaction
     ) throws {
+        if let old, let new, old.type != new.type {
+            // Another type has other indexes.
+            try update(old: old, new: nil, in: transaction)
+            return try update(old: nil, new: new, known, in: transaction)
+        }
         guard let row = new ?? old, let indexes = definitions[row.type] else { return }
         let previous = old.flatMap { $0.isDeleted ? nil : $0 }
         let next = new.flatMap { $0.isDeleted ? nil : $0 }
@@ -40,16 +45,15 @@ struct IndexWriter {
             // While an index is being built the old entries may not be there yet, and the building does not come to a
             // record that was saved meanwhile.
             let missing = definition.isReady ? Self.difference(come, gone) : come
-            var entry = IndexEntryRow(
-                zone: row.zone, definition: definition.id, value: [], name: row.name, record: row.number.value)
-            for value in Self.difference(gone, come) {
-                entry.value = value
-                try transaction.remove(entry)
+            func entries(_ values: [[UInt8]]) -> [IndexEntryRow] {
+                values.map { value in
+                    IndexEntryRow(
+                        zone: row.zone, definition: definition.id, value: value, name: row.name,
+                        record: row.number.value)
+                }
             }
-            for value in missing {
-                entry.value = value
-                try transaction.insert(entry)
-            }
+            try transaction.remove(entries(Self.difference(gone, come)))
+            try transaction.insert(entries(missing))
         }
     }
 

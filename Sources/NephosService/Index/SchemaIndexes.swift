@@ -106,7 +106,7 @@ enum IndexProgress {
         if zones.isEmpty { return 0 }
         var passed = Double(zones.count { $0.id < row.builtZone })
         if let zone = zones.first(where: { $0.id == row.builtZone }), row.builtSequence > 0 {
-            let last = min(row.definedAt, try reader.lastSequence(zone: zone))
+            let last = min(row.definedAt, try reader.completeUpTo(zone: zone))
             let first = try reader.records(zone: zone, after: 0, limit: 1).first?.sequence ?? 0
             if last > first { passed += min(1, max(0, Double(row.builtSequence - first) / Double(last - first))) }
         }

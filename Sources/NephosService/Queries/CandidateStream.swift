@@ -5,13 +5,13 @@ import NephosWire
 struct QueryZone: Sendable {
     var key: ZoneKey
     var zoneID: ZoneIDDictionary
-    /// The change sequence at which it last changed; nil where it has no change feed, which nobody notes it for.
-    var changed: Int64?
+    /// What the caller sees of it, where it is another's.
+    var shared: SharedZone?
 
-    init(_ row: ZoneRow, _ zoneID: ZoneIDDictionary) {
+    init(_ row: ZoneRow, _ zoneID: ZoneIDDictionary, _ shared: SharedZone? = nil) {
+        self.shared = shared
         key = row.key
         self.zoneID = zoneID
-        changed = ZoneRules.hasChangeFeed(row.name) ? row.changed : nil
     }
 }
 

@@ -35,7 +35,15 @@ struct DistanceRings: CandidateStream {
         self.position = position
         self.fullKey = fullKey
         ring = SortedCandidates([], after: nil)
-        inner = position.map { OrderedBytes.coordinate(from: $0.key.prefix(8)) } ?? 0
+        inner = position.map { Self.distance(in: $0.key) } ?? 0
+    }
+
+    /// The distance that a position's key begins with: at least 0, infinite for what has no location. A ring that began
+    /// elsewhere would never come to the farthest.
+    private static func distance(in key: [UInt8]) -> Double {
+        guard key.count >= 8 else { return 0 }
+        let distance = OrderedBytes.coordinate(from: key.prefix(8))
+        return distance.isNaN ? .infinity : max(0, distance)
     }
 
     mutating func next() throws -> Candidate? {
@@ -114,7 +122,7 @@ struct DistanceRings: CandidateStream {
         if let fullKey, let row = try reader.record(entry.record, zone: zone) {
             trace.readRecord()
             candidate.row = row
-            candidate.position.key = try fullKey(row, zone)
+            if !row.isDamaged { candidate.position.key = try fullKey(row, zone) }
         }
         return candidate
     }

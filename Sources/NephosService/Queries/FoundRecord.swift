@@ -5,6 +5,10 @@ import NephosWire
 protocol FoundRecord {
     var number: RowNumber { get }
     var sequence: Int64 { get }
+    /// Whether what was read is not what was written. The answer says so at its item.
+    var isDamaged: Bool { get }
+    /// Bytes of its fields.
+    var size: Int { get }
     /// A copy.
     var row: RecordRow { get }
     /// - Parameter type: a record type's name in UTF-8.
@@ -14,12 +18,15 @@ protocol FoundRecord {
 }
 
 extension VisitedRecord: FoundRecord {
+    var size: Int { fields.count }
+
     func isLive(ofType type: UnsafeRawBufferPointer) -> Bool { !isDeleted && compareBytes(self.type, type) == 0 }
 
     func add(to records: AnswerRecords, _ answer: RecordAnswer) throws { try records.add(self, answer) }
 }
 
 extension RecordRow: FoundRecord {
+    var size: Int { fields.count }
     var row: RecordRow { self }
 
     func isLive(ofType type: UnsafeRawBufferPointer) -> Bool { !isDeleted && self.type.utf8.elementsEqual(type) }
@@ -34,7 +41,7 @@ final class FoundRecords {
     /// How those of the other zones are.
     private let others: [RecordAnswer]
     private let records: AnswerRecords
-    private let areOnlyCounted: Bool
+    let areOnlyCounted: Bool
 
     /// - Parameters:
     ///   - first: how records are given.

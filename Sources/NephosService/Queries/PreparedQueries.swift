@@ -14,7 +14,7 @@ struct QueryIdentity {
         scope = caller.scope
         account = caller.account
         var hash = asked.textHash
-        hash.add(caller.feedOwner)
+        hash.add(caller.databaseName)
         self.hash = hash.value
     }
 

@@ -3,6 +3,13 @@
 struct QueryBounds: Sendable {
     /// Records of an answer: CloudKit Web Services, Data Size Limits. More are not an error, they are not sent.
     var resultsPerPage = 200
+    /// Bytes of the fields of an answer's records, but for the last one's: then the page ends.
+    var answerSize = 8 << 20
+    /// Conditions of a query, those in others included, and keys of its order: planning looks at each with each other.
+    var filtersPerQuery = 100
+    var sortsPerQuery = 16
+    /// Words that one search looks for.
+    var tokensPerFilter = 250
     /// Values in an `IN` list: CKError 27/2023, "Query filter exceeds the limit of values: 250".
     var valuesPerFilter = 250
     /// Records or entries that one page looks at.

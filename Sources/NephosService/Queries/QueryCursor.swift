@@ -1,6 +1,4 @@
-import FoundationEssentials
 import NephosStorage
-import NephosWire
 
 /// Where a page ended, opaque to clients as a continuation marker.
 ///
@@ -29,13 +27,16 @@ struct QueryCursor: Equatable {
     /// The order, where the query left it to the service.
     var order: String?
 
-    private static let version: UInt8 = 2
+    private static let version: UInt8 = 3
 
-    /// - Parameter query: tells the query from all others.
-    func text(query: UInt64) -> String {
+    /// - Parameter query: the query, and where it looks.
+    func text(_ strings: OpaqueStrings, query: [UInt8]) -> String {
+        strings.text(bytes, for: .continuationMarker, of: query)
+    }
+
+    var bytes: [UInt8] {
         var bytes = ByteWriter(reserving: given.byteCount + 256)
         bytes.append(Self.version)
-        bytes.append(query)
         bytes.append(UInt64(bitPattern: start))
         bytes.append(UInt64(bitPattern: given.fullSince ?? -1))
         bytes.append(order ?? "")
@@ -52,8 +53,7 @@ struct QueryCursor: Equatable {
         }
         bytes.append(UInt64(given.byteCount))
         given.write(to: &bytes)
-        bytes.append(FNV.hash(bytes.bytes))
-        return bytes.base64()
+        return Array(bytes.bytes)
     }
 
     init(phase: Phase, start: Int64, given: GivenRecords, order: String?) {
@@ -64,14 +64,15 @@ struct QueryCursor: Equatable {
     }
 
     /// Nil for what is no marker of the query's.
-    init?(_ text: String, query: UInt64) {
-        guard let data = Data(base64Encoded: text), data.count > 8 else { return nil }
-        var end = ByteReader([UInt8](data.suffix(8)))
-        let content = [UInt8](data.dropLast(8))
-        guard end.integer() == FNV.hash(content) else { return nil }
+    init?(_ text: String, _ strings: OpaqueStrings, query: [UInt8]) {
+        guard let bytes = strings.content(of: text, for: .continuationMarker, of: query) else { return nil }
+        self.init(bytes: bytes)
+    }
+
+    init?(bytes content: [UInt8]) {
         var bytes = ByteReader(content)
-        guard bytes.byte() == Self.version, bytes.integer() == query, let start = bytes.integer(),
-            let fullSince = bytes.integer(), let order = bytes.bytes(), let kind = bytes.byte(), kind < 4
+        guard bytes.byte() == Self.version, let start = bytes.integer(), let fullSince = bytes.integer(),
+            let order = bytes.bytes(), let kind = bytes.byte(), kind < 4
         else { return nil }
         if kind & 1 == 0 {
             guard let key = bytes.bytes(), let name = bytes.bytes(), let zone = bytes.integer() else { return nil }
@@ -84,6 +85,7 @@ struct QueryCursor: Equatable {
         let since = Int64(bitPattern: fullSince)
         guard let given = bytes.bytes().flatMap({ GivenRecords(bytes: $0, fullSince: since < 0 ? nil : since) })
         else { return nil }
+        guard bytes.isAtEnd else { return nil }
         self.start = Int64(bitPattern: start)
         self.order = kind & 2 == 0 ? nil : String(decoding: order, as: UTF8.self)
         self.given = given
@@ -176,81 +178,4 @@ struct FNV {
     static func hash(_ bytes: [UInt8]) -> UInt64 { bytes.withUnsafeBytes { hash($0) } }
 
     static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 { FNV(of: bytes).value }
-}
-
-private struct ByteWriter: ~Copyable {
-    private var memory: UnsafeMutableRawBufferPointer
-    private var count = 0
-
-    init(reserving count: Int) { memory = .allocate(byteCount: count, alignment: 8) }
-
-    deinit { memory.deallocate() }
-
-    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
-
-    /// What was written, in base 64.
-    borrowing func base64() -> String { Base64.text(bytes) }
-
-    /// Has `write` append up to `count` bytes; it returns how many they are.
-    mutating func append(upTo more: Int, _ write: (UnsafeMutableRawPointer) -> Int) {
-        if count + more > memory.count { grow(more) }
-        guard let start = memory.baseAddress else { return }
-        count += write(start + count)
-    }
-
-    private mutating func grow(_ more: Int) {
-        let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * (count + more), alignment: 8)
-        larger.copyMemory(from: bytes)
-        memory.deallocate()
-        memory = larger
-    }
-
-    mutating func append(_ byte: UInt8) {
-        append(upTo: 1) {
-            $0.storeBytes(of: byte, as: UInt8.self)
-            return 1
-        }
-    }
-
-    mutating func append(_ integer: UInt64) {
-        append(upTo: 8) {
-            $0.storeBytes(of: integer.bigEndian, as: UInt64.self)
-            return 8
-        }
-    }
-
-    mutating func append(_ content: UnsafeRawBufferPointer) {
-        append(UInt64(content.count))
-        append(upTo: content.count) { output in
-            if let source = content.baseAddress { output.copyMemory(from: source, byteCount: content.count) }
-            return content.count
-        }
-    }
-
-    mutating func append(_ content: [UInt8]) { content.withUnsafeBytes { append($0) } }
-
-    mutating func append(_ text: String) {
-        var text = text
-        text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
-    }
-}
-
-private struct ByteReader {
-    private var rest: ArraySlice<UInt8>
-
-    init(_ bytes: [UInt8]) { rest = bytes[...] }
-
-    mutating func byte() -> UInt8? { rest.popFirst() }
-
-    mutating func integer() -> UInt64? {
-        guard rest.count >= 8 else { return nil }
-        defer { rest = rest.dropFirst(8) }
-        return rest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-    }
-
-    mutating func bytes() -> [UInt8]? {
-        guard let count = integer(), count <= UInt64(rest.count) else { return nil }
-        defer { rest = rest.dropFirst(Int(count)) }
-        return Array(rest.prefix(Int(count)))
-    }
 }

@@ -19,6 +19,8 @@ extension QueryPage {
         var start: Int64
         var given: GivenRecords
         var looks = 0
+        /// Bytes of the fields of the records that were given.
+        var size = 0
         var result = Result()
 
         init(
@@ -60,12 +62,15 @@ extension QueryPage {
             var (entries, visited) = (0, 0)
             let records = records
             try page.reader.visitIndexedRecords(
-                range.range, after: position.map(range.entry), limit: page.bounds.candidatesPerPage - looks + 1,
-                // One more tells that there are more.
-                wanted: min(checksRecords ? .max : page.limit, page.bounds.candidatesPerPage - looks) + 1
+                range.range, after: position.map(range.entry), limit: page.bounds.candidatesPerPage - looks + 1
             ) { record, value in
                 entries += 1
                 if isFull, last.isSet {
+                    // That something follows which the caller cannot see is not the caller's to know.
+                    if try isHidden(record, range.zone), looks < page.bounds.candidatesPerPage {
+                        looks += 1
+                        return true
+                    }
                     next = .page
                 } else if hasStrings, range.cuts(value.bytes, order) {
                     next = .run
@@ -124,12 +129,14 @@ extension QueryPage {
             }
         }
 
-        private var isFull: Bool { result.count >= page.limit || looks >= page.bounds.candidatesPerPage }
+        private var isFull: Bool { isAnswerFull || looks >= page.bounds.candidatesPerPage }
+
+        private var isAnswerFull: Bool { result.count >= page.limit || size >= page.bounds.answerSize }
 
         private mutating func readStream(after position: QueryPosition?) throws {
             var stream = try page.candidates(plan, order, after: position)
             var last = position
-            while result.count < page.limit {
+            while !isAnswerFull {
                 if looks >= page.bounds.candidatesPerPage, let last {
                     try stop(at: .ordered(last))
                     return
@@ -142,11 +149,15 @@ extension QueryPage {
                 last = candidate.position
                 try look(at: candidate)
             }
-            if let last, try stream.next() != nil {
+            while let last, let candidate = try stream.next() {
+                if try isHidden(candidate), looks < page.bounds.candidatesPerPage {
+                    looks += 1
+                    continue
+                }
                 try stop(at: .ordered(last))
-            } else {
-                try endOrder()
+                return
             }
+            try endOrder()
         }
 
         private mutating func look(at candidate: Candidate) throws {
@@ -162,8 +173,9 @@ extension QueryPage {
 
         /// Gives a record where it matches and was not given before.
         private mutating func look(at record: some FoundRecord, _ zone: Int, _ records: FoundRecords) throws {
-            guard record.isLive(ofType: type), !mayBeGiven || !isGiven(record),
-                try !checksRecords || matches(record.row, page.zones[zone])
+            guard record.isDamaged || record.isLive(ofType: type), !mayBeGiven || !isGiven(record),
+                try !checksRecords || record.isDamaged || matches(record.row, page.zones[zone]),
+                try isVisible(record, zone)
             else { return }
             try give(record, zone, records)
         }
@@ -175,12 +187,13 @@ extension QueryPage {
             }
             try records.add(record, zone: zone)
             result.count += 1
+            if !records.areOnlyCounted { size += record.size }
         }
 
         /// Goes on with what was written since the first page, where that may be missing.
         private mutating func endOrder() throws {
             guard page.cursor != nil, remembers, let first = page.zones.first,
-                try page.zones.contains(where: { try page.reader.lastSequence(zone: $0.key) > start })
+                try page.zones.contains(where: { try page.reader.completeUpTo(zone: $0.key) > start })
             else { return }
             try readChanges(zone: first.key.id, sequence: start)
         }
@@ -200,7 +213,9 @@ extension QueryPage {
                         looks += 1
                         sequence = row.sequence
                         page.trace.readRecord()
-                        if try row.isLive(ofType: type) && !isGiven(row) && matches(row, next) {
+                        if try row.isLive(ofType: type) && !isGiven(row) && matches(row, next)
+                            && isVisible(row, index)
+                        {
                             try give(row, index, records)
                         }
                     }
@@ -215,6 +230,23 @@ extension QueryPage {
             guard mayBeGiven, record.sequence > start else { return false }
             if let since = given.fullSince, record.sequence > since { return true }
             return given.contains(record.number)
+        }
+
+        private func isHidden(_ record: some FoundRecord, _ zone: Int) throws -> Bool {
+            try page.zones[zone].shared != nil && !isVisible(record, zone)
+        }
+
+        private func isHidden(_ candidate: Candidate) throws -> Bool {
+            guard let shared = page.zones.first(where: { $0.key.id == candidate.position.zone })?.shared else {
+                return false
+            }
+            return try !shared.mayRead(candidate.position.name, page.reader)
+        }
+
+        /// Whether the record may be known of, as far as shares say.
+        private func isVisible(_ record: some FoundRecord, _ zone: Int) throws -> Bool {
+            guard let shared = page.zones[zone].shared else { return true }
+            return try shared.mayRead(record.row.name, page.reader)
         }
 
         private func matches(_ row: RecordRow, _ zone: QueryZone) throws -> Bool {
@@ -236,7 +268,7 @@ extension QueryPage {
 
         /// The change sequence of the snapshot, as far as the zones go.
         private func now() throws -> Int64 {
-            try page.zones.map { try $0.changed ?? page.reader.lastSequence(zone: $0.key) }.max() ?? 0
+            try page.zones.map { try page.reader.completeUpTo(zone: $0.key) }.max() ?? 0
         }
     }
 }

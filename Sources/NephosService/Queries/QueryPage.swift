@@ -114,7 +114,10 @@ final class QueryPage {
             guard order.hasStrings else { return ranges }
             return WholeKeys(ranges, order, after: position) { candidate in
                 guard let zone = self.zones.first(where: { $0.key.id == candidate.position.zone }) else { return nil }
-                return try self.candidate(self.reader.record(candidate.number, zone: zone.key), order)
+                let row = try self.reader.record(candidate.number, zone: zone.key)
+                // What the index says of it has to do.
+                if let row, row.isDamaged { return Candidate(position: candidate.position, row: row) }
+                return try self.candidate(row, order)
             }
         case .distance(let scan, _):
             let isWholeKey = order.keys.count == 1
@@ -153,9 +156,9 @@ final class QueryPage {
     private func find(_ names: [ReferenceValue], _ order: QueryOrder) throws -> [Candidate] {
         var candidates: [Candidate] = []
         for zone in zones {
-            var seen: Set<String> = []
+            var seen: Set<ExactString> = []
             for name in names where name.zoneID == nil || name.zoneID == zone.zoneID {
-                guard seen.insert(name.recordName).inserted,
+                guard seen.insert(ExactString(name.recordName)).inserted,
                     let candidate = try candidate(reader.record(zone: zone.key, named: name.recordName), order)
                 else { continue }
                 candidates.append(candidate)
@@ -166,7 +169,10 @@ final class QueryPage {
 
     private func candidate(_ row: RecordRow?, _ order: QueryOrder) throws -> Candidate? {
         trace.readRecord()
-        guard let row, isCandidate(row) else { return nil }
+        guard let row, row.isDamaged || isCandidate(row) else { return nil }
+        if row.isDamaged {
+            return Candidate(position: QueryPosition(key: [], name: row.name, zone: row.zone.id), row: row)
+        }
         let key =
             order.keys.isEmpty ? [] : order.key(of: try record(row, fields: order.fields, users: order.needsUsers))
         return Candidate(position: QueryPosition(key: key, name: row.name, zone: row.zone.id), row: row)

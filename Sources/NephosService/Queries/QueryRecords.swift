@@ -83,21 +83,23 @@ final class QueryRecords: Sendable {
             query: query, conjuncts: known?.conjuncts ?? QueryConjunct.conjuncts(of: query), zones: zones,
             indexes: try store.indexes.definitions(asOf: moments.indexes, reader)[query.recordType] ?? TypeIndexes(),
             bounds: bounds, accounts: store.accounts, reader: reader, trace: QueryTrace(), limit: limit,
-            cursor: try cursor(marker, identity))
+            cursor: try cursor(marker))
         let plan = try known?.plan ?? QueryPlanner(page).plan()
         let checks = known?.checks ?? CandidateChecks(plan, of: page)
         if known == nil, !page.trace.hasCounted, let versions {
             let prepared = PreparedQuery(query: query, conjuncts: page.conjuncts, plan: plan, checks: checks)
             store.preparedQueries.keep(prepared, for: identity, versions)
         }
-        return try answer(page, plan, checks, identity)
+        return try answer(page, plan, checks)
     }
 
     private func answer(
-        _ page: QueryPage, _ plan: QueryPlan, _ checks: CandidateChecks, _ identity: QueryIdentity
+        _ page: QueryPage, _ plan: QueryPlan, _ checks: CandidateChecks
     ) throws -> QueryRecordsResponse {
         func explanation(_ returned: Int) -> QueryExplanation? {
-            request.wantsExplanation ? page.trace.explanation(plan, page.conjuncts, returned: returned) : nil
+            guard request.wantsExplanation else { return nil }
+            let explanation = page.trace.explanation(plan, page.conjuncts, returned: returned)
+            return page.query.isRestricted ? explanation.withoutCounts : explanation
         }
         if request.wantsCount, page.cursor == nil, let count = try page.count(plan) {
             return QueryRecordsResponse(records: [], count: count, explanation: explanation(0))
@@ -106,7 +108,7 @@ final class QueryRecords: Sendable {
         let result = try page.run(plan, checks, into: records)
         let (values, encoded) = records.finish()
         var response = QueryRecordsResponse(
-            records: values, continuationMarker: result.cursor?.text(query: identity.hash),
+            records: values, continuationMarker: result.cursor?.text(caller.opaqueStrings, query: asked.text),
             count: request.wantsCount ? result.count : nil, explanation: explanation(result.count))
         response.encodedRecords = encoded
         return response
@@ -147,10 +149,12 @@ final class QueryRecords: Sendable {
         }
     }
 
-    private func cursor(_ marker: String?, _ identity: QueryIdentity) throws(ServiceError) -> QueryCursor? {
+    private func cursor(_ marker: String?) throws(ServiceError) -> QueryCursor? {
         guard let marker else { return nil }
-        guard let cursor = QueryCursor(marker, query: identity.hash) else {
-            throw .invalid("the continuationMarker belongs to another query: send the query of the first page with it")
+        guard let cursor = QueryCursor(marker, caller.opaqueStrings, query: asked.text) else {
+            throw .invalid(
+                "the continuationMarker is not one of this query's: send what the last page gave, with the query of the first page"
+            )
         }
         return cursor
     }
@@ -162,10 +166,10 @@ final class QueryRecords: Sendable {
             return try reader.zones(owner: owner).sorted { $0.key.id < $1.key.id }.map(zone)
         }
         let address = caller.address(request.zoneID)
-        guard let row = try ZoneRegistry.find(address, owner: caller.owner, reader) else {
+        guard let found = try ZoneRegistry.find(address, caller, reader) else {
             throw try ZoneRegistry.notFound(address, owner: caller.owner, reader)
         }
-        return [zone(row)]
+        return [QueryZone(found.row, found.zoneID(for: caller), found.shared)]
     }
 
     // MARK: - Answer
@@ -173,7 +177,7 @@ final class QueryRecords: Sendable {
     private func answerRecords(_ accounts: Accounts, _ reader: any StorageReader) -> AnswerRecords {
         AnswerRecords(
             encoded: encodesRecords && !request.wantsCount,
-            reserving: Self.recordSize * min(limit, bounds.resultsPerPage), accounts, reader)
+            reserving: Self.recordSize * min(limit, bounds.resultsPerPage), accounts, reader, caller)
     }
 
     /// Bytes that are reserved for a record: what most have.
@@ -183,7 +187,8 @@ final class QueryRecords: Sendable {
     private func foundRecords(_ page: QueryPage) -> FoundRecords {
         func answer(_ zoneID: ZoneIDDictionary?) -> RecordAnswer {
             RecordAnswer(
-                desiredKeys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings, zoneID: zoneID)
+                desiredKeys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings, zoneID: zoneID,
+                isShared: caller.scope == .shared, assets: caller.assets)
         }
         let zones = request.zoneWide ? page.zones.map(\.zoneID) : []
         return FoundRecords(

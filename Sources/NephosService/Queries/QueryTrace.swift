@@ -51,6 +51,17 @@ final class QueryTrace {
     }
 }
 
+extension QueryExplanation {
+    /// The same for who may not read all records: how many of the others' an index or a page has is nothing to tell.
+    var withoutCounts: QueryExplanation {
+        var explanation = self
+        for index in scans.indices { explanation.scans[index].entriesRead = recordsReturned }
+        explanation.entriesRead = recordsReturned
+        explanation.recordsRead = recordsReturned
+        return explanation
+    }
+}
+
 extension QueryExpression {
     /// The condition in words, for people.
     var words: String {

@@ -10,6 +10,8 @@ struct ValidQuery: Sendable {
     var searchableFields: [String]
     /// The fields that hold numbers or dates, which no index cuts.
     var numericFields: Set<String> = []
+    /// Whether some records of the type are not for the caller.
+    var isRestricted = false
 }
 
 /// Whether a query may be asked (CKQuery, Apple's documentation; CloudKit Web Services, records/query):
@@ -31,6 +33,7 @@ struct QueryValidation {
     let bounds: QueryBounds
 
     func validate(_ query: Query) throws(ServiceError) -> ValidQuery {
+        try checkSize(query)
         let check = try typeCheck(query)
         let condition = try query.condition.mapFilters { (filter) throws(ServiceError) in try check.filter(filter) }
         if query.filterBy.isEmpty && query.extendedFilter == nil {
@@ -44,6 +47,7 @@ struct QueryValidation {
     /// A condition that records are held against as they change: the query itself, its values in the types of their
     /// fields.
     func fitted(_ query: Query) throws(ServiceError) -> Query {
+        try checkSize(query)
         let check = try typeCheck(query)
         var fitted = query
         fitted.filterBy = []
@@ -54,11 +58,29 @@ struct QueryValidation {
         return fitted
     }
 
+    /// Before anything is done with the conditions: what follows grows faster than they do.
+    private func checkSize(_ query: Query) throws(ServiceError) {
+        var filters = query.filterBy.count
+        _ = query.extendedFilter?.mapFilters { filter in
+            filters += 1
+            return filter
+        }
+        if filters > bounds.filtersPerQuery {
+            throw .limitExceeded("the query has \(filters) filters; at most \(bounds.filtersPerQuery) are allowed")
+        }
+        if query.sortBy.count > bounds.sortsPerQuery {
+            throw .limitExceeded(
+                "the query has \(query.sortBy.count) sort descriptors; at most \(bounds.sortsPerQuery) are allowed")
+        }
+    }
+
     private func typeCheck(_ query: Query) throws(ServiceError) -> TypeCheck {
+        if let problem = query.problem { throw .invalid("Invalid query: \(problem)") }
         if query.recordType == SystemRecordType.user {
             throw .invalid("Can't query system types: records of type 'Users' are fetched by their names")
         }
-        guard let type = schema.recordTypes[query.recordType] else {
+        // The schema's names are ASCII, to which other characters may be canonically equivalent.
+        guard query.recordType.hasASCIIOnly, let type = schema.recordTypes[query.recordType] else {
             throw ServiceError(
                 .badRequest, .unknownItem, "Did not find record type: \(Identifier.excerpt(query.recordType))")
         }
@@ -85,7 +107,7 @@ private struct TypeCheck {
         // The schema has no place for these two: they can always be looked for.
         case .system(.parent), .system(.share): SchemaField(SchemaType(.reference), .queryable)
         case .system(let field): type.fields[field.schemaName]
-        case .field(let name): type.fields[name]
+        case .field(let name): name.hasASCIIOnly ? type.fields[name] : nil
         case .allSearchableFields:
             SchemaField(SchemaType(.string), searchableFields.isEmpty ? [] : .searchable)
         }
@@ -122,6 +144,7 @@ private struct TypeCheck {
             try checkType(filter, definition.type)
         }
         try checkOption(filter)
+        try checkTokens(filter)
         guard let definition = definition(of: filter.key), let value = filter.fieldValue.value else { return filter }
         filter.fieldValue.value = try fit(value, filter, definition.type)
         return filter
@@ -135,6 +158,18 @@ private struct TypeCheck {
             return key
         }
         return .system(property)
+    }
+
+    private func checkTokens(_ filter: Filter) throws(ServiceError) {
+        guard [.containsAllTokens, .containsAnyTokens].contains(filter.comparator.positive),
+            let value = filter.fieldValue.value
+        else { return }
+        let count = Tokenizer.tokens(of: value).count
+        if count > validation.bounds.tokensPerFilter {
+            throw .limitExceeded(
+                "Field '\(filter.key.displayName)' is searched for \(count) words; at most"
+                    + " \(validation.bounds.tokensPerFilter) are allowed")
+        }
     }
 
     private func checkOption(_ filter: Filter) throws(ServiceError) {
@@ -169,9 +204,15 @@ private struct TypeCheck {
             default: comparator.needsListField == type.isList
             }
         if fits { return }
-        throw .invalid(
+        var reason =
             "Field '\(filter.key.displayName)' has a value type of \(type.text) and cannot be queried using filter type"
-                + " \(filter.comparator.rawValue)")
+            + " \(filter.comparator.rawValue)"
+        if comparator == .listContains, type.scalar == .string {
+            reason +=
+                ": CONTAINS on a field is for lists; a string is searched for a prefix with BEGINSWITH, and all of a record's"
+                + " for a word with `self CONTAINS 'word'`"
+        }
+        throw .invalid(reason)
     }
 
     // MARK: - Values
@@ -215,7 +256,7 @@ private struct TypeCheck {
 
     /// Says of zones and users that are the caller's own what they are called.
     private func fit(_ reference: ReferenceValue, _ key: QueryKey) -> ReferenceValue {
-        var reference = reference
+        var reference = validation.caller.currentUser.resolve(reference)
         reference.action = .none
         guard case .system(let field) = key, field.isUser else {
             if let zone = reference.zoneID {
@@ -225,9 +266,6 @@ private struct TypeCheck {
             return reference
         }
         reference.zoneID = nil
-        if let own = validation.caller.userRecordName, Caller.namesForSelf.contains(reference.recordName) {
-            reference.recordName = own
-        }
         return reference
     }
 

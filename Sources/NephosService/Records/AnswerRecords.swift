@@ -5,7 +5,10 @@ import NephosWire
 /// where the database has them; whoever is in the same process gets values.
 final class AnswerRecords {
     private let users: UserNames
+    /// What shares have besides their records.
+    private let shares: ShareDetails
     private let encodes: Bool
+    private let requestID: String
     private var writer: JSONWriter
     private var results: [RecordResult] = []
     /// The names that the values have.
@@ -14,8 +17,13 @@ final class AnswerRecords {
     /// - Parameters:
     ///   - encoded: whether they are to be JSON.
     ///   - size: about how many bytes of it come.
-    init(encoded: Bool, reserving size: Int, _ accounts: Accounts, _ reader: any StorageReader) {
+    ///   - caller: who sees of a share what is the caller's to see.
+    init(
+        encoded: Bool, reserving size: Int, _ accounts: Accounts, _ reader: any StorageReader, _ caller: Caller
+    ) {
+        requestID = caller.requestID
         users = UserNames(accounts, reader)
+        shares = ShareDetails(account: caller.account, accounts: accounts, reader: reader)
         encodes = encoded
         writer = JSONWriter(reserving: encoded ? size : 0, headroom: encoded ? Self.headroom : 0)
         writer.beginArray()
@@ -24,16 +32,23 @@ final class AnswerRecords {
     /// Room for what an answer has in front of its records: the names of members, and of the zone.
     private static let headroom = 640
 
+    /// Adds a record; one that is damaged fails at its item.
     func add(_ record: VisitedRecord, _ answer: RecordAnswer) throws {
-        guard encodes else { return try add(record.row, answer) }
+        if record.isDamaged { return add(answer.damaged(String(decoding: record.name, as: UTF8.self), requestID)) }
+        guard encodes, !record.isShare else { return try add(record.row, answer) }
         try answer.write(record, users, to: &writer)
     }
 
     func add(_ row: RecordRow, _ answer: RecordAnswer) throws {
+        if row.isDamaged { return add(answer.damaged(row.name, requestID)) }
         for account in [row.createdBy, row.modifiedBy] where userRecordNames[account] == nil {
             userRecordNames[account] = try users.string(of: account)
         }
-        add(.record(answer.dictionary(row, users: userRecordNames)))
+        var dictionary = answer.dictionary(row, users: userRecordNames)
+        if row.type == SystemRecordType.share {
+            dictionary.shareDetails = try shares.dictionary(zone: row.zone, named: row.name)
+        }
+        add(.record(dictionary))
     }
 
     func add(_ result: RecordResult) {
@@ -49,4 +64,15 @@ final class AnswerRecords {
         written.endArray()
         return ([], written.finishInPlace())
     }
+}
+
+extension VisitedRecord {
+    /// Whether it is the record of a share, which is answered with more than a record has.
+    var isShare: Bool {
+        type.count == Self.shareType.utf8CodeUnitCount
+            && type.elementsEqual(
+                UnsafeRawBufferPointer(start: Self.shareType.utf8Start, count: Self.shareType.utf8CodeUnitCount))
+    }
+
+    private static let shareType: StaticString = "cloudkit.share"
 }

@@ -23,8 +23,9 @@ struct FieldMerge {
         return row
     }
 
-    func replaced(_ operation: ValidOperation, _ stored: RecordRow, fields: RecordFields) -> RecordRow {
+    func replaced(_ operation: ValidOperation, _ stored: RecordRow, type: String, fields: RecordFields) -> RecordRow {
         var row = touched(stored)
+        row.type = type
         row.parent = Self.parent(operation.parent, kept: nil)
         row.fields = fields.encoded().bytes
         return row
@@ -45,14 +46,11 @@ struct FieldMerge {
         // The encoded form is never smaller than the data, so the common case needs no decoding.
         guard row.fields.count > Limits.recordSize else { return }
         let size = (try? EncodedFields(bytes: row.fields).decoded().storedSize) ?? row.fields.count
-        if size > Limits.recordSize {
-            throw .limitExceeded(
-                "record '\(row.name)' would hold \(size) bytes; at most \(Limits.recordSize) are allowed without assets"
-            )
-        }
+        try RecordSize.check(size, of: row.name)
     }
 
-    private func touched(_ stored: RecordRow) -> RecordRow {
+    /// The record as a change leaves it that has no fields.
+    func touched(_ stored: RecordRow) -> RecordRow {
         var row = stored
         row.modifiedAt = now
         row.modifiedBy = account

@@ -25,14 +25,15 @@ struct LookupRecords {
     func run(
         accounts: Accounts, permissions: RecordPermissions, _ reader: any StorageReader
     ) throws -> RecordsResponse {
-        var zones: [ZoneAddress: ZoneRow?] = [:]
+        var zones: [ZoneAddress: FoundZone?] = [:]
         let records = AnswerRecords(
-            encoded: encodesRecords, reserving: Self.recordSize * request.records.count, accounts, reader)
+            encoded: encodesRecords, reserving: Self.recordSize * request.records.count, accounts, reader, caller)
+        var room = Limits.lookupSize
         for item in request.records {
-            if let error = try find(item, permissions, &zones, records, reader) {
+            if let error = try find(item, permissions, &zones, records, &room, reader) {
                 var dictionary = error.dictionary(requestID: caller.requestID)
                 dictionary.recordName = item.recordName
-                dictionary.zoneID = item.zoneID
+                dictionary.zoneID = item.zoneID.map(caller.spelled)
                 records.add(.failure(dictionary))
             }
         }
@@ -48,12 +49,17 @@ struct LookupRecords {
     /// Adds an item's record to the answer.
     /// - Returns: why it could not.
     private func find(
-        _ item: LookupRecordsRequest.Item, _ permissions: RecordPermissions, _ zones: inout [ZoneAddress: ZoneRow?],
-        _ records: AnswerRecords, _ reader: any StorageReader
+        _ item: LookupRecordsRequest.Item, _ permissions: RecordPermissions, _ zones: inout [ZoneAddress: FoundZone?],
+        _ records: AnswerRecords, _ room: inout Int, _ reader: any StorageReader
     ) throws -> ServiceError? {
+        // One record may come as often as it is asked for.
+        if room <= 0 {
+            return .limitExceeded(
+                "the answer holds \(Limits.lookupSize) bytes of records before this one; look up fewer at a time")
+        }
         let address = caller.address(item.zoneID ?? request.zoneID)
         let known = zones[address]
-        let zone = try known ?? ZoneRegistry.find(address, owner: caller.owner, reader)
+        let zone = try known ?? ZoneRegistry.find(address, caller, reader)
         if known == nil { zones[address] = .some(zone) }
         guard let zone else {
             let error = try ZoneRegistry.notFound(address, owner: caller.owner, reader)
@@ -62,10 +68,15 @@ struct LookupRecords {
             return error
         }
         var error: ServiceError? = .recordNotFound
-        try reader.visitRecord(zone: zone.key, named: item.recordName) { record in
-            if record.isDeleted { return }
-            error = permissions.refusalToRead(record)
-            if error == nil { try records.add(record, answer(item)) }
+        let name = caller.currentUser.resolve(item.recordName)
+        try reader.visitRecord(zone: zone.key, named: name) { record in
+            if record.isDeleted && !record.isDamaged { return }
+            guard try zone.mayRead(name, reader) else { return }
+            error = record.isDamaged ? nil : permissions.refusalToRead(record)
+            if error == nil {
+                room -= record.fields.count
+                try records.add(record, answer(item))
+            }
         }
         return error
     }
@@ -73,6 +84,6 @@ struct LookupRecords {
     private func answer(_ item: LookupRecordsRequest.Item) -> RecordAnswer {
         RecordAnswer(
             desiredKeys: item.desiredKeys ?? request.desiredKeys, numbersAsStrings: request.numbersAsStrings,
-            zoneID: item.zoneID)
+            zoneID: item.zoneID.map(caller.spelled), isShared: caller.scope == .shared, assets: caller.assets)
     }
 }

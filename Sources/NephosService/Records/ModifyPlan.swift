@@ -8,6 +8,8 @@ struct ModifyPlan {
     let cascade: [String]
     /// The deleted records whose owned records are deleted in the background.
     let backgroundCascade: [String]
+    /// What happens to the zone's shares.
+    let sharing: SharePlan
     /// What the saves that are left add to the schema, and the schema with it.
     let additions: SchemaAdditions
     let schema: Schema
@@ -15,18 +17,19 @@ struct ModifyPlan {
     let needsSchemaRead: Bool
 
     init(
-        decisions: [ItemDecision], cascade: [String], backgroundCascade: [String], base: Schema,
+        decisions: [ItemDecision], cascade: [String], backgroundCascade: [String], sharing: SharePlan, base: Schema,
         draft: JustInTimeSchema
     ) throws {
         self.decisions = decisions
         self.cascade = cascade
         self.backgroundCascade = backgroundCascade
+        self.sharing = sharing
         needsSchemaRead = draft.hasGrown
         var additions = SchemaAdditions()
         var growing = JustInTimeSchema(environment: draft.environment, schema: base)
         if draft.hasGrown {
             // Only now is it known which saves remain, so only now what the schema gains.
-            for case .save(let save) in decisions {
+            for case .save(let save) in decisions where growing.admits(save.row.type) {
                 let added = try growing.admit(save.fields, recordType: save.row.type).additions
                 additions.recordTypes += added.recordTypes
                 additions.fields += added.fields
@@ -42,10 +45,13 @@ struct ModifyPlan {
     func apply(_ batch: ZoneBatch, in transaction: any StorageTransaction) throws -> [ModifyRecords.Outcome] {
         try additions.apply(in: transaction)
         let outcomes = try decisions.map { try apply($0, batch, transaction) }
-        for name in cascade {
-            guard let row = try transaction.record(zone: batch.zone.key, named: name), !row.isDeleted else { continue }
-            _ = try RecordWriter.delete(row, batch.merge, batch.indexes, batch.changes, in: transaction)
+        for start in stride(from: 0, to: cascade.count, by: Limits.recordsPerCascadeRead) {
+            let names = Array(cascade[start..<min(start + Limits.recordsPerCascadeRead, cascade.count)])
+            for row in try transaction.records(zone: batch.zone.key, named: names) where !row.isDeleted {
+                _ = try delete(row, batch, transaction)
+            }
         }
+        try sharing.apply(batch, in: transaction)
         try noteChange(batch, in: transaction)
         return outcomes
     }
@@ -54,7 +60,7 @@ struct ModifyPlan {
     private func noteChange(_ batch: ZoneBatch, in transaction: any StorageTransaction) throws {
         let changes = decisions.contains { decision in
             switch decision {
-            case .save, .delete: true
+            case .save, .delete, .leave: true
             case .nothing, .refuse: false
             }
         }
@@ -69,17 +75,30 @@ struct ModifyPlan {
         case .save(let save):
             return .saved(try RecordWriter.save(save, batch.indexes, batch.changes, in: transaction))
         case .delete(let row):
-            let tombstone = try RecordWriter.delete(
-                row, batch.merge, batch.indexes, batch.changes, in: transaction)
+            let tombstone = try delete(row, batch, transaction)
             if backgroundCascade.contains(row.name) {
                 try transaction.insert(BackgroundJob.cascade(from: tombstone))
             }
+            return .deleted(type: row.type)
+        case .leave(let row):
             return .deleted(type: row.type)
         case .nothing:
             return .deleted(type: nil)
         case .refuse(let error, let server):
             return .refused(error, server: server)
         }
+    }
+}
+
+extension ModifyPlan {
+    private func delete(
+        _ row: RecordRow, _ batch: ZoneBatch, _ transaction: any StorageTransaction
+    ) throws -> RecordRow {
+        let tombstone = try RecordWriter.delete(row, batch.merge, batch.indexes, batch.changes, in: transaction)
+        if sharing.isNeeded {
+            try SharedRecords.remove(tombstone, type: row.type, batch.sharedChanges, in: transaction)
+        }
+        return tombstone
     }
 }
 
@@ -92,6 +111,8 @@ enum RecordWriter {
         row.sequence = try transaction.nextSequence()
         row.number = try transaction.put(row)
         try writeEdges(of: row, old: save.oldEdges, new: save.newEdges, in: transaction)
+        try AssetReferences.update(
+            row.zone, row.name, old: save.stored?.fields, new: row.fields, now: row.modifiedAt, in: transaction)
         try indexes.update(old: save.stored, new: row, save.known, in: transaction)
         changes?.note(old: save.stored, new: row)
         return row
@@ -105,6 +126,8 @@ enum RecordWriter {
         tombstone.sequence = try transaction.nextSequence()
         try transaction.put(tombstone)
         try writeEdges(of: row, old: ReferenceGraph.edges(of: row), new: [], in: transaction)
+        try AssetReferences.update(
+            row.zone, row.name, old: row.fields, new: nil, now: tombstone.modifiedAt, in: transaction)
         try indexes.update(old: row, new: nil, in: transaction)
         changes?.note(old: row, new: nil)
         return tombstone
@@ -114,13 +137,10 @@ enum RecordWriter {
         of row: RecordRow, old: Set<ReferenceEdge>, new: Set<ReferenceEdge>, in transaction: any StorageTransaction
     ) throws {
         if old == new { return }
-        for edge in old.subtracting(new) {
-            try transaction.remove(
-                ReferenceRow(zone: row.zone, target: edge.target, kind: edge.kind, source: row.name))
+        func rows(_ edges: Set<ReferenceEdge>) -> [ReferenceRow] {
+            edges.map { ReferenceRow(zone: row.zone, target: $0.target, kind: $0.kind, source: row.name) }
         }
-        for edge in new.subtracting(old) {
-            try transaction.insert(
-                ReferenceRow(zone: row.zone, target: edge.target, kind: edge.kind, source: row.name))
-        }
+        try transaction.remove(rows(old.subtracting(new)))
+        try transaction.insert(rows(new.subtracting(old)))
     }
 }

@@ -52,8 +52,8 @@ struct ModifyRecords {
         let size = request.operations.reduce(0) { $0 + $1.record.fields.storedSize }
         if size > Limits.requestSize {
             throw .limitExceeded(
-                "the request holds \(size) bytes of records; at most \(Limits.requestSize) are allowed; send several"
-                    + " requests")
+                "the request holds \(size) bytes of records without assets; at most \(Limits.requestSize) are allowed; send"
+                    + " several requests")
         }
     }
 
@@ -68,7 +68,7 @@ struct ModifyRecords {
         for (index, operation) in request.operations.enumerated() {
             let address = caller.address(operation.record.zoneID ?? request.zoneID)
             let validation = RecordValidation(
-                scope: caller.scope, zone: address, userRecordName: caller.userRecordName)
+                scope: caller.scope, zone: address, user: caller.currentUser)
             do throws(ServiceError) {
                 let valid = try validation.validate(operation, makeRecordName: environment.makeUUID)
                 items.append(Item(address: address, operation: .success(valid)))
@@ -110,6 +110,15 @@ struct ModifyRecords {
         case saved(RecordRow)
         case deleted(type: String?)
         case refused(ServiceError, server: RecordRow?)
+
+        /// The record that the answer has.
+        var row: RecordRow? {
+            switch self {
+            case .saved(let row): row
+            case .refused(_, let server): server
+            case .deleted: nil
+            }
+        }
     }
 
     struct Applied: Sendable {
@@ -119,9 +128,12 @@ struct ModifyRecords {
         /// When the schema that it began with was the store's.
         var moment: SchemaCatalog.Moment?
         var leftJobs: Bool
-        var notices = Notices()
+        /// Whether there are subscribers to tell.
+        var leftEvents = false
         /// The user record names of the accounts that the outcomes mention.
         var userRecordNames: [Int64: String]
+        /// What shares have besides their records, by the items that answer with one.
+        var shares: [Int: ShareDictionary] = [:]
     }
 
     func run(
@@ -134,17 +146,21 @@ struct ModifyRecords {
         var schema = knownSchema
         let now = environment.now()
         for zone in zones {
-            guard let row = try ZoneRegistry.find(zone.address, owner: caller.owner, transaction) else {
+            guard let found = try ZoneRegistry.find(zone.address, caller, transaction) else {
                 try refuse(zone.items, missing: zone.address, in: &applied, transaction)
                 continue
             }
+            let row = found.row
             let batch = ZoneBatch(
                 zone: row, merge: FieldMerge(zone: row.key, now: now, account: account.id),
-                isAtomic: ZoneRules.isAtomic(row.name) && request.atomic ?? true, isStrict: configuration.isStrict,
+                isAtomic: ZoneRules.isAtomic(row.name) && request.atomic ?? true,
                 containerEnvironment: containerEnvironment, caller: caller,
                 indexes: IndexWriter(definitions: indexes, accounts: accounts),
-                changes: notifier.changes(in: row.key), reader: transaction)
-            let operations = zone.items.map { items[$0].operation }
+                changes: notifier.changes(in: row.key), reader: transaction, shared: found.shared,
+                names: Set(zone.items.compactMap { try? items[$0].operation.get().recordName }),
+                sharedChanges: SharedChanges(notifier.watched), environment: environment,
+                makeSequence: { try transaction.nextSequence() })
+            let operations = try zone.items.map { try withoutSystemsNames(items[$0].operation, at: $0, transaction) }
             var plan = try batch.plan(operations, schema: schema)
             if plan.needsSchemaRead, applied.schema == nil {
                 // What the known schema lacks may have been added since by another transaction.
@@ -159,11 +175,31 @@ struct ModifyRecords {
                 applied.schema = schema
             }
             applied.leftJobs = applied.leftJobs || plan.leavesJobs
-            applied.notices.add(try notifier.notify(of: batch.changes, in: row, by: caller.origin, transaction))
+            if try notifier.notify(of: batch.changes, in: row, by: caller.origin, transaction) {
+                applied.leftEvents = true
+            }
+            if try batch.sharedChanges.leaveJobs(zone: row.key, by: caller.origin, in: transaction) {
+                applied.leftJobs = true
+            }
             try keepClientChangeToken(row, outcomes, in: transaction)
         }
         applied.userRecordNames = try userRecordNames(applied.outcomes, accounts, transaction)
+        applied.shares = try shares(applied.outcomes, accounts, transaction)
         return applied
+    }
+
+    /// Refuses operations on what only the system names: another's user record is not the caller's to change, and of
+    /// the rest no record has such a name.
+    private func withoutSystemsNames(
+        _ operation: Result<ValidOperation, ServiceError>, at index: Int, _ reader: any StorageReader
+    ) throws -> Result<ValidOperation, ServiceError> {
+        guard case .success(let valid) = operation, RecordName.isSystems(valid.recordName),
+            valid.recordName != caller.userRecordName
+        else { return operation }
+        if try reader.account(userRecordName: valid.recordName) != nil { return .failure(.anothersUserRecord) }
+        let error = RecordName.isNotAllowed(valid.recordName)
+        if !request.wantsServerRecord { throw Self.requestError(error, at: index) }
+        return .failure(error)
     }
 
     /// The data of the newest request that modified the zone is the zone's (`clientChangeTokenData`, Apple's
@@ -194,18 +230,24 @@ struct ModifyRecords {
         return error
     }
 
+    private func shares(
+        _ outcomes: [Outcome], _ accounts: Accounts, _ reader: any StorageReader
+    ) throws -> [Int: ShareDictionary] {
+        let details = ShareDetails(account: account, accounts: accounts, reader: reader)
+        var shares: [Int: ShareDictionary] = [:]
+        for (index, outcome) in outcomes.enumerated() {
+            guard let row = outcome.row, row.type == SystemRecordType.share else { continue }
+            shares[index] = try details.dictionary(zone: row.zone, named: row.name)
+        }
+        return shares
+    }
+
     private func userRecordNames(
         _ outcomes: [Outcome], _ accounts: Accounts, _ reader: any StorageReader
     ) throws -> [Int64: String] {
         var names = [account.id: account.userRecordName]
         for outcome in outcomes {
-            let row: RecordRow?
-            switch outcome {
-            case .saved(let saved): row = saved
-            case .refused(_, let server): row = server
-            case .deleted: row = nil
-            }
-            guard let row else { continue }
+            guard let row = outcome.row else { continue }
             for id in [row.createdBy, row.modifiedBy] where names[id] == nil {
                 names[id] = try accounts.userRecordName(id: id, reader)
             }
@@ -217,32 +259,38 @@ struct ModifyRecords {
 
     func response(_ applied: Applied) -> RecordsResponse {
         let records = zip(request.operations.indices, applied.outcomes).map { index, outcome in
-            result(index, outcome, applied.userRecordNames)
+            result(index, outcome, applied)
         }
         return RecordsResponse(records: records)
     }
 
-    private func result(_ index: Int, _ outcome: Outcome, _ userRecordNames: [Int64: String]) -> RecordResult {
+    private func result(_ index: Int, _ outcome: Outcome, _ applied: Applied) -> RecordResult {
         let operation = request.operations[index]
+        let zoneID = operation.record.zoneID.map(caller.spelled)
         let numbersAsStrings = operation.numbersAsStrings ?? request.numbersAsStrings
         let answer = RecordAnswer(
             desiredKeys: operation.desiredKeys ?? request.desiredKeys, numbersAsStrings: numbersAsStrings,
-            zoneID: operation.record.zoneID)
+            zoneID: zoneID, isShared: caller.scope == .shared, assets: caller.assets)
         switch outcome {
         case .saved(let row):
-            return .record(answer.dictionary(row, users: userRecordNames))
+            var dictionary = answer.dictionary(row, users: applied.userRecordNames)
+            dictionary.shareDetails = applied.shares[index]
+            return .record(dictionary)
         case .deleted(let type):
             return .deleted(
                 DeletedRecord(
-                    recordName: operation.record.recordName ?? "", recordType: type, zoneID: operation.record.zoneID))
+                    recordName: operation.record.recordName ?? "", recordType: type, zoneID: zoneID))
         case .refused(let error, let server):
             var dictionary = error.dictionary(requestID: caller.requestID)
             dictionary.recordName = operation.record.recordName
-            dictionary.zoneID = operation.record.zoneID
+            dictionary.zoneID = zoneID
             if request.wantsServerRecord, let server {
                 let whole = RecordAnswer(
-                    desiredKeys: nil, numbersAsStrings: numbersAsStrings, zoneID: operation.record.zoneID)
-                dictionary.serverRecord = [whole.dictionary(server, users: userRecordNames)]
+                    desiredKeys: nil, numbersAsStrings: numbersAsStrings, zoneID: zoneID,
+                    isShared: caller.scope == .shared, assets: caller.assets)
+                var record = whole.dictionary(server, users: applied.userRecordNames)
+                record.shareDetails = applied.shares[index]
+                dictionary.serverRecord = [record]
             }
             return .failure(dictionary)
         }

@@ -8,8 +8,17 @@ final class RecordAnswer {
     private let numbersAsStrings: Bool
     /// The zone as the item named it; nil where it is the request's.
     private let zoneID: ZoneIDDictionary?
+    /// Whether it goes to a participant: what is above the root of what is shared is not the participant's to know.
+    private let isShared: Bool
+    /// What makes the addresses of assets; nil where no record can have one.
+    private let assets: AssetAccess?
 
-    init(desiredKeys: [String]?, numbersAsStrings: Bool, zoneID: ZoneIDDictionary? = nil) {
+    init(
+        desiredKeys: [String]?, numbersAsStrings: Bool, zoneID: ZoneIDDictionary? = nil, isShared: Bool = false,
+        assets: AssetAccess
+    ) {
+        self.isShared = isShared
+        self.assets = assets.hasAssets ? assets : nil
         self.desiredKeys = desiredKeys.map(DesiredKeys.init)
         self.numbersAsStrings = numbersAsStrings
         self.zoneID = zoneID
@@ -23,10 +32,18 @@ final class RecordAnswer {
         }
         return RecordDictionary(
             recordName: row.name, recordType: row.type, recordChangeTag: ChangeTag.make(sequence: row.sequence),
-            zoneID: zoneID, fields: fields(row.fields), created: stamp(row.createdAt, by: row.createdBy),
+            zoneID: zoneID, fields: fields(row.fields, in: row.zone), created: stamp(row.createdAt, by: row.createdBy),
             modified: stamp(row.modifiedAt, by: row.modifiedBy),
-            parent: row.parent.map { ReferenceValue(recordName: $0) },
+            parent: isShared && row.share != nil ? nil : row.parent.map { ReferenceValue(recordName: $0) },
             share: row.share.map { ReferenceValue(recordName: $0) })
+    }
+
+    /// What stands in the place of a record that is not what was written.
+    func damaged(_ recordName: String, _ requestID: String) -> RecordResult {
+        var error = ServiceError.damagedRecord.dictionary(requestID: requestID)
+        error.recordName = recordName
+        error.zoneID = zoneID
+        return .failure(error)
     }
 
     /// Writes the same dictionary from where the database has the record.
@@ -49,19 +66,21 @@ final class RecordAnswer {
         ChangeTag.withBytes(sequence: record.sequence) { tag in
             var bytes = StoredRecordBytes(
                 recordName: record.name, recordType: record.type, recordChangeTag: tag, fields: record.fields,
-                created: (record.createdAtDigits, creator), modified: (record.modifiedAtDigits, modifier),
-                parent: record.parent, share: record.share)
-            if desiredKeys == nil && !numbersAsStrings { return body(bytes) }
-            fields(Array(record.fields)).bytes.withUnsafeBytes { fields in
+                created: (record.createdAt, creator), modified: (record.modifiedAt, modifier),
+                parent: isShared && record.share != nil ? nil : record.parent, share: record.share)
+            let isWhole = desiredKeys == nil && !numbersAsStrings
+            if isWhole, assets == nil || !EncodedFields.mayHoldAssets(record.fields) { return body(bytes) }
+            fields(Array(record.fields), in: record.zone).bytes.withUnsafeBytes { fields in
                 bytes.fields = fields
                 body(bytes)
             }
         }
     }
 
-    private func fields(_ bytes: [UInt8]) -> EncodedFields {
+    private func fields(_ bytes: [UInt8], in zone: ZoneKey) -> EncodedFields {
         var fields = EncodedFields(bytes: bytes)
         if let desiredKeys { fields = fields.selecting(desiredKeys) }
+        if let assets { fields = fields.mappingAssets { assets.linked($0, in: zone) } }
         return numbersAsStrings ? fields.withNumbersAsStrings() : fields
     }
 }

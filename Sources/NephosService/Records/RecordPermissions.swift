@@ -18,6 +18,12 @@ struct RecordPermissions {
         account = caller.account
     }
 
+    /// What an account may do that does not ask itself: whoever is told of changes.
+    init(_ scope: DatabaseScope, account: AccountRow?, _ schema: Schema) {
+        self.schema = scope == .public ? schema : nil
+        self.account = account
+    }
+
     /// Reads the schema only where grants count.
     init(
         _ caller: Caller, _ schemas: SchemaCatalog, asOf moment: SchemaCatalog.Moment, _ reader: any StorageReader
@@ -39,6 +45,14 @@ struct RecordPermissions {
         return may([.read, .write], type, createdBy: record.createdBy) ? nil : refusal(.read, type)
     }
 
+    /// What a subscription asks for has to be what its account may query. Which records it is told of is decided with each.
+    func checkMaySubscribe(to recordType: String) throws(ServiceError) {
+        if may([.read, .write], recordType, createdBy: nil) { return }
+        guard let account, may([.read, .write], recordType, createdBy: account.id) else {
+            throw refusal(.read, recordType)
+        }
+    }
+
     /// A query gives what the caller may read: where only the creator may, the caller's own records.
     func restrict(_ query: ValidQuery) throws(ServiceError) -> ValidQuery {
         if may([.read, .write], query.recordType, createdBy: nil) { return query }
@@ -49,6 +63,7 @@ struct RecordPermissions {
         let own = Filter(
             .system(.createdUserRecordName), .equals, .reference(ReferenceValue(recordName: account.userRecordName)))
         query.condition = QueryExpression.and([query.condition, .filter(own)]).normalized
+        query.isRestricted = true
         return query
     }
 
@@ -63,6 +78,9 @@ struct RecordPermissions {
         }
         if operation.operationType == .create { return }
         if !may(.write, stored.type, createdBy: stored.createdBy) { throw refusal(.write, stored.type) }
+        // A record that becomes one of another type is a new one there.
+        guard let type = operation.recordType, type != stored.type, operation.operationType.makesRecords else { return }
+        if !may(.create, type, createdBy: nil) { throw refusal(.create, type) }
     }
 
     // MARK: - Roles
@@ -104,5 +122,5 @@ struct RecordPermissions {
 
 extension RecordOperation.OperationType {
     /// Whether the operation saves a record where there is none.
-    fileprivate var makesRecords: Bool { self == .create || self == .forceUpdate || self == .forceReplace }
+    var makesRecords: Bool { self == .create || self == .forceUpdate || self == .forceReplace }
 }

@@ -9,6 +9,10 @@ struct ValidOperation: Equatable {
     var recordChangeTag: String?
     var fields: RecordFields
     var parent: ReferenceChange
+    /// What a share is to be.
+    var share: ShareToModify?
+
+    var isOfShare: Bool { recordType == SystemRecordType.share }
 }
 
 extension ServiceError {
@@ -24,7 +28,8 @@ extension ServiceError {
 
 /// The rules a record has to keep before anything is looked up (`CKRecord`, `CKRecord.ID`, Apple's documentation):
 ///
-/// - a record name has 1 to 255 printable ASCII characters and no leading underscore (a user's own record has one);
+/// - a record name has 1 to 255 printable ASCII characters and no leading underscore (a user's record has one, and is
+///   changed by its user alone: the store knows which names are users');
 /// - a record type and a field's name are a letter followed by letters, digits and underscores, at most 255; fields whose
 ///   names begin with an underscore are the system's;
 /// - a reference stays in its record's zone;
@@ -35,8 +40,8 @@ extension ServiceError {
 struct RecordValidation {
     var scope: DatabaseScope
     var zone: ZoneAddress
-    /// The caller's user record, whose name may begin with an underscore.
-    var userRecordName: String?
+    /// Whose user record's name may begin with an underscore, and who `__defaultOwner__` is.
+    var user: CurrentUser
 
     func validate(
         _ operation: RecordOperation, makeRecordName: () -> String
@@ -45,7 +50,7 @@ struct RecordValidation {
         let record = operation.record
         let name = try recordName(record.recordName, for: type, makeRecordName: makeRecordName)
         if type.isDeletion {
-            if name == userRecordName { throw .invalid("the user record cannot be deleted") }
+            if name == user.userRecordName { throw .invalid("the user record cannot be deleted") }
             return ValidOperation(
                 operationType: type, recordName: name, recordType: nil, recordChangeTag: record.recordChangeTag,
                 fields: RecordFields(), parent: .keep)
@@ -56,8 +61,8 @@ struct RecordValidation {
         }
         return ValidOperation(
             operationType: type, recordName: name, recordType: record.recordType,
-            recordChangeTag: record.recordChangeTag, fields: try fields(record.fields, of: name),
-            parent: try parent(record.parent, of: name))
+            recordChangeTag: record.recordChangeTag, fields: try fields(record.fields, of: name, record.recordType),
+            parent: try parent(record.parent, of: name), share: record.share)
     }
 
     private func recordName(
@@ -67,14 +72,18 @@ struct RecordValidation {
             if type == .create { return makeRecordName() }
             throw .invalid("operation '\(type.rawValue)' needs a recordName")
         }
-        if name == userRecordName { return name }
-        try RecordName.check(name)
-        return name
+        let resolved = user.resolve(name)
+        if resolved != user.userRecordName { try RecordName.check(resolved) }
+        return resolved
     }
 
     private func checkType(
         _ record: RecordToModify, name: String, for type: RecordOperation.OperationType
     ) throws(ServiceError) {
+        if name == SystemRecordName.zoneWideShare, record.recordType ?? SystemRecordType.share != SystemRecordType.share
+        {
+            throw .invalid("the recordName '\(name)' is that of the share of a whole zone")
+        }
         guard let recordType = record.recordType else {
             if type.needsRecordType {
                 throw .invalid("operation '\(type.rawValue)' of record '\(name)' needs a recordType")
@@ -82,9 +91,15 @@ struct RecordValidation {
             return
         }
         if recordType == SystemRecordType.user {
-            if name != userRecordName { throw .invalid("records of the type 'Users' are made by the system") }
+            if name != user.userRecordName, !RecordName.isSystems(name) {
+                throw .invalid("records of the type 'Users' are made by the system")
+            }
         } else if recordType == SystemRecordType.share {
-            throw .invalid("shares are not supported by this version of the service")
+            if scope == .public { throw .badDatabase("the public database holds no shares: record '\(name)'") }
+            if ZoneRules.isDefault(zone.zoneName) {
+                throw .invalid("the default zone cannot be shared; share records of a custom zone")
+            }
+            if record.parent != .keep { throw .invalid("the share '\(name)' cannot have a parent") }
         } else if !Identifier.isValid(recordType) {
             throw .invalid(
                 "recordType '\(Identifier.excerpt(recordType))' of record '\(name)' must be a letter followed by letters,"
@@ -92,7 +107,9 @@ struct RecordValidation {
         }
     }
 
-    private func fields(_ fields: RecordFields, of name: String) throws(ServiceError) -> RecordFields {
+    private func fields(
+        _ fields: RecordFields, of name: String, _ recordType: String?
+    ) throws(ServiceError) -> RecordFields {
         var fields = fields
         for entry in fields.entries {
             if entry.name.utf8.first == UInt8(ascii: "_") {
@@ -102,7 +119,11 @@ struct RecordValidation {
                     "Unprivileged attempt to insert a system field: \(Identifier.excerpt(entry.name)) (record '\(name)')"
                 )
             }
-            guard Identifier.isValid(entry.name) else {
+            // An update need not say the type: then the stored record's decides.
+            let isOfShare =
+                (recordType ?? SystemRecordType.share) == SystemRecordType.share
+                && Self.shareFields.contains(entry.name)
+            guard isOfShare || Identifier.isValid(entry.name) else {
                 throw .invalid(
                     "field '\(Identifier.excerpt(entry.name))' of record '\(name)' must be a letter followed by letters,"
                         + " digits and underscores, at most \(Limits.identifierLength)")
@@ -116,24 +137,27 @@ struct RecordValidation {
                     local, hasDeclaredType: entry.field.hasDeclaredType, isEncrypted: entry.field.isEncrypted)
             }
         }
-        do throws(WireError) {
-            try fields.validate()
-        } catch {
-            throw .invalid("record '\(name)': \(error)")
-        }
-        if fields.storedSize > Limits.recordSize {
-            throw .limitExceeded("record '\(name)' holds more than \(Limits.recordSize) bytes without its assets")
-        }
+        if let problem = fields.problem { throw .invalid("record '\(name)': \(problem)") }
+        try RecordSize.check(fields.storedSize, of: name)
         return fields
     }
 
-    /// The value with references that name their zone reduced to the record's own; nil where nothing has to change.
+    /// `CKShare.SystemFieldKey`.
+    private static let shareFields: Set<String> = ["cloudkit.title", "cloudkit.thumbnailImageData", "cloudkit.type"]
+
+    /// A field among these that only shares have.
+    static func shareField(in fields: RecordFields) -> String? {
+        fields.entries.first { shareFields.contains($0.name) }?.name
+    }
+
+    /// The value with references that name their zone reduced to the record's own, and the current user by their own
+    /// name; nil where nothing has to change.
     private func keepingInZone(
         _ value: FieldValue, field: String, of name: String
     ) throws(ServiceError) -> FieldValue? {
         switch value {
         case .reference(let reference):
-            guard reference.zoneID != nil else {
+            if reference.zoneID == nil && !user.isPlaceholder(reference.recordName) {
                 try checkTarget(reference, field: field, of: name)
                 return nil
             }
@@ -154,8 +178,8 @@ struct RecordValidation {
     private func inZone(
         _ reference: ReferenceValue, field: String, of name: String
     ) throws(ServiceError) -> ReferenceValue {
-        var reference = reference
-        if let target = reference.zoneID, !zone.isNamed(by: target, userRecordName: userRecordName) {
+        var reference = user.resolve(reference)
+        if let target = reference.zoneID, !zone.isNamed(by: target, user) {
             throw .invalid(
                 "reference '\(field)' of record '\(name)' points into the zone '\(target.zoneName)'; a reference stays in"
                     + " its record's zone, '\(zone.zoneName)'")
@@ -180,6 +204,24 @@ struct RecordValidation {
     }
 }
 
+/// "The data that a record stores must not exceed 1 MB. Assets don't count toward this limit" (`CKRecord`, Apple's
+/// documentation). What counts is what is stored, whichever way it came.
+enum RecordSize {
+    static func check(_ size: Int, of name: String) throws(ServiceError) {
+        if size > Limits.recordSize {
+            throw .limitExceeded(
+                "record '\(name)' holds \(size) bytes without its assets; at most"
+                    + " \(Limits.recordSize) are allowed")
+        }
+    }
+}
+
+/// The names of records that the system makes.
+enum SystemRecordName {
+    /// `CKRecordNameZoneWideShare`.
+    static let zoneWideShare = "cloudkit.zoneshare"
+}
+
 /// The record types that the system makes (`CKRecord.SystemType`).
 enum SystemRecordType {
     static let user = "Users"
@@ -187,6 +229,15 @@ enum SystemRecordType {
 }
 
 enum RecordName {
+    /// Whether a name is of those that only the system gives. Those of user records are among them; whether it is one, the
+    /// store knows.
+    static func isSystems(_ name: String) -> Bool { name.utf8.first == UInt8(ascii: "_") }
+
+    static func isNotAllowed(_ name: String) -> ServiceError {
+        .invalid("recordName '\(Identifier.excerpt(name))' must not begin with an underscore")
+    }
+
+    /// What can be said of a name without the store.
     static func check(_ name: String) throws(ServiceError) {
         let bytes = name.utf8
         if bytes.isEmpty { throw .invalid("recordName must not be empty") }
@@ -197,9 +248,6 @@ enum RecordName {
             throw .invalid(
                 "recordName '\(Identifier.excerpt(name))' has \(bytes.count) characters; at most"
                     + " \(Limits.recordNameLength) are allowed")
-        }
-        if bytes.first == UInt8(ascii: "_") {
-            throw .invalid("recordName '\(Identifier.excerpt(name))' must not begin with an underscore")
         }
     }
 }

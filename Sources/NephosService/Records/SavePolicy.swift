@@ -9,7 +9,10 @@ import NephosWire
 /// - `forceUpdate` and `forceReplace` take whatever is there (`changedKeys`, `allKeys`);
 /// - an update keeps the fields it does not mention, a replacement drops them;
 /// - `delete` needs the record and, where a tag is given, that tag; `forceDelete` is content with nothing to delete;
-/// - a record never changes its type.
+/// - a conflict comes before everything else, and hands the server's record back;
+/// - `forceUpdate` and `forceReplace` over a record of another type make it one of the type that was sent, with nothing
+///   of the old one's fields ("For all other save policies, the server overwrites the contents of the existing record";
+///   `CKRecord.recordID`, Apple's documentation). The types of the system neither come nor go like that.
 enum SaveDecision: Equatable {
     case insert
     case merge(into: RecordRow)
@@ -19,16 +22,31 @@ enum SaveDecision: Equatable {
     case nothingToDelete
     /// Refused; a conflict carries the record as the server has it.
     case refuse(ServiceError, server: RecordRow? = nil)
+
+    fileprivate var saves: Bool {
+        switch self {
+        case .insert, .merge, .replace: true
+        case .delete, .nothingToDelete, .refuse: false
+        }
+    }
 }
 
 enum SavePolicy {
     /// - Parameter stored: the record of that name, or nil where there is none or only its tombstone.
     static func decide(_ operation: ValidOperation, stored: RecordRow?) -> SaveDecision {
         guard let stored else { return decideWithoutRecord(operation) }
-        if let type = operation.recordType, type != stored.type, !operation.operationType.isDeletion {
+        let decision = decide(operation, over: stored)
+        guard let type = operation.recordType, type != stored.type, decision.saves else { return decision }
+        if operation.operationType.needsChangeTag || SystemRecordType.all.contains(type)
+            || SystemRecordType.all.contains(stored.type)
+        {
             return .refuse(
                 .invalid("record '\(stored.name)' has the type '\(stored.type)' and cannot become '\(type)'"))
         }
+        return .replace(stored)
+    }
+
+    private static func decide(_ operation: ValidOperation, over stored: RecordRow) -> SaveDecision {
         switch operation.operationType {
         case .create:
             return .refuse(.recordExists, server: stored)

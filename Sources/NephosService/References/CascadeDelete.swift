@@ -6,19 +6,17 @@ import NephosStorage
 enum CascadeDelete {
     /// - Parameters:
     ///   - deleted: the records that are deleted by name.
-    ///   - sources: the records that hold a `deleteSelf` reference to the one given.
+    ///   - sources: the records that hold a `deleteSelf` reference to each of the ones given, in their order.
     /// - Returns: the records that go with them, in the order they are reached.
     static func plan(
-        deleting deleted: [String], sources: (String) throws -> Set<String>
+        deleting deleted: [String], sources: ([String]) throws -> [Set<String>]
     ) rethrows -> [String] {
         var dead = Set(deleted)
         var taken: [String] = []
-        var waiting = deleted[...]
-        while let target = waiting.popFirst() {
-            for source in try sources(target).sorted() where dead.insert(source).inserted {
-                taken.append(source)
-                waiting.append(source)
-            }
+        var wave = deleted
+        while !wave.isEmpty {
+            wave = try sources(wave).flatMap { $0.sorted() }.filter { dead.insert($0).inserted }
+            taken += wave
         }
         return taken
     }

@@ -5,7 +5,8 @@ import NephosStorage
 /// "The parent record must exist on the server when you save the child, or must be part of the same save operation.
 /// Otherwise, the operation fails" (`CKRecord.parent`, Apple's documentation); the same holds for `deleteSelf`, whose
 /// target owns the record, and for `VALIDATE`. A record cannot be deleted while another that stays has it as its parent
-/// or validates it. A plain reference may dangle.
+/// or validates it; in the public database only records of whoever deletes count there, so that nobody can keep others from
+/// deleting what is theirs. A plain reference may dangle.
 enum ParentRules {
     /// The kinds whose target must exist when the reference is saved.
     static func demandsTarget(_ kind: ReferenceRow.Kind) -> Bool {
@@ -25,8 +26,37 @@ enum ParentRules {
         )
     }
 
-    static func held(_ name: String, by source: String) -> ServiceError {
-        .referenceViolation(
-            "Record delete would violate validating reference: recordID=\(name) is still referenced by '\(source)'")
+    /// In the words of Apple's service.
+    static func tooManySources(of target: String) -> ServiceError {
+        .limitExceeded(
+            "Limit exceeded for number of owning references to single record: at most \(Limits.deleteSelfSources) may"
+                + " point at '\(target)' with DELETE_SELF")
+    }
+
+    /// - Parameter source: nil where whoever deletes may not know it.
+    static func held(_ name: String, by source: String?) -> ServiceError {
+        let holder = source.map { "'\($0)'" } ?? "another record"
+        return .referenceViolation(
+            "Record delete would violate validating reference: recordID=\(name) is still referenced by \(holder)")
+    }
+
+    /// Why a record cannot have its new parent: it is a descendant of its own, or has too many ancestors. Nil where it can.
+    /// - Parameter parents: the parents of what the batch saves.
+    static func circle(
+        _ save: PlannedSave, _ parents: [String: String?], _ reader: any StorageReader
+    ) throws -> ServiceError? {
+        var current = save.row.parent
+        var count = 0
+        while let step = current {
+            if step == save.row.name {
+                return .invalid("the parent of record '\(step)' is one of its own descendants")
+            }
+            count += 1
+            if count > Limits.parentDepth {
+                return .limitExceeded("a chain of parents has at most \(Limits.parentDepth) records")
+            }
+            current = try parents[step] ?? reader.record(zone: save.row.zone, named: step)?.parent
+        }
+        return nil
     }
 }

@@ -42,19 +42,36 @@ struct BatchGraph {
         for edge in edges { savedSources[edge.target, default: []].insert(source) }
     }
 
-    /// The records that point at `target` with one of `kinds`.
-    func sources(of target: String, kinds: [ReferenceRow.Kind]) throws -> Set<String> {
-        var sources: Set<String> = []
-        var last: String?
-        while true {
-            let page = try reader.references(
-                zone: zone, to: target, kinds: kinds, after: last, limit: Limits.referencesPerRead)
-            for row in page where saved[row.source] == nil { sources.insert(row.source) }
-            guard page.count == Limits.referencesPerRead else { break }
-            last = page.last?.source
+    /// The records that point at each of several targets with one of `kinds`, in the order of the targets.
+    func sources(of targets: [String], kinds: [ReferenceRow.Kind]) throws -> [Set<String>] {
+        var sources: [String: Set<String>] = [:]
+        for row in try reader.references(zone: zone, to: targets, kinds: kinds) where saved[row.source] == nil {
+            sources[row.target, default: []].insert(row.source)
         }
-        for source in savedSources[target] ?? [] where holds(source, target, kinds) { sources.insert(source) }
-        return sources
+        return targets.map { target in
+            let own = (savedSources[target] ?? []).filter { holds($0, target, kinds) }
+            return (sources[target] ?? []).union(own)
+        }
+    }
+
+    /// The first by name of the records that point at `target` with one of `kinds` and are `wanted`.
+    /// - Parameter limit: how many stored references are looked at.
+    func firstSource(
+        of target: String, kinds: [ReferenceRow.Kind], reading limit: Int = .max, where wanted: (String) throws -> Bool
+    ) throws -> String? {
+        let ofBatch = try (savedSources[target] ?? []).sorted().first { try holds($0, target, kinds) && wanted($0) }
+        var last: String?
+        var room = limit
+        while room > 0 {
+            let size = min(room, Limits.referencesPerRead)
+            let page = try reader.references(zone: zone, to: target, kinds: kinds, after: last, limit: size)
+            let stored = try page.first { try saved[$0.source] == nil && wanted($0.source) }
+            if let stored { return ofBatch.map { min($0, stored.source) } ?? stored.source }
+            guard page.count == size else { break }
+            last = page.last?.source
+            room -= size
+        }
+        return ofBatch
     }
 
     private func holds(_ source: String, _ target: String, _ kinds: [ReferenceRow.Kind]) -> Bool {

@@ -40,6 +40,17 @@ struct JustInTimeSchema {
         self.schema = schema
     }
 
+    /// Whether the schema says what fields a record of the type has. Shares need no type in production's schema: it is the
+    /// system's (`CKRecord.SystemType.share`).
+    func admits(_ recordType: String) -> Bool { recordType != SystemRecordType.share || environment == .development }
+
+    /// The fields as `admit(_:recordType:)` fits them.
+    mutating func admit(
+        _ fields: RecordFields, ofRecordOf recordType: String
+    ) throws(ServiceError) -> RecordFields {
+        admits(recordType) ? try admit(fields, recordType: recordType).fields : fields
+    }
+
     /// Fits a record's fields to the schema: values that came without a type get the field's.
     /// - Returns: the fields, and what saving them adds to the schema.
     mutating func admit(
@@ -78,9 +89,26 @@ struct JustInTimeSchema {
                 additions.fields.append(.init(recordType: recordType, field: entry.name, type: type))
             }
         }
+        try checkSize(additions, known, recordType)
         if !additions.isEmpty { hasGrown = true }
         for type in additions.recordTypes { schema.add(recordType: type) }
         for added in additions.fields { schema.add(field: added.field, added.type, to: added.recordType) }
         return (fitted, additions)
+    }
+
+    private func checkSize(
+        _ additions: SchemaAdditions, _ known: RecordTypeSchema?, _ recordType: String
+    ) throws(ServiceError) {
+        if known == nil, schema.recordTypes.count >= Limits.typesPerContainer {
+            throw .limitExceeded(
+                "record type '\(recordType)' is not in the schema, to which saves add no more than"
+                    + " \(Limits.typesPerContainer) types: add it by an import")
+        }
+        let fields = (known?.fields.count ?? 0) + additions.fields.count
+        if !additions.fields.isEmpty, fields > Limits.fieldsPerType {
+            throw .limitExceeded(
+                "record type '\(recordType)' would have \(fields) fields; saves add no more than"
+                    + " \(Limits.fieldsPerType) to the schema")
+        }
     }
 }

@@ -12,11 +12,28 @@ package enum Limits {
     package static let operationsPerRequest = 400
     /// Operations in a request in strict mode: CloudKit Web Services, Data Size Limits.
     package static let strictOperationsPerRequest = 200
-    /// Bytes of a request without assets: `CKError.limitExceeded`, Apple's documentation.
+    /// Bytes of a request's data as it is stored, without assets: `CKError.limitExceeded`, Apple's documentation.
     package static let requestSize = 2 << 20
-    /// Records that may point at one record with `DELETE_SELF`, in strict mode: CloudKit Web Services, Data Size
-    /// Limits.
-    package static let strictDeleteSelfSources = 750
+    /// Bytes of the body of a request that saves records, over HTTP and after it is inflated: what the limits above allow can
+    /// be saved, as JSON takes up to six times the bytes of a string, five times those of a location.
+    package static let requestBodySize = 8 * requestSize
+    /// What one look at all that a service holds reads at most: containers; and of each, zones and records. Ours.
+    static let overviewContainers = 50
+    static let overviewZones = 1000
+    static let overviewRecords = 20_000
+    /// Records that may point at one record with `DELETE_SELF`: `CKRecord.Reference`, Apple's documentation ("This limit
+    /// is 750 references, and any attempt to exceed it results in an error from the server"); CloudKit Web Services, Data
+    /// Size Limits.
+    package static let deleteSelfSources = 750
+    /// References to a record of the public database that are looked at for one by whom deletes it; others hold nothing.
+    static let holdersRead = 2000
+
+    /// Fields of a record type, and record types, that saves may make in development: everybody who reads or writes has the
+    /// whole schema to go through.
+    package static let fieldsPerType = 500
+    package static let typesPerContainer = 500
+    /// Bytes of the fields of the records that a lookup answers with, but for the last one's.
+    package static let lookupSize = 32 << 20
 
     /// Changes in a page of a feed: CloudKit Web Services, Data Size Limits ("records in a response").
     package static let changesPerPage = 200
@@ -36,8 +53,21 @@ package enum Limits {
     /// Zones in a page of an administrator's list.
     static let zonesPerPage = 1000
 
-    /// Records a background step deletes in one transaction, so that other writers get their turn.
+    /// Stores that are open at a time: each has about nine files and 1 MB of memory.
+    package static let openStores = 256
+    /// Milliseconds after which a store that nobody uses is closed.
+    package static let storeIdleTime: Int64 = 5 * 60 * 1000
+    /// Jobs that are read at a time to find one that may be done.
+    static let jobsPerRead = 64
+    /// Milliseconds after which a job that failed is tried again; twice as many each time, up to the longest.
+    static let firstJobPause: Int64 = 1000
+    static let longestJobPause: Int64 = 5 * 60 * 1000
+    /// How long a background step may hold up other writers; the next is smaller where one took longer.
+    static let backgroundStepTime = Duration.milliseconds(50)
+    /// Records that the first background step deletes in one transaction.
     static let recordsPerBackgroundStep = 200
+    /// Records that a cascade reads at a time.
+    static let recordsPerCascadeRead = 1000
     /// Edges that are read at a time.
     static let referencesPerRead = 1000
 
@@ -54,6 +84,22 @@ package enum Limits {
     package static let subscriptionIDLength = 255
     /// Bytes of a subscription in JSON.
     package static let subscriptionSize = 64 * 1024
+    /// Subscriptions of an account in a database.
+    package static let subscriptionsPerDatabase = 1000
+    /// Push tokens of an account: what each notification is written for. The one that was longest not heard of makes room.
+    package static let pushTokensPerAccount = 100
+    /// Bytes of records in one event that subscribers are told of, but for the last record, and how many they are.
+    static let changeEventSize = 256 * 1024
+    static let changesPerEvent = 100
+    /// Events that say the same and are told at once.
+    static let changeEventsPerFanOut = 16
+    /// Subscriptions that are looked at in one snapshot.
+    static let subscriptionsPerFanOut = 100
+    /// Notifications of one event that an account gets at a time, whatever the number of its subscriptions.
+    static let notificationsPerEvent = 400
+    /// Rows of the outbox that the background writes in one transaction, but for the last notification's, so that other
+    /// writers get their turn.
+    static let outboxRowsPerFanOut = 200
     /// Fields that a notification sends along: `CKSubscription.NotificationInfo.desiredKeys`, Apple's documentation.
     package static let notificationFields = 3
     /// Characters after which a field's text in a notification is cut: the same.
@@ -81,4 +127,58 @@ package enum Limits {
     /// Records written since that look that the change's own transaction looks at; where there are more, the look is
     /// taken again.
     static let changesPerLossCheck = 2000
+
+    // Sharing.
+
+    /// Participants of a share besides its owner (`CKError.tooManyParticipants`, Apple's documentation).
+    package static let shareParticipants = 100
+    /// Accounts that wait for an answer to their request for access to a share, and those that are blocked.
+    static let shareRequesters = 100
+    /// Records in a chain of parents.
+    static let parentDepth = 1000
+    /// Records that one commit takes into a share or out of it.
+    static let sharedRecordsPerCommit = 10_000
+    /// Shares that one account takes part in.
+    static let membershipsPerAccount = 10_000
+    /// Addresses whose accounts are looked up in a minute, for one account.
+    static let participantLookupsPerMinute = 600
+    /// Shares of a zone whose participants are notified of its deletion.
+    static let sharesPerNotification = 1000
+    /// Shares that are resolved or accepted in one request.
+    static let shortGUIDsPerRequest = 200
+
+    // Assets.
+
+    /// Files that one request asks to upload: CloudKit Web Services, Data Size Limits.
+    package static let uploadTokensPerRequest = 200
+    /// Bytes of an asset's file, unless configured otherwise: CloudKit Web Services, Data Size Limits.
+    package static let assetSize: Int64 = 50 << 20
+    /// The most that it can be configured to.
+    package static let largestAssetSize: Int64 = 5 << 30
+    /// Bytes of all files of a database, unless configured otherwise: as much as Apple gives an app's public database.
+    package static let assetBytesPerDatabase: Int64 = 10 << 30
+    /// Assets that a record holds.
+    package static let assetsPerRecord = 1000
+    /// Milliseconds that a file can be uploaded to an address: CloudKit Web Services, Uploading Assets ("15 minutes").
+    package static let uploadLifetime: Int64 = 15 * 60 * 1000
+    /// Milliseconds that an uploaded file can be saved with its receipt: a day.
+    static let receiptLifetime: Int64 = 24 * 60 * 60 * 1000
+    /// Milliseconds that a file can be downloaded from an address, and how far clocks may differ.
+    static let downloadLifetime: Int64 = 60 * 60 * 1000
+    static let clockSkew: Int64 = 60 * 1000
+    /// Milliseconds that a file stays which no record refers to: a week, longer than any receipt or address is good, and
+    /// than the oldest backup that is to be restored.
+    package static let assetRetention: Int64 = 7 * 24 * 60 * 60 * 1000
+    /// Files that an account, and all accounts of a store together, upload at a time.
+    static let uploadsPerAccount = 16
+    static let uploadsPerStore = 256
+    /// Bytes of the files that an account uploads at a time, where one file alone may not have more.
+    static let uploadedBytesPerAccount: Int64 = 1 << 30
+    /// Bytes that stay free on the disk of the assets, so that records can be saved.
+    static let freeDisk: Int64 = 256 << 20
+    /// Bytes a second below which an upload is ended, and after how many milliseconds that is looked at first.
+    package static let slowestUpload: Int64 = 1024
+    package static let slowUploadGrace: Int64 = 30 * 1000
+    /// Files that one transaction condemns, and references that it removes.
+    static let assetsPerCollectionStep = 200
 }

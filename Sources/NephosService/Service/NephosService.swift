@@ -39,7 +39,7 @@ package final class NephosService: Sendable {
                 applied.moment = moment
                 return applied
             }
-            store.deliver(applied.notices)
+            if applied.leftEvents { store.fanOut.wake() }
             if let schema = applied.schema, let moment = applied.moment {
                 store.schemas.remember(schema, asOf: moment)
             }
@@ -117,8 +117,16 @@ package final class NephosService: Sendable {
         try await perform(context) { store, caller in
             let modify = ModifyZones(request: request, caller: caller, environment: self.environment)
             try modify.validate()
-            let (response, notices) = try await store.engine.write { try modify.apply(store.notifier, in: $0) }
-            store.deliver(notices)
+            let environment = self.environment
+            let (response, leftEvents) = try await store.engine.write { transaction in
+                let leaving = LeaveShares(
+                    caller: caller, environment: environment,
+                    indexes: IndexWriter(
+                        definitions: try store.indexes.definitions(in: transaction), accounts: store.accounts),
+                    notifier: store.notifier)
+                return try modify.apply(store.notifier, leaving, in: transaction)
+            }
+            if leftEvents { store.fanOut.wake() }
             store.background.wake()
             return response
         }
@@ -179,8 +187,8 @@ package final class NephosService: Sendable {
             _ = try caller.requireAccount()
             let remove = RemoveZones(
                 zoneNames: zoneNames, reason: reason, caller: caller, environment: self.environment)
-            let (names, notices) = try await store.engine.write { try remove.apply(store.notifier, in: $0) }
-            store.deliver(notices)
+            let (names, leftEvents) = try await store.engine.write { try remove.apply(store.notifier, in: $0) }
+            if leftEvents { store.fanOut.wake() }
             store.background.wake()
             return names
         }
@@ -200,7 +208,8 @@ package final class NephosService: Sendable {
     /// Has the background look for old deletions from time to time, until the task is cancelled: they grow old also where
     /// nobody changes anything.
     package func forgetOldDeletions() async {
-        guard let retention = configuration.deletionRetention else { return }
+        // Where deletions are remembered for ever there are still files that nobody needs any more.
+        let retention = configuration.deletionRetention ?? .max
         let interval = max(Limits.shortestPurgeInterval, min(retention, Limits.purgeInterval))
         while !Task.isCancelled {
             do {
@@ -208,7 +217,10 @@ package final class NephosService: Sendable {
             } catch {
                 return
             }
-            for store in stores.all { store.background.wakeToForget() }
+            for store in stores.all {
+                store.background.wakeToForget()
+                store.assets.collectNow()
+            }
         }
     }
 
@@ -224,6 +236,8 @@ package final class NephosService: Sendable {
     package func settle() async {
         for store in stores.all {
             await store.background.settle()
+            await store.assets.settle()
+            await store.fanOut.settle()
             await store.indexBuilder.settle()
             await store.dispatcher.settle()
         }
@@ -252,9 +266,14 @@ package final class NephosService: Sendable {
     ) async throws(ServiceError) -> Response {
         do {
             try context.checkContainer()
-            let store = try await stores.store(
-                StoreID(container: context.container, environment: context.environment.rawValue))
-            return try await body(store, try await store.caller(context))
+            let id = StoreID(container: context.container, environment: context.environment.rawValue)
+            // Who has no account can only read, and reading makes nothing.
+            if context.account == nil {
+                return try await stores.usingExistingOrBlank(id) { store in
+                    try await body(store, try await store.caller(context))
+                }
+            }
+            return try await stores.using(id) { store in try await body(store, try await store.caller(context)) }
         } catch {
             throw translate(error, requestID: context.requestID)
         }

@@ -25,6 +25,9 @@ package struct RequestContext: Hashable, Sendable {
     package var requestID: String
     /// Whether answers may have their records in JSON: for a server, which only sends them on.
     package var takesEncodedRecords = false
+    /// How addresses of assets begin, without a slash at the end: `https://cloud.example.org`; empty in the caller's own
+    /// process.
+    package var baseURL = ""
 
     package init(
         container: String, environment: ContainerEnvironment, scope: DatabaseScope, account: String?,

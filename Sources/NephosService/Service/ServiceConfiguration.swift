@@ -1,7 +1,6 @@
 /// How a service was asked to behave.
 package struct ServiceConfiguration: Sendable {
-    /// Refuses what only Apple's Web Services refuse: more than 200 operations a request, more than 750 records that
-    /// one deletion takes along.
+    /// Refuses what only Apple's Web Services refuse: more than 200 operations a request.
     package var isStrict: Bool
 
     /// Milliseconds that feeds remember deletions; tokens that are older than what was forgotten have expired. Nil is
@@ -17,8 +16,15 @@ package struct ServiceConfiguration: Sendable {
     /// How long a poll for notifications is held: less than the minute after which clients and proxies give up.
     package var pollDuration = Duration.seconds(45)
 
+    /// Bytes of an asset's file, and of all files of a database.
+    package var assetSize = Limits.assetSize
+    package var assetBytesPerDatabase = Limits.assetBytesPerDatabase
+
     /// How much a query may do; a test gives less.
     var queries = QueryBounds()
+
+    /// How many stores are open at a time.
+    package var openStores = Limits.openStores
 
     /// Whether what earlier commits left to the background is gone on with as soon as a store is opened. A tool that
     /// looks into a store leaves it to the server.

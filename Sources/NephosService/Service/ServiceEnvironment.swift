@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import NephosCrypto
 
 /// What the service takes from the outside: the clock, identifiers, the log. A test replaces them, so that a whole
 /// cloud can run in virtual time from a seed.
@@ -8,6 +9,8 @@ package struct ServiceEnvironment: Sendable {
     package var now: @Sendable () -> Int64
     /// A new UUID in upper case.
     package var makeUUID: @Sendable () -> String
+    /// Bytes for a store's secret: as many as an `AuthenticationKey` has, at random.
+    package var makeSecret: @Sendable () -> [UInt8]
     /// Where faults go that a client must not see.
     package var log: @Sendable (String) -> Void
     /// Returns after a time by the same clock as `now`, or throws when the task is cancelled.
@@ -16,10 +19,12 @@ package struct ServiceEnvironment: Sendable {
     package init(
         now: @escaping @Sendable () -> Int64, makeUUID: @escaping @Sendable () -> String,
         log: @escaping @Sendable (String) -> Void,
+        makeSecret: @escaping @Sendable () -> [UInt8] = { RandomBytes.make(AuthenticationKey.size) },
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
         self.now = now
         self.makeUUID = makeUUID
+        self.makeSecret = makeSecret
         self.log = log
         self.sleep = sleep
     }

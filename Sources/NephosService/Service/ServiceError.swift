@@ -8,6 +8,7 @@ package struct ServiceError: Error, Hashable, Sendable {
         case internalError = 1
         case badContainer = 5
         case serviceUnavailable = 6
+        case requestRateLimited = 7
         case notAuthenticated = 9
         case permissionFailure = 10
         case unknownItem = 11
@@ -18,10 +19,16 @@ package struct ServiceError: Error, Hashable, Sendable {
         case batchRequestFailed = 22
         case zoneBusy = 23
         case badDatabase = 24
+        case quotaExceeded = 25
         case zoneNotFound = 26
         case limitExceeded = 27
         case userDeletedZone = 28
+        case tooManyParticipants = 29
+        case alreadyShared = 30
         case referenceViolation = 31
+        case participantMayNeedVerification = 33
+        case assetNotAvailable = 35
+        case participantAlreadyInvited = 37
     }
 
     package var code: ServerErrorCode
@@ -79,6 +86,9 @@ extension ServiceError {
             "\(permission) operation not permitted on records of type '\(recordType)': \(remedy)")
     }
 
+    /// "A user can modify their own user record only" (`CKRecord.SystemType.userRecord`).
+    static let anothersUserRecord = ServiceError(
+        .accessDenied, .permissionFailure, "WRITE operation not permitted: a user record is its user's own")
     static let authenticationRequired = ServiceError(
         .authenticationRequired, .notAuthenticated, "request needs authorization")
     static let recordNotFound = ServiceError(.notFound, .unknownItem, "Record not found")
@@ -96,6 +106,10 @@ extension ServiceError {
         .atomicError, .batchRequestFailed, "Atomic failure: another operation of the same zone failed")
     static let internalError = ServiceError(
         .internalError, .internalError, "Internal error; the server's log has the details")
+    /// The store's log names it.
+    static let damagedRecord = ServiceError(
+        .internalError, .internalError,
+        "The record is damaged in the service's store; it can be had again from a backup of the store")
     static let unavailable = ServiceError(
         .tryAgainLater, .serviceUnavailable, "The service is shutting down", retryAfter: 1)
     static let busy = ServiceError(.tryAgainLater, .zoneBusy, "The database is busy", retryAfter: 1)

@@ -1,9 +1,17 @@
+import NephosCrypto
 import NephosStorage
 import NephosWire
 
 /// One container's store in one environment, with what the service keeps of it in memory.
 final class Store: Sendable {
+    let id: StoreID
     let engine: any StorageEngine
+    /// What authenticates the store's opaque strings.
+    let key: AuthenticationKey
+    /// The files of its records.
+    let assets: StoreAssets
+    /// What authenticates their addresses and receipts.
+    let tokens: AssetTokens
     let accounts = Accounts()
     let indexes = IndexCatalog()
     let schemas = SchemaCatalog()
@@ -11,59 +19,84 @@ final class Store: Sendable {
     let background: BackgroundWork
     let indexBuilder: IndexBuilder
     let watched = WatchedDatabases()
+    let lookups = RateLimit(perMinute: Limits.participantLookupsPerMinute)
     let notifier: Notifier
     let courier: Courier
+    let fanOut: NotificationFanOut
     let dispatcher: OutboxDispatcher
     private let environment: ServiceEnvironment
     private let worksInBackground: Bool
 
     init(
-        id: StoreID, engine: any StorageEngine, environment: ServiceEnvironment, configuration: ServiceConfiguration
+        id: StoreID, engine: any StorageEngine, files: any AssetStore, key: AuthenticationKey,
+        environment: ServiceEnvironment, configuration: ServiceConfiguration
     ) {
+        self.id = id
         self.engine = engine
+        self.key = key
+        tokens = AssetTokens(key: key, place: id)
+        assets = StoreAssets(files, engine, environment)
         self.environment = environment
         worksInBackground = configuration.worksInBackground
-        notifier = Notifier(
-            container: id.container, environment: environment, accounts: accounts, watched: watched,
-            outlets: configuration.notifications)
+        notifier = Notifier(watched: watched)
         courier = Courier(environment, pollDuration: configuration.pollDuration)
         dispatcher = OutboxDispatcher(
             id: id, engine: engine, environment: environment, accounts: accounts, configuration: configuration)
+        fanOut = NotificationFanOut(
+            container: id.container, engine: engine, environment: environment, accounts: accounts, schemas: schemas,
+            outlets: configuration.notifications,
+            deliver: { [courier, dispatcher] notices in
+                if !notices.polled.isEmpty { courier.wake(notices.polled) }
+                if notices.hasDue { dispatcher.wake() }
+            })
         background = BackgroundWork(
             engine: engine, environment: environment, indexes: indexes, accounts: accounts, notifier: notifier,
             retention: configuration.deletionRetention,
-            deliver: { [courier, dispatcher] in Self.deliver($0, courier, dispatcher) })
+            tellSubscribers: { [fanOut] in fanOut.wake() })
         indexBuilder = IndexBuilder(engine: engine, catalog: indexes, accounts: accounts, environment: environment)
     }
 
     /// Who asks: an account is made when it is first seen.
     func caller(_ context: RequestContext) async throws -> Caller {
         var caller = Caller(
-            scope: context.scope, account: nil, clientID: context.clientID, requestID: context.requestID)
+            scope: context.scope, account: nil, clientID: context.clientID, requestID: context.requestID, key: key,
+            assets: AssetAccess(
+                tokens, baseURL: context.baseURL, now: environment.now(), hasAssets: assets.hasAssets))
         guard let name = context.account else { return caller }
-        if let account = accounts.cached(named: name) {
-            caller.account = account
-            return caller
-        }
-        let environment = self.environment
-        let account = try await engine.write { try Accounts.findOrMake(name, environment, in: $0) }
-        accounts.remember(account)
+        let account = try await account(named: name)
         caller.account = account
+        caller.assets.account = account.id
         return caller
     }
 
-    /// Makes what every store has: the default zone of its public database.
-    func prepare() async throws {
-        let exists = try await engine.read {
-            try $0.zone(owner: .everyone, named: ZoneIDDictionary.defaultZoneName) != nil
+    private func account(named name: String) async throws -> AccountRow {
+        if let account = accounts.cached(named: name) { return account }
+        let environment = self.environment
+        let account = try await engine.write { try Accounts.findOrMake(name, environment, in: $0) }
+        accounts.remember(account)
+        return account
+    }
+
+    /// Makes what every store has, where it is not there yet: its secret, and the default zone of its public database.
+    static func prepare(
+        _ engine: any StorageEngine, _ environment: ServiceEnvironment
+    ) async throws -> AuthenticationKey {
+        let known = try await engine.read { reader -> AuthenticationKey? in
+            let zone = try reader.zone(owner: .everyone, named: ZoneIDDictionary.defaultZoneName)
+            return zone == nil ? nil : try StoreSecret.find(reader)
         }
-        if !exists {
-            try await engine.write { transaction in
-                _ = try ZoneRegistry.defaultZone(owner: .everyone, in: transaction)
-                try transaction.insertRecordType(SystemRecordType.user)
-            }
+        if let known { return known }
+        return try await engine.write { transaction in
+            _ = try ZoneRegistry.defaultZone(owner: .everyone, in: transaction)
+            try transaction.insertRecordType(SystemRecordType.user)
+            return try StoreSecret.findOrMake(environment, in: transaction)
         }
+    }
+
+    /// Takes up what an earlier process left.
+    func resume() async throws {
         try await engine.read { [watched] in try watched.load($0) }
+        try await assets.resume()
         await continueInBackground()
     }
 
@@ -71,23 +104,31 @@ final class Store: Sendable {
     func continueInBackground() async {
         guard worksInBackground else { return }
         background.wake()
+        assets.collectIfDue()
+        fanOut.wake()
         dispatcher.wake()
         await indexBuilder.resume()
     }
 
-    /// Sees to it that what was committed to the outbox arrives.
-    func deliver(_ notices: Notices) { Self.deliver(notices, courier, dispatcher) }
-
-    private static func deliver(_ notices: Notices, _ courier: Courier, _ dispatcher: OutboxDispatcher) {
-        if !notices.polled.isEmpty { courier.wake(notices.polled) }
-        if notices.hasDue { dispatcher.wake() }
+    /// Whether nothing waits to be done: neither a poll, an upload, a job, a notification nor an index.
+    func isIdle() async -> Bool {
+        guard courier.waiting == 0, assets.uploads.isEmpty else { return false }
+        let hasWork = try? await engine.read { reader in
+            try !reader.jobs(limit: 1).isEmpty || !reader.changeEvents(limit: 1).isEmpty
+                || !reader.dueOutbox(at: .max, limit: 1).isEmpty
+                || !reader.indexDefinitions().allSatisfy(\.isReady)
+        }
+        return hasWork == false
     }
 
     func close() async {
         courier.close()
         await background.close()
+        await assets.stop()
+        await fanOut.close()
         await dispatcher.close()
         await indexBuilder.close()
         await engine.close()
+        assets.close()
     }
 }

@@ -1,15 +1,28 @@
 import NephosStorage
 import Synchronization
 
-/// The stores that are open. Each is opened once, when somebody first asks for it.
+/// The stores that are open. Each is opened when somebody first uses it, and closed when nobody did for a while or others
+/// need its place; one in memory, which would lose what it holds, or with something to do, stays open.
 actor Stores {
+    /// A store that is open, and who uses it.
+    private struct Open {
+        let store: Store
+        var users = 0
+        /// When it was used last, milliseconds since 1970.
+        var usedAt: Int64
+    }
+
     private nonisolated let provider: any StoreProvider
-    private let environment: ServiceEnvironment
+    private nonisolated let environment: ServiceEnvironment
     private let configuration: ServiceConfiguration
-    private var opening: [StoreID: Task<Store, any Error>] = [:]
+    private var opening: [StoreID: Task<Void, any Error>] = [:]
+    private var closing: [StoreID: Task<Void, Never>] = [:]
+    /// What containers look like that nobody made, by environment.
+    private var blanks: [String: Task<Store, any Error>] = [:]
+    private var sweeping: Task<Void, Never>?
     private var isClosed = false
-    /// The stores that are ready, to be found without waiting for the actor.
-    private nonisolated let ready = Mutex<[StoreID: Store]>([:])
+    /// To be found without waiting for the actor.
+    private nonisolated let ready = Mutex<[StoreID: Open]>([:])
 
     init(provider: any StoreProvider, environment: ServiceEnvironment, configuration: ServiceConfiguration) {
         self.provider = provider
@@ -17,43 +30,115 @@ actor Stores {
         self.configuration = configuration
     }
 
-    nonisolated func store(_ id: StoreID) async throws -> Store {
-        if let store = ready.withLock({ $0[id] }) { return store }
-        return try await open(id)
+    // MARK: Using stores
+
+    /// Runs `body` on a store, which stays open meanwhile; it is made on first use.
+    nonisolated func using<T>(_ id: StoreID, _ body: (Store) async throws -> T) async throws -> T {
+        let store = try await borrow(id)
+        defer { giveBack(id) }
+        return try await body(store)
     }
 
-    private func open(_ id: StoreID) async throws -> Store {
+    /// The same, but where nobody ever made the store nothing is made, and `body` gets nil.
+    nonisolated func usingExisting<T>(_ id: StoreID, _ body: (Store?) async throws -> T) async throws -> T {
+        try await exists(id) ? try await using(id, body) : try await body(nil)
+    }
+
+    /// The same, but where nobody ever made the store `body` gets one that holds nothing, and of which nothing is kept.
+    nonisolated func usingExistingOrBlank<T>(_ id: StoreID, _ body: (Store) async throws -> T) async throws -> T {
+        if try await !exists(id), let blank = try await blank(id) { return try await body(blank) }
+        return try await using(id, body)
+    }
+
+    private nonisolated func exists(_ id: StoreID) async throws -> Bool {
+        if ready.withLock({ $0[id] != nil }) { return true }
+        let provider = provider
+        return try await onThread { try provider.exists(id) }
+    }
+
+    private nonisolated func borrow(_ id: StoreID) async throws -> Store {
+        while true {
+            let store = ready.withLock { ready -> Store? in
+                ready[id]?.users += 1
+                return ready[id]?.store
+            }
+            if let store { return store }
+            try await open(id)
+        }
+    }
+
+    private nonisolated func giveBack(_ id: StoreID) {
+        let now = environment.now()
+        ready.withLock { ready in
+            ready[id]?.users -= 1
+            ready[id]?.usedAt = now
+        }
+    }
+
+    /// Every store that is open.
+    nonisolated var all: [Store] { ready.withLock { $0.values.map(\.store) } }
+
+    // MARK: Opening
+
+    /// Returns once it is ready, or another try is worth it.
+    private func open(_ id: StoreID) async throws {
         if isClosed { throw StorageError(.closed, "the service is closed") }
-        if let task = opening[id] { return try await task.value }
-        let provider = self.provider
-        let environment = self.environment
-        let configuration = self.configuration
+        if let closing = closing[id] {
+            await closing.value
+            return
+        }
+        if let opening = opening[id] { return try await opening.value }
+        if ready.withLock({ $0[id] != nil }) { return }
         let task = Task {
-            // Opening a store blocks on the disk, so it gets a thread of its own.
-            let engine = try await onThread { try provider.open(id) }
-            let store = Store(
-                id: id, engine: engine, environment: environment, configuration: configuration)
-            try await store.prepare()
-            return store
+            try await self.makeRoom()
+            let store = try await self.open(id, from: self.provider)
+            let now = environment.now()
+            ready.withLock { $0[id] = Open(store: store, usedAt: now) }
         }
         opening[id] = task
+        // Where it failed, the next one who asks tries again.
+        defer { opening[id] = nil }
+        try await task.value
+        sweep()
+    }
+
+    private nonisolated func open(_ id: StoreID, from provider: any StoreProvider) async throws -> Store {
+        // Opening a store blocks on the disk, so it gets a thread of its own.
+        let (engine, files) = try await onThread { (try provider.open(id), try provider.assets(of: id)) }
         do {
-            let store = try await task.value
-            ready.withLock { $0[id] = store }
+            let key = try await Store.prepare(engine, environment)
+            let store = Store(
+                id: id, engine: engine, files: files, key: key, environment: environment, configuration: configuration)
+            try await store.resume()
             return store
         } catch {
-            // The next one who asks tries again.
-            opening[id] = nil
+            // The next one who asks opens it anew.
+            await engine.close()
             throw error
         }
     }
 
-    /// The store, unless nobody ever made it.
-    nonisolated func existing(_ id: StoreID) async throws -> Store? {
-        if let store = ready.withLock({ $0[id] }) { return store }
+    /// What a container looks like that nobody made; nil where the provider has no such store.
+    private func blank(_ id: StoreID) async throws -> Store? {
+        guard let provider = provider.blanks else { return nil }
+        if let task = blanks[id.environment] { return try await task.value }
+        let task = Task {
+            try await self.open(StoreID(container: "", environment: id.environment), from: provider)
+        }
+        blanks[id.environment] = task
+        do {
+            return try await task.value
+        } catch {
+            blanks[id.environment] = nil
+            throw error
+        }
+    }
+
+    /// The stores that there are, open or not.
+    nonisolated func known() async throws -> Set<StoreID> {
         let provider = self.provider
-        guard try await onThread({ try provider.existingStores() }).contains(id) else { return nil }
-        return try await store(id)
+        let existing = try await onThread { try provider.existingStores() }
+        return Set(existing).union(ready.withLock { Set($0.keys) })
     }
 
     /// Opens every store that exists; one that cannot be opened is left to the requests that want it.
@@ -62,7 +147,7 @@ actor Stores {
             let provider = self.provider
             for id in try await onThread({ try provider.existingStores() }) {
                 do {
-                    _ = try await store(id)
+                    try await using(id) { _ in }
                 } catch {
                     environment.log("the store of \(id.container), \(id.environment): \(error)")
                 }
@@ -72,15 +157,77 @@ actor Stores {
         }
     }
 
-    /// Every store that is open.
-    nonisolated var all: [Store] { ready.withLock { Array($0.values) } }
+    // MARK: Closing
+
+    /// Closes the store that was not used the longest, where there are as many as may be.
+    /// - Throws: `StorageError` `.busy` where all have something to do.
+    private func makeRoom() async throws {
+        // The one that wants room is among those that are being opened.
+        while ready.withLock({ $0.count }) + opening.count > configuration.openStores {
+            let unused = unused(since: .max)
+            var isRoom = false
+            for id in unused where !isRoom { isRoom = await close(id) }
+            guard isRoom else {
+                throw StorageError(.busy, "\(configuration.openStores) stores are open, and none can be closed")
+            }
+        }
+    }
+
+    /// Closes stores from time to time that nobody uses, as long as there are any.
+    private func sweep() {
+        guard sweeping == nil, provider.keepsStores else { return }
+        sweeping = Task { [weak self, environment] in
+            do {
+                while true {
+                    try await environment.sleep(.milliseconds(Limits.storeIdleTime))
+                    guard let self, await self.closeUnused() else { return }
+                }
+            } catch {
+                // Cancelled: all stores close.
+            }
+        }
+    }
+
+    /// - Returns: whether a store is left.
+    private func closeUnused() async -> Bool {
+        for id in unused(since: environment.now() - Limits.storeIdleTime) { _ = await close(id) }
+        if ready.withLock({ $0.isEmpty }) { sweeping = nil }
+        return sweeping != nil
+    }
+
+    /// The stores that nobody uses, the one that was not used the longest first.
+    private nonisolated func unused(since time: Int64) -> [StoreID] {
+        guard provider.keepsStores else { return [] }
+        return ready.withLock { ready in
+            ready.filter { $0.value.users == 0 && $0.value.usedAt <= time }
+                .sorted { $0.value.usedAt < $1.value.usedAt }.map(\.key)
+        }
+    }
+
+    /// Closes a store, unless it is used or has something to do.
+    private func close(_ id: StoreID) async -> Bool {
+        guard closing[id] == nil, let open = ready.withLock({ $0[id] }), open.users == 0, await open.store.isIdle()
+        else { return false }
+        let store = ready.withLock { ready -> Store? in
+            guard let open = ready[id], open.users == 0 else { return nil }
+            ready[id] = nil
+            return open.store
+        }
+        guard let store else { return false }
+        let task = Task { await store.close() }
+        closing[id] = task
+        await task.value
+        closing[id] = nil
+        return true
+    }
 
     func close() async {
         isClosed = true
-        for task in opening.values {
-            if let store = try? await task.value { await store.close() }
-        }
-        opening = [:]
+        sweeping?.cancel()
+        for task in opening.values { _ = try? await task.value }
+        for task in closing.values { await task.value }
+        for store in all { await store.close() }
+        for task in blanks.values { await (try? task.value)?.close() }
         ready.withLock { $0 = [:] }
         provider.close()
     }

@@ -29,11 +29,13 @@ struct ModifySubscriptions {
         }
     }
 
-    func apply(in transaction: any StorageTransaction) throws -> SubscriptionsResponse {
-        SubscriptionsResponse(
+    func apply(schema: Schema, in transaction: any StorageTransaction) throws -> SubscriptionsResponse {
+        var known = try KnownSubscriptions(
+            transaction.subscriptions(owner: caller.subscriptionOwner(account), account: account.id))
+        return SubscriptionsResponse(
             subscriptions: try request.operations.map { operation in
                 do {
-                    return try apply(operation, transaction)
+                    return try apply(operation, schema, &known, transaction)
                 } catch let error as ServiceError {
                     var dictionary = error.dictionary(requestID: caller.requestID)
                     dictionary.subscriptionID = operation.subscriptionID
@@ -43,7 +45,8 @@ struct ModifySubscriptions {
     }
 
     private func apply(
-        _ operation: SubscriptionOperation, _ transaction: any StorageTransaction
+        _ operation: SubscriptionOperation, _ schema: Schema, _ known: inout KnownSubscriptions,
+        _ transaction: any StorageTransaction
     ) throws -> SubscriptionResult {
         switch operation {
         case .delete(let id):
@@ -51,6 +54,7 @@ struct ModifySubscriptions {
                 try transaction.removeSubscription(
                     owner: caller.subscriptionOwner(account), account: account.id, id: id)
             else { throw ServiceError.subscriptionNotFound }
+            known.remove(id)
             return .deleted(subscriptionID: id)
         case .create(let subscription):
             // The same ID again is the same subscription (CloudKit Web Services, subscriptions/modify).
@@ -60,14 +64,15 @@ struct ModifySubscriptions {
             {
                 return .subscription(try SubscriptionRules.dictionary(row))
             }
-            return .subscription(try save(subscription, transaction))
+            return .subscription(try save(subscription, schema, &known, transaction))
         case .update(let subscription):
-            return .subscription(try save(subscription, transaction))
+            return .subscription(try save(subscription, schema, &known, transaction))
         }
     }
 
     private func save(
-        _ subscription: SubscriptionDictionary, _ transaction: any StorageTransaction
+        _ subscription: SubscriptionDictionary, _ schema: Schema, _ known: inout KnownSubscriptions,
+        _ transaction: any StorageTransaction
     ) throws -> SubscriptionDictionary {
         try SubscriptionRules.check(subscription, scope: caller.scope)
         var subscription = subscription
@@ -75,24 +80,29 @@ struct ModifySubscriptions {
         subscription.subscriptionID = id
         let owner = caller.subscriptionOwner(account)
         let zone = try zone(of: &subscription, transaction)
-        if let query = subscription.query { subscription.query = try fitted(query, transaction) }
+        if let query = subscription.query {
+            try RecordPermissions(caller.scope, account: account, schema).checkMaySubscribe(to: query.recordType)
+            subscription.query = try fitted(query, schema)
+        }
         let row = SubscriptionRow(
             owner: owner, account: account.id, id: id,
             recordType: subscription.query?.recordType ?? subscription.recordType ?? "", zone: zone,
-            body: subscription.encoded())
+            body: subscription.encoded(), since: try transaction.nextSequence())
         guard row.body.count <= Limits.subscriptionSize else {
             throw ServiceError.limitExceeded(
                 "the subscription holds \(row.body.count) bytes; at most \(Limits.subscriptionSize) are allowed")
         }
-        let others = try transaction.subscriptions(owner: owner, account: account.id)
-        let same = try others.first { other in
-            guard other.id != id, other.recordType == row.recordType, other.zone == zone else { return false }
-            return SubscriptionRules.isDuplicate(subscription, try SubscriptionRules.dictionary(other))
+        if let same = known.duplicate(of: subscription, zone: zone) {
+            throw ServiceError.duplicateSubscription(of: same)
         }
-        if let same { throw ServiceError.duplicateSubscription(of: same.id) }
+        guard known.has(id) || known.count < Limits.subscriptionsPerDatabase else {
+            throw ServiceError.limitExceeded(
+                "an account has at most \(Limits.subscriptionsPerDatabase) subscriptions in a database; delete some")
+        }
         // Before the commit: the next save must not overlook it.
-        watched.insert(owner)
+        watched.insert(row.recordType, in: owner)
         try transaction.put(row)
+        known.insert(subscription, zone: zone)
         return subscription
     }
 
@@ -102,7 +112,7 @@ struct ModifySubscriptions {
     ) throws -> Int64 {
         if subscription.subscriptionType == .database || subscription.zoneWide { return 0 }
         let address = caller.address(subscription.zoneID)
-        guard let zone = try ZoneRegistry.find(address, owner: caller.owner, reader) else {
+        guard let zone = try ZoneRegistry.find(address, caller, reader) else {
             throw ServiceError.zoneNotFound(address.zoneName)
         }
         if subscription.subscriptionType == .zone, !ZoneRules.hasChangeFeed(zone.name) {
@@ -114,9 +124,60 @@ struct ModifySubscriptions {
     }
 
     /// The query with its values in the types of their fields; what could not be queried cannot be subscribed to.
-    private func fitted(_ query: Query, _ reader: any StorageReader) throws -> Query {
-        try QueryValidation(schema: try Schema(reader), caller: caller, container: container, bounds: bounds)
+    private func fitted(_ query: Query, _ schema: Schema) throws -> Query {
+        try QueryValidation(schema: schema, caller: caller, container: container, bounds: bounds)
             .fitted(query)
+    }
+}
+
+/// An account's subscriptions to a database, read once for all operations of a request.
+private struct KnownSubscriptions {
+    /// What two query subscriptions may not have in common: such a second one is refused (CloudKit Web Services,
+    /// subscriptions/modify).
+    private struct Subject: Hashable {
+        var recordType: String
+        var condition: QueryExpression
+        var firesOn: Set<SubscriptionDictionary.Trigger>
+        var firesOnce: Bool
+        var zone: Int64
+
+        init?(_ subscription: SubscriptionDictionary, zone: Int64) {
+            guard subscription.subscriptionType == .query, let query = subscription.query else { return nil }
+            recordType = query.recordType
+            condition = query.condition
+            firesOn = subscription.firesOn
+            firesOnce = subscription.firesOnce
+            self.zone = zone
+        }
+    }
+
+    private var subjects: [ExactString: Subject?] = [:]
+    private var ids: [Subject: String] = [:]
+
+    init(_ rows: [SubscriptionRow]) throws {
+        for row in rows { insert(try SubscriptionRules.dictionary(row), zone: row.zone) }
+    }
+
+    var count: Int { subjects.count }
+
+    func has(_ id: String) -> Bool { subjects[ExactString(id)] != nil }
+
+    /// The ID of another one that asks for the same.
+    func duplicate(of subscription: SubscriptionDictionary, zone: Int64) -> String? {
+        guard let id = Subject(subscription, zone: zone).flatMap({ ids[$0] }) else { return nil }
+        return subscription.subscriptionID?.hasSameBytes(as: id) ?? false ? nil : id
+    }
+
+    mutating func insert(_ subscription: SubscriptionDictionary, zone: Int64) {
+        guard let id = subscription.subscriptionID else { return }
+        remove(id)
+        let subject = Subject(subscription, zone: zone)
+        subjects[ExactString(id)] = .some(subject)
+        if let subject { ids[subject] = id }
+    }
+
+    mutating func remove(_ id: String) {
+        if let subject = subjects.removeValue(forKey: ExactString(id)) ?? nil { ids[subject] = nil }
     }
 }
 

@@ -30,7 +30,10 @@ extension NephosService {
             let modify = try ModifySubscriptions(
                 request, caller: caller, container: context.container, environment: self.environment,
                 configuration: self.configuration, watched: store.watched)
-            return try await store.engine.write { try modify.apply(in: $0) }
+            return try await store.engine.write { transaction in
+                let schema = try store.schemas.schema(asOf: store.schemas.now, transaction)
+                return try modify.apply(schema: schema, in: transaction)
+            }
         }
     }
 
@@ -91,6 +94,11 @@ extension NephosService {
         return try await perform(context) { store, _ in
             try await CourierPoll(token: token, receipt: receipt, store: store, environment: self.environment).next()
         }
+    }
+
+    /// Returns once the subscribers were told of what was committed.
+    func tellSubscribers() async {
+        for store in openStores { await store.fanOut.settle() }
     }
 
     /// How many polls wait.

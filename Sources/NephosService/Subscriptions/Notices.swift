@@ -18,11 +18,6 @@ struct Notices: Sendable {
             hasDue = true
         }
     }
-
-    mutating func add(_ others: Notices) {
-        polled.merge(others.polled) { mine, _ in mine }
-        hasDue = hasDue || others.hasDue
-    }
 }
 
 /// Where a row of the outbox goes, as its `destination` says.

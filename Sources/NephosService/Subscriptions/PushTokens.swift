@@ -30,7 +30,7 @@ struct PushTokens {
     /// The token that the client has, or a new one.
     func create(in transaction: any StorageTransaction) throws -> PushTokenRow {
         let known = try transaction.pushTokens(account: account.id).first { token in
-            !client.isEmpty && token.client == client && !token.isDevice
+            !client.isEmpty && token.client.hasSameBytes(as: client) && !token.isDevice
         }
         return try put(known ?? courier(Self.make(environment)), in: transaction)
     }
@@ -98,8 +98,12 @@ struct PushTokens {
         let now = environment.now()
         row.seenAt = now
         row.environment = request.apnsEnvironment.rawValue
-        for old in try transaction.pushTokens(account: account.id)
-        where !old.isDevice && old.token != row.token && old.seenAt < now - Limits.pushTokenLifetime {
+        let others = try transaction.pushTokens(account: account.id).filter { $0.token != row.token }
+            .sorted { $0.seenAt > $1.seenAt }
+        for (index, old) in others.enumerated()
+        where index >= Limits.pushTokensPerAccount - 1
+            || !old.isDevice && old.seenAt < now - Limits.pushTokenLifetime
+        {
             try Self.forget(old, in: transaction)
         }
         try transaction.put(row)

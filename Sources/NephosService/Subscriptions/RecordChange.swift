@@ -1,22 +1,43 @@
 import NephosStorage
 import NephosWire
 
-/// A record before and after a write: no old one is a creation, no new one a deletion.
-struct RecordChange {
-    var old: RecordRow?
-    var new: RecordRow?
+/// What a write did to a record, as a subscription sees it.
+struct RecordChange: Equatable, Sendable {
+    var trigger: SubscriptionDictionary.Trigger
+    /// The record as it is; a deleted one as it was.
+    var record: RecordRow
 
-    var trigger: SubscriptionDictionary.Trigger { old == nil ? .create : new == nil ? .delete : .update }
-    /// The record as a subscription sees it: a deleted one as it was.
-    var seen: RecordRow? { new ?? old }
+    /// - Parameters:
+    ///   - old: the record as it was stored; nil where there was none.
+    ///   - new: nil where it was deleted.
+    init?(old: RecordRow?, new: RecordRow?) {
+        guard let seen = new ?? old else { return nil }
+        record = seen
+        trigger = old == nil ? .create : new == nil ? .delete : .update
+    }
+
+    init(_ trigger: SubscriptionDictionary.Trigger, _ record: RecordRow) {
+        self.trigger = trigger
+        self.record = record
+    }
 }
 
-/// What a transaction does to the records of a zone, where somebody subscribed to it.
+/// What a transaction does to the records of a zone, as far as somebody subscribed to it.
 final class RecordChanges {
-    private(set) var all: [RecordChange] = []
+    /// The types of which records are noted; the empty one is for those who are told of all without seeing them.
+    private let watchedTypes: Set<String>
+    private(set) var noted: [RecordChange] = []
+    /// Whether anything changed at all.
+    private(set) var isAny = false
 
-    /// - Parameter old: the record as it was stored; nil where there was none.
+    init(watchedTypes: Set<String>) { self.watchedTypes = watchedTypes }
+
+    /// Whether somebody is told.
+    var areTold: Bool { !noted.isEmpty || isAny && watchedTypes.contains("") }
+
     func note(old: RecordRow?, new: RecordRow?) {
-        all.append(RecordChange(old: old, new: new))
+        isAny = true
+        guard let type = (new ?? old)?.type, watchedTypes.contains(type) else { return }
+        if let change = RecordChange(old: old, new: new) { noted.append(change) }
     }
 }

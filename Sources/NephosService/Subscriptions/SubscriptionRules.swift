@@ -62,14 +62,6 @@ enum SubscriptionRules {
         }
     }
 
-    /// Whether two query subscriptions that are about the same zone ask for the same: such a second one is refused
-    /// (CloudKit Web Services, subscriptions/modify).
-    static func isDuplicate(_ one: SubscriptionDictionary, _ other: SubscriptionDictionary) -> Bool {
-        one.subscriptionType == .query && other.subscriptionType == .query && one.firesOn == other.firesOn
-            && one.firesOnce == other.firesOnce && one.query?.recordType == other.query?.recordType
-            && one.query?.condition == other.query?.condition
-    }
-
     /// The subscription that a row keeps.
     static func dictionary(_ row: SubscriptionRow) throws -> SubscriptionDictionary {
         do throws(WireError) {

@@ -12,8 +12,9 @@ struct ModifyZones {
         if request.operations.count > Limits.operationsPerRequest {
             throw .limitExceeded("number of operations exceeds the limit of \(Limits.operationsPerRequest)")
         }
-        guard caller.scope == .private else {
-            throw .badDatabase("zones can be modified in the private database only, not in '\(caller.scope.rawValue)'")
+        let makesZones = request.operations.contains { $0.operationType == .create }
+        guard caller.scope == .private || caller.scope == .shared && !makesZones else {
+            throw .badDatabase("zones can be made in the private database only, not in '\(caller.scope.rawValue)'")
         }
         _ = try caller.requireAccount()
         for operation in request.operations {
@@ -26,12 +27,16 @@ struct ModifyZones {
     }
 
     func apply(
-        _ notifier: Notifier, in transaction: any StorageTransaction
-    ) throws -> (response: ZonesResponse, notices: Notices) {
+        _ notifier: Notifier, _ leaving: LeaveShares, in transaction: any StorageTransaction
+    ) throws -> (response: ZonesResponse, leftEvents: Bool) {
         var results: [ZoneResult] = []
-        var notices = Notices()
+        var leftEvents = false
         for operation in request.operations {
             let address = caller.address(operation.zoneID)
+            if caller.scope == .shared {
+                results.append(try leave(address, operation, leaving, &leftEvents, transaction))
+                continue
+            }
             guard address.isOwn, let owner = caller.owner else {
                 results.append(failure(.badDatabase("a zone of another owner cannot be modified"), operation.zoneID))
                 continue
@@ -40,7 +45,7 @@ struct ModifyZones {
             case .create:
                 var isNew = false
                 let zone = try make(address.zoneName, owner, &isNew, transaction)
-                if isNew { notices.add(try notifier.notify(of: zone, by: caller.origin, transaction)) }
+                if try isNew && notifier.notify(ofNew: zone, by: caller.origin, transaction) { leftEvents = true }
                 results.append(.zone(try ZoneRegistry.dictionary(zone, for: caller, transaction)))
             case .delete:
                 guard let zone = try transaction.zone(owner: owner, named: address.zoneName) else {
@@ -48,11 +53,22 @@ struct ModifyZones {
                     results.append(failure(error, operation.zoneID))
                     continue
                 }
-                notices.add(try notifier.notify(of: zone, by: caller.origin, transaction))
+                if try notifier.notify(ofDeleted: zone, by: caller.origin, transaction) { leftEvents = true }
                 results.append(try delete(zone, transaction))
             }
         }
-        return (ZonesResponse(zones: results), notices)
+        return (ZonesResponse(zones: results), leftEvents)
+    }
+
+    private func leave(
+        _ address: ZoneAddress, _ operation: ZoneOperation, _ leaving: LeaveShares, _ leftEvents: inout Bool,
+        _ transaction: any StorageTransaction
+    ) throws -> ZoneResult {
+        guard let zone = try ZoneRegistry.find(address, caller, transaction), let shared = zone.shared else {
+            return failure(.zoneNotFound(address.zoneName), operation.zoneID)
+        }
+        if try leaving.leave(shared, in: transaction) { leftEvents = true }
+        return .zone(ZoneDictionary(zoneID: zone.zoneID(for: caller), atomic: true, deleted: true))
     }
 
     private func make(
@@ -72,7 +88,7 @@ struct ModifyZones {
 
     private func failure(_ error: ServiceError, _ zoneID: ZoneIDDictionary) -> ZoneResult {
         var dictionary = error.dictionary(requestID: caller.requestID)
-        dictionary.zoneID = zoneID
+        dictionary.zoneID = caller.spelled(zoneID)
         return .failure(dictionary)
     }
 }

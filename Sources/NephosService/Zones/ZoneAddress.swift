@@ -5,21 +5,24 @@ struct ZoneAddress: Hashable {
     var zoneName: String
     /// False where the zone ID names another owner than the database's.
     var isOwn: Bool
+    /// The user record name of the owner in whose shared zone the caller is interested; nil in the other databases.
+    var sharedBy: String?
 
-    init(_ zoneID: ZoneIDDictionary?, scope: DatabaseScope, userRecordName: String?) {
+    init(_ zoneID: ZoneIDDictionary?, scope: DatabaseScope, _ user: CurrentUser) {
         let zoneID = zoneID ?? .defaultZone
         zoneName = zoneID.zoneName
-        isOwn = scope != .shared && (scope == .public || Self.isSelf(zoneID.ownerRecordName, userRecordName))
+        isOwn = scope != .shared && (scope == .public || user.isOwner(zoneID.ownerRecordName))
+        sharedBy = scope == .shared ? zoneID.ownerRecordName : nil
     }
 
-    private static func isSelf(_ owner: String?, _ userRecordName: String?) -> Bool {
-        guard let owner else { return true }
-        return owner == userRecordName || Caller.namesForSelf.contains(owner)
+    static func == (left: ZoneAddress, right: ZoneAddress) -> Bool {
+        left.isOwn == right.isOwn && left.sharedBy == right.sharedBy && left.zoneName.hasSameBytes(as: right.zoneName)
     }
 
     /// Whether a reference's zone ID names this zone.
-    func isNamed(by zoneID: ZoneIDDictionary, userRecordName: String?) -> Bool {
-        zoneID.zoneName == zoneName && (!isOwn || Self.isSelf(zoneID.ownerRecordName, userRecordName))
+    func isNamed(by zoneID: ZoneIDDictionary, _ user: CurrentUser) -> Bool {
+        if let sharedBy { return zoneID.zoneName.hasSameBytes(as: zoneName) && zoneID.ownerRecordName == sharedBy }
+        return zoneID.zoneName.hasSameBytes(as: zoneName) && (!isOwn || user.isOwner(zoneID.ownerRecordName))
     }
 }
 

@@ -11,6 +11,7 @@ enum ZoneDeletion {
         try transaction.removeSubscriptions(zone: zone.key)
         try transaction.markZoneDeleted(
             zone.key, sequence: try transaction.nextSequence(), at: environment.now(), reason: number(reason))
+        try transaction.insert(ShareNotification(about: .zone, origin: nil).job(zone.key))
         try transaction.insert(JobRow(kind: BackgroundJob.purgeZone.rawValue, zone: zone.key, subject: ""))
     }
 
@@ -40,7 +41,7 @@ struct RemoveZones {
     /// - Returns: the names of the zones that are gone.
     func apply(
         _ notifier: Notifier, in transaction: any StorageTransaction
-    ) throws -> (names: [String], notices: Notices) {
+    ) throws -> (names: [String], leftEvents: Bool) {
         guard caller.scope == .private, let owner = caller.owner else {
             throw ServiceError.badDatabase("zones can be removed from the private database only")
         }
@@ -50,11 +51,11 @@ struct RemoveZones {
         if let missing = zoneNames?.first(where: { name in !zones.contains { $0.name == name } }) {
             throw ServiceError.zoneNotFound(missing)
         }
-        var notices = Notices()
+        var leftEvents = false
         for zone in zones {
-            notices.add(try notifier.notify(of: zone, by: nil, transaction))
+            if try notifier.notify(ofDeleted: zone, by: nil, transaction) { leftEvents = true }
             try ZoneDeletion.delete(zone, reason, environment, in: transaction)
         }
-        return (zones.map(\.name), notices)
+        return (zones.map(\.name), leftEvents)
     }
 }

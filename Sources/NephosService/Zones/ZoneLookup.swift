@@ -5,10 +5,20 @@ import NephosWire
 enum ZoneLookup {
     /// The default zone first, then the custom zones by name.
     static func list(_ caller: Caller, _ reader: any StorageReader) throws -> ZonesResponse {
-        guard let owner = caller.owner else { return ZonesResponse(zones: []) }
+        guard let owner = caller.owner else { return try listShared(caller, reader) }
         let zones = try reader.zones(owner: owner)
         let ordered = zones.filter { ZoneRules.isDefault($0.name) } + zones.filter { !ZoneRules.isDefault($0.name) }
         return ZonesResponse(zones: try ordered.map { .zone(try ZoneRegistry.dictionary($0, for: caller, reader)) })
+    }
+
+    /// The zones of which something is shared with the caller; there is no default zone.
+    private static func listShared(_ caller: Caller, _ reader: any StorageReader) throws -> ZonesResponse {
+        let view = SharedDatabaseView(account: try caller.requireAccount(), reader: reader)
+        return ZonesResponse(
+            zones: try view.zones().map { zone in
+                let found = FoundZone(row: zone.zone, shared: zone)
+                return .zone(try ZoneRegistry.dictionary(found, for: caller, reader))
+            })
     }
 
     static func lookup(
@@ -16,12 +26,12 @@ enum ZoneLookup {
     ) throws -> ZonesResponse {
         let results = try request.zones.map { zoneID -> ZoneResult in
             let address = caller.address(zoneID)
-            if let zone = try ZoneRegistry.find(address, owner: caller.owner, reader) {
+            if let zone = try ZoneRegistry.find(address, caller, reader) {
                 return .zone(try ZoneRegistry.dictionary(zone, for: caller, reader))
             }
             var error = try ZoneRegistry.notFound(address, owner: caller.owner, reader)
                 .dictionary(requestID: caller.requestID)
-            error.zoneID = zoneID
+            error.zoneID = caller.spelled(zoneID)
             return .failure(error)
         }
         return ZonesResponse(zones: results)

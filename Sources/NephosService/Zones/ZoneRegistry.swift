@@ -10,11 +10,16 @@ enum ZoneRegistry {
             owner: owner, name: ZoneIDDictionary.defaultZoneName, sequence: try transaction.nextSequence())
     }
 
+    /// The zone as the caller sees it: its own, the public database's, or one that is shared with it.
     static func find(
-        _ address: ZoneAddress, owner: OwnerID?, _ reader: any StorageReader
-    ) throws -> ZoneRow? {
-        guard address.isOwn, let owner else { return nil }
-        return try reader.zone(owner: owner, named: address.zoneName)
+        _ address: ZoneAddress, _ caller: Caller, _ reader: any StorageReader
+    ) throws -> FoundZone? {
+        if let owner = address.sharedBy, let account = caller.account {
+            let view = SharedDatabaseView(account: account, reader: reader)
+            return try view.zone(named: address.zoneName, owner: owner).map { FoundZone(row: $0.zone, shared: $0) }
+        }
+        guard address.isOwn, let owner = caller.owner else { return nil }
+        return try reader.zone(owner: owner, named: address.zoneName).map { FoundZone(row: $0) }
     }
 
     /// Why a zone cannot be found: the user may have removed it (`userDeletedZone`,
@@ -39,6 +44,17 @@ enum ZoneRegistry {
         ZoneDictionary(zoneID: caller.zoneID(zone.name), atomic: ZoneRules.isAtomic(zone.name))
     }
 
+    /// The same of a zone that may be another's.
+    static func dictionary(
+        _ zone: FoundZone, for caller: Caller, _ reader: any StorageReader
+    ) throws -> ZoneDictionary {
+        guard let shared = zone.shared else { return try dictionary(zone.row, for: caller, reader) }
+        var dictionary = ZoneDictionary(zoneID: zone.zoneID(for: caller), atomic: ZoneRules.isAtomic(zone.name))
+        dictionary.share = shared.zoneWide?.share.name
+        dictionary.syncToken = try SharedZoneFeed(zone: shared, reader: reader).currentToken(caller.opaqueStrings)
+        return dictionary
+    }
+
     /// The same with the zone's `syncToken`, where it has a change feed: "the current point in the zone's change history"
     /// (CloudKit Web Services, Zone Dictionary). A fetch with it tells what changes from now on.
     static func dictionary(
@@ -46,8 +62,9 @@ enum ZoneRegistry {
     ) throws -> ZoneDictionary {
         var dictionary = dictionary(zone, for: caller)
         if ZoneRules.hasChangeFeed(zone.name) {
-            let last = max(try reader.lastSequence(zone: zone.key), zone.purgedUntil)
-            dictionary.syncToken = ChangeToken(feed: .zone(zone.key.id), sequence: last).text(owner: caller.feedOwner)
+            dictionary.share = try reader.share(zone: zone.key, named: SystemRecordName.zoneWideShare)?.name
+            let last = max(try reader.completeUpTo(zone: zone.key), zone.purgedUntil)
+            dictionary.syncToken = ChangeToken(feed: .zone(zone.key.id), sequence: last).text(caller.opaqueStrings)
         }
         return dictionary
     }

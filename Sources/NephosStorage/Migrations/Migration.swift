@@ -1,35 +1,52 @@
-/// A numbered change of the tables. Once released it is never edited: stores exist that ran it.
+/// A change of the tables. Once released it is never edited: stores exist that ran it.
 package struct Migration: Sendable {
-    /// 1 for the first; each next one is larger by 1.
-    package var number: Int
     /// SQL whose words in braces the dialect supplies.
     package var script: String
 
-    package init(number: Int, script: String) {
-        self.number = number
+    package init(script: String) {
         self.script = script
     }
 
     /// Every migration, in the order in which they run.
-    package static let all: [Migration] = [.first, .second, .third, .fourth, .fifth, .sixth, .seventh, .eighth, .ninth]
+    package static let all: [Migration] = [.tables, .storeSecret, .changeEvents, .assets]
+}
+
+extension [Migration] {
+    /// What a store is marked with that ran these: a number made of their text, so that a store whose tables are others is
+    /// told apart whatever its version was called. Above 0, which a new store has, and in 31 bits.
+    package var version: Int {
+        guard !isEmpty else { return 0 }
+        let text = map(\.script).joined(separator: "\u{0}")
+        return Int(Checksum([UInt8](text.utf8)).value & 0x7fff_ffff) | 0x4000_0000
+    }
+
+    /// How many of these a store with the mark has run: one at least.
+    /// - Throws: `StorageError` `.otherVersion` where its tables are not what some of these make.
+    package func ranCount(ofStore version: Int) throws -> Int {
+        let known = indices.map { Array(self[...$0]).version }
+        guard let index = known.lastIndex(of: version) else {
+            throw StorageError(
+                .otherVersion,
+                """
+                its tables are those of another version of Nephos (\(version)), and this one knows only \
+                \(known.map(String.init).joined(separator: ", ")); open it with the version that wrote it
+                """)
+        }
+        return index + 1
+    }
 }
 
 extension SQLConnection {
     /// Brings the store to the last of `migrations`, each in a transaction of its own.
-    /// - Throws: `StorageError` `.newerVersion` if the store has run more than these.
+    /// - Throws: `StorageError` `.otherVersion` if the store's tables are not what some of these make.
     package func migrate(_ migrations: [Migration]) throws {
         let version = try schemaVersion()
-        let latest = migrations.last?.number ?? 0
-        guard version <= latest else {
-            throw StorageError(
-                .newerVersion,
-                "the store has version \(version), but this Nephos knows versions up to \(latest); run a newer Nephos")
-        }
-        for migration in migrations where migration.number > version {
+        let first = version == 0 ? 0 : try migrations.ranCount(ofStore: version)
+        for (index, migration) in migrations.enumerated().dropFirst(first) {
             try begin(writing: true)
             do {
                 try execute(Self.dialect.render(migration.script))
-                try setSchemaVersion(migration.number)
+                try setSchemaVersion(Array(migrations.prefix(index + 1)).version)
                 try commit()
             } catch {
                 rollback()

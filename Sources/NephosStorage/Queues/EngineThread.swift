@@ -3,7 +3,7 @@ import Glibc
 /// A thread of an engine's own: it blocks on disks and locks, which a thread of the cooperative pool must not.
 package enum EngineThread {
     /// Starts a thread that ends when `body` returns.
-    /// - Throws: `StorageError` `.other` if the system has no thread left.
+    /// - Throws: `StorageError` `.busy` if the system has no thread left.
     package static func start(_ body: @escaping @Sendable () -> Void) throws {
         let box = Unmanaged.passRetained(Body(run: body))
         var attributes = pthread_attr_t()
@@ -20,7 +20,7 @@ package enum EngineThread {
             }, box.toOpaque())
         guard status == 0 else {
             box.release()
-            throw StorageError(.other, "a thread could not be started: \(String(cString: strerror(status)))")
+            throw StorageError(.busy, "a thread could not be started: \(String(cString: strerror(status)))")
         }
     }
 

@@ -13,6 +13,8 @@ package final class WriteQueue: @unchecked Sendable {
         static let gatheringNanoseconds: Int64 = 500_000
         /// A shorter one is not worth the system call.
         static let leastGatheringNanoseconds: Int64 = 10_000
+        /// After this time without work the thread ends; the next work starts another.
+        static let restNanoseconds: Int64 = 10_000_000_000
     }
 
     // Sendable because `lock` guards these…
@@ -22,13 +24,15 @@ package final class WriteQueue: @unchecked Sendable {
     private var waitingReads: [any Work<SQLReader>] = []
     /// How many works have to wait for the thread to be woken; nil while it is awake.
     private var wakesAt: Int?
+    private var hasThread = false
     private var isClosing = false
     private var hasClosed = false
     private var closers: [CheckedContinuation<Void, Never>] = []
 
-    // …and these belong to the thread alone.
+    // …and these belong to the thread alone, of which there is one at a time.
     private let connection: any SQLConnection
-    private let readers: LentConnections?
+    private let readers: ReadConnections?
+    private let yields: Bool
     private let sequence: SequenceCounter
     private var storedSequence: Int64
     private var group: ArraySlice<any Work<SQLTransaction>> = []
@@ -36,24 +40,20 @@ package final class WriteQueue: @unchecked Sendable {
     private var changedZones: [ZoneKey: Int64] = [:]
     private var lastGroup = (size: 1, commitNanoseconds: Int64(0))
 
-    /// Starts the thread. The connection belongs to it from now on.
+    /// The connection belongs to the thread from now on, which starts with the first work.
     /// - Parameters:
     ///   - readers: who keeps snapshots of the same store, to be told when one becomes old.
     ///   - yields: whether the thread takes no processor from those who wake it.
-    package init(connection: any SQLConnection, readers: LentConnections? = nil, yields: Bool = false) throws {
+    package init(connection: any SQLConnection, readers: ReadConnections? = nil, yields: Bool = false) throws {
         self.connection = connection
         self.readers = readers
+        self.yields = yields
         condition = Condition(lock)
         let statement = try connection.prepare(.lastSequence)
         guard try statement.step() else { throw StorageError(.damaged, "the change sequence is missing") }
         sequence = SequenceCounter(last: statement.integer(0))
         storedSequence = sequence.last
         statement.reset()
-        try EngineThread.start { [self] in
-            // Woken by the first write it would run that alone, and the next would wait for a group of their own.
-            if yields { EngineThread.yieldToOthers() }
-            runUntilClosed()
-        }
     }
 
     // MARK: Callers
@@ -91,12 +91,37 @@ package final class WriteQueue: @unchecked Sendable {
         }
         append()
         var wakes = false
+        let starts = !hasThread
+        hasThread = true
         if let wakesAt, waitingWrites.count + waitingReads.count >= wakesAt {
             self.wakesAt = nil
             wakes = true
         }
         lock.unlock()
-        if wakes { condition.signal() }
+        if starts { startThread() } else if wakes { condition.signal() }
+    }
+
+    private func startThread() {
+        do {
+            try EngineThread.start { [self] in
+                // Woken by the first write it would run that alone, and the next would wait for a group of their own.
+                if yields { EngineThread.yieldToOthers() }
+                runUntilRest()
+            }
+        } catch {
+            failWaiting(error)
+        }
+    }
+
+    /// Without a thread nothing that waits can be done; where the queue is closing nothing else comes.
+    private func failWaiting(_ error: any Error) {
+        let (writes, reads, isClosing) = lock.withLock {
+            defer { (waitingWrites, waitingReads, hasThread) = ([], [], false) }
+            return (waitingWrites, waitingReads, self.isClosing)
+        }
+        for work in writes { work.answer(failure: error) }
+        for work in reads { work.answer(failure: error) }
+        if isClosing { end() }
     }
 
     /// Finishes what was handed in and closes the connection.
@@ -113,8 +138,12 @@ package final class WriteQueue: @unchecked Sendable {
 
     /// Like `close()`, without waiting for it.
     package func shutDown() {
-        lock.withLock { isClosing = true }
-        condition.signal()
+        let starts = lock.withLock {
+            isClosing = true
+            defer { hasThread = true }
+            return !hasThread && !hasClosed
+        }
+        if starts { startThread() } else { condition.signal() }
     }
 
     /// Whether the connection was closed.
@@ -122,11 +151,28 @@ package final class WriteQueue: @unchecked Sendable {
 
     // MARK: The thread
 
-    private func runUntilClosed() {
-        while let reads = waitForWork() {
-            for read in reads { run(read) }
-            if !group.isEmpty { runGroup() }
+    private enum Next {
+        /// What `group` has, and these.
+        case work([any Work<SQLReader>])
+        /// Nothing came for a while.
+        case rest
+        /// The queue was closed and is empty.
+        case end
+    }
+
+    private func runUntilRest() {
+        while true {
+            switch waitForWork() {
+            case .work(let reads):
+                for read in reads { run(read) }
+                if !group.isEmpty { runGroup() }
+            case .rest: return
+            case .end: return end()
+            }
         }
+    }
+
+    private func end() {
         connection.close()
         let closers = lock.withLock {
             hasClosed = true
@@ -135,20 +181,24 @@ package final class WriteQueue: @unchecked Sendable {
         for closer in closers { closer.resume() }
     }
 
-    /// Fills `group` with the writes that wait, and returns the reads; nil when the queue was closed and is empty.
-    private func waitForWork() -> [any Work<SQLReader>]? {
+    /// Fills `group` with the writes that wait, and returns the reads.
+    private func waitForWork() -> Next {
         lock.lock()
         defer { lock.unlock() }
         while group.isEmpty && waitingWrites.isEmpty && waitingReads.isEmpty {
-            if isClosing { return nil }
+            if isClosing { return .end }
             wakesAt = 1
-            condition.wait()
+            let isWoken = condition.wait(until: .now + Limit.restNanoseconds)
+            if !isWoken && waitingWrites.isEmpty && waitingReads.isEmpty && !isClosing {
+                (wakesAt, hasThread) = (nil, false)
+                return .rest
+            }
         }
         wakesAt = nil
         if group.isEmpty { gather() }
         takeWaitingWrites()
         defer { waitingReads.removeAll(keepingCapacity: true) }
-        return waitingReads
+        return .work(waitingReads)
     }
 
     /// Waits a moment for the writers that the last commit answered to come back with their next write: otherwise the

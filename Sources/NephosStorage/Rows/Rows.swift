@@ -96,15 +96,19 @@ package struct RecordRow: Hashable, Sendable {
     package var parent: String?
     /// The name of its share record, in the same zone.
     package var share: String?
+    /// The name of the share that it is under, its own or that of a record above it.
+    package var shareRoot: String?
     /// Its fields in wire JSON, opaque here. Empty in a tombstone.
     package var fields: [UInt8]
     /// What the store gave it when it was first written.
     package var number = RowNumber()
+    /// Whether what was read is not what was written. It is then an empty tombstone but for its name, number and sequence.
+    package internal(set) var isDamaged = false
 
     package init(
         zone: ZoneKey, name: String, type: String, sequence: Int64, isDeleted: Bool = false, createdAt: Int64,
         createdBy: Int64, modifiedAt: Int64, modifiedBy: Int64, parent: String? = nil, share: String? = nil,
-        fields: [UInt8]
+        shareRoot: String? = nil, fields: [UInt8]
     ) {
         self.zone = zone
         self.name = name
@@ -117,6 +121,7 @@ package struct RecordRow: Hashable, Sendable {
         self.modifiedBy = modifiedBy
         self.parent = parent
         self.share = share
+        self.shareRoot = shareRoot
         self.fields = fields
     }
 }
@@ -153,6 +158,21 @@ package struct SchemaFieldRow: Hashable, Sendable {
         self.recordType = recordType
         self.field = field
         self.type = type
+    }
+}
+
+/// A place between jobs that are ordered by owner and id: behind the job of that owner and id.
+package struct JobPosition: Hashable, Sendable {
+    package var owner: OwnerID
+    package var id: Int64
+
+    package init(owner: OwnerID, id: Int64) {
+        self.owner = owner
+        self.id = id
+    }
+
+    package init(_ job: JobRow) {
+        self.init(owner: job.zone.owner, id: job.id)
     }
 }
 

@@ -12,14 +12,19 @@ package struct SubscriptionRow: Hashable, Sendable {
     package var zone: Int64
     /// The subscription as it is sent to clients, opaque here.
     package var body: [UInt8]
+    /// The change sequence at which it was first written: what happened later is told.
+    package var since: Int64
 
-    package init(owner: OwnerID, account: Int64, id: String, recordType: String, zone: Int64, body: [UInt8]) {
+    package init(
+        owner: OwnerID, account: Int64, id: String, recordType: String, zone: Int64, body: [UInt8], since: Int64 = 0
+    ) {
         self.owner = owner
         self.account = account
         self.id = id
         self.recordType = recordType
         self.zone = zone
         self.body = body
+        self.since = since
     }
 }
 

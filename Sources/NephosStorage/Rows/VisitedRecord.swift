@@ -1,46 +1,65 @@
 /// A record or tombstone where the database has it, read without copies. Valid only in the call that it is handed to.
+///
+/// One that is not what was written (`isDamaged`) has its name, number and change sequence as far as they can be told, and is
+/// otherwise an empty tombstone: nothing that may be wrong gets out by mistake.
 package struct VisitedRecord {
     package let zone: ZoneKey
     package let name: UnsafeRawBufferPointer
-    package let type: UnsafeRawBufferPointer
+    package let number: RowNumber
     package let sequence: Int64
-    package let isDeleted: Bool
-    /// When it was made, in milliseconds since 1970 as decimal digits.
-    package let createdAtDigits: UnsafeRawBufferPointer
+    package private(set) var type: UnsafeRawBufferPointer
+    package private(set) var isDeleted: Bool
+    package private(set) var isDamaged = false
+    /// Milliseconds since 1970.
+    package let createdAt: Int64
     package let createdBy: Int64
-    /// When it was last written, likewise.
-    package let modifiedAtDigits: UnsafeRawBufferPointer
+    /// Milliseconds since 1970.
+    package let modifiedAt: Int64
     package let modifiedBy: Int64
     /// A record's name; nil where there is none.
-    package let parent: UnsafeRawBufferPointer?
-    package let share: UnsafeRawBufferPointer?
-    package let fields: UnsafeRawBufferPointer
-    package let number: RowNumber
+    package private(set) var parent: UnsafeRawBufferPointer?
+    package private(set) var share: UnsafeRawBufferPointer?
+    package private(set) var shareRoot: UnsafeRawBufferPointer?
+    package private(set) var fields: UnsafeRawBufferPointer
 
-    /// Reads the columns of the statement's current row, each once.
-    /// - Throws: `StorageError` `.damaged` where its content is not what was written.
-    @inline(__always)
-    init(zone: ZoneKey, _ row: some SQLStatement) throws {
-        self.zone = zone
-        name = row.textInPlace(0)
-        sequence = row.integer(1)
-        guard let content = RecordContent(row.bytesInPlace(2)) else {
-            throw StorageError(.damaged, "record \(row.text(0)) of zone \(zone.id) is not readable")
-        }
-        type = content.type
-        isDeleted = content.isDeleted
-        createdAtDigits = content.createdAt
-        createdBy = content.createdBy
-        modifiedAtDigits = content.modifiedAt
-        modifiedBy = content.modifiedBy
-        parent = content.parent
-        share = content.share
-        fields = content.fields
-        number = RowNumber(row.integer(3))
+    /// What a statement that reads records gives of each, in the order of `SQL.recordColumns`.
+    enum Column: Int, CaseIterable {
+        case name, number, sequence, type, deleted, createdAt, createdBy, modifiedAt, modifiedBy, parent, share,
+            shareRoot, checksum, fields
     }
 
-    package var createdAt: Int64 { RecordContent.number(createdAtDigits) ?? 0 }
-    package var modifiedAt: Int64 { RecordContent.number(modifiedAtDigits) ?? 0 }
+    /// Reads the columns of the statement's current row, each once.
+    @inline(__always)
+    init(zone: ZoneKey, _ row: some SQLStatement) {
+        func integer(_ column: Column) -> Int64 { row.integer(column.rawValue) }
+        func text(_ column: Column) -> UnsafeRawBufferPointer { row.textInPlace(column.rawValue) }
+        func optionalText(_ column: Column) -> UnsafeRawBufferPointer? {
+            let text = text(column)
+            return text.baseAddress == nil ? nil : text
+        }
+        self.zone = zone
+        name = text(.name)
+        number = RowNumber(integer(.number))
+        sequence = integer(.sequence)
+        type = text(.type)
+        isDeleted = integer(.deleted) != 0
+        createdAt = integer(.createdAt)
+        createdBy = integer(.createdBy)
+        modifiedAt = integer(.modifiedAt)
+        modifiedBy = integer(.modifiedBy)
+        parent = optionalText(.parent)
+        share = optionalText(.share)
+        shareRoot = optionalText(.shareRoot)
+        fields = row.bytesInPlace(Column.fields.rawValue)
+        if checksum != integer(.checksum) { becomeDamaged() }
+    }
+
+    private mutating func becomeDamaged() {
+        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+        (type, fields) = (nothing, nothing)
+        (parent, share, shareRoot) = (nil, nil, nil)
+        (isDamaged, isDeleted) = (true, true)
+    }
 
     /// A copy, to keep.
     package var row: RecordRow {
@@ -48,8 +67,9 @@ package struct VisitedRecord {
         var row = RecordRow(
             zone: zone, name: text(name), type: text(type), sequence: sequence, isDeleted: isDeleted,
             createdAt: createdAt, createdBy: createdBy, modifiedAt: modifiedAt, modifiedBy: modifiedBy,
-            parent: parent.map(text), share: share.map(text), fields: Array(fields))
+            parent: parent.map(text), share: share.map(text), shareRoot: shareRoot.map(text), fields: Array(fields))
         row.number = number
+        row.isDamaged = isDamaged
         return row
     }
 }
@@ -62,5 +82,5 @@ package struct VisitedValue {
     init(_ row: any SQLStatement) { self.row = row }
 
     /// Until the next record is visited. Its column is behind a record's.
-    package var bytes: UnsafeRawBufferPointer { row.bytesInPlace(4) }
+    package var bytes: UnsafeRawBufferPointer { row.bytesInPlace(VisitedRecord.Column.allCases.count) }
 }

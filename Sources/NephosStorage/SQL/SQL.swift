@@ -4,6 +4,7 @@
 package enum SQL: Int, CaseIterable, Sendable {
     case savepoint, releaseSavepoint, rollbackToSavepoint
     case lastSequence, setLastSequence
+    case secret, setSecret
     case accountByID, accountByName, accountByUserRecordName, insertAccount
     case zoneByName, zoneDeletion, zones, insertZone, markZoneDeleted, setClientChangeToken
     case zonesByChange, lastChangeOfZones, noteChange, deletedZones, lastDeletionOfZones, lastDeletedZone
@@ -14,16 +15,26 @@ package enum SQL: Int, CaseIterable, Sendable {
     case referencesTo, referencesToAfter, referencesFrom
     case insertReference, removeReference, purgeReferencesOfRecords, purgeReferences
     case recordTypes, schemaFields, insertRecordType, putSchemaField
-    case jobs, insertJob, removeJob
+    case jobs, jobsAfter, insertJob, removeJob
     case zonesAfter, indexDefinitions, insertIndexDefinition, updateIndexDefinition, removeIndexDefinition
     case indexEntries, indexEntriesAfter, countIndexEntries, indexedRecords, indexedRecordsAfter
     case hasIndexEntry, insertIndexEntry, removeIndexEntry, removeIndexEntries, firstIndexOfZone, purgeIndexEntries
-    case subscriptionByID, subscriptionsOfAccount, subscriptionsOfType, nextSubscriptionOwner
+    case subscriptionByID, subscriptionsOfAccount, subscriptionsOfType, nextSubscribedType
+    case changeEvents, insertChangeEvent, updateChangeEvent, removeChangeEvent
     case putSubscription, removeSubscription, removeSubscriptionsOfZone
     case pushToken, pushTokensOfAccount, putPushToken, removePushToken
     case outboxOfDestination, outboxDestinationsOfSubject, dueOutbox, nextOutboxDue
     case insertOutbox, insertOutboxTogether, updateOutbox
     case removeOutbox, removeOutboxOfSubject, removeOldOutbox
+    case shareByID, shareByGUID, shareByName, lastShareOfRoot, sharesOfZone, putShare, zoneByID
+    case participantsOfShare, participantByGUID, putParticipant, removeParticipant
+    case membershipsOfAccount, membershipsInZone, membersOfShare, putMembership
+    case sharedRecordByName, sharedRecordsAfter, lastSharedSequence, putSharedRecord
+    case asset, assetsByFile, assetFile, anyAsset, assetBytes, anyExpiredAsset, expiredAssets
+    case insertAsset, addAssetBytes, keepAsset, releaseAsset, removeAsset
+    case assetReferencesOfZone, insertAssetReference, removeAssetReference
+    case condemnedAssets, condemnAsset, removeCondemnedAsset
+    case purgeSharedRecords, purgeParticipants, purgeMemberships, purgeShares
 
     package var text: String {
         switch self {
@@ -33,6 +44,9 @@ package enum SQL: Int, CaseIterable, Sendable {
 
         case .lastSequence: "SELECT last FROM change_sequence"
         case .setLastSequence: "UPDATE change_sequence SET last = $1"
+
+        case .secret: "SELECT secret FROM store_secret WHERE id = 1"
+        case .setSecret: "INSERT INTO store_secret (id, secret) VALUES (1, $1) ON CONFLICT (id) DO NOTHING"
 
         case .accountByID: "SELECT id, name, user_record_name FROM account WHERE id = $1"
         case .accountByName: "SELECT id, name, user_record_name FROM account WHERE name = $1"
@@ -93,10 +107,13 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
         case .expiredTombstones:
             """
-            SELECT owner, zone, name, sequence FROM record WHERE deleted_at > 0 AND deleted_at < $1
-            ORDER BY deleted_at LIMIT $2
+            SELECT owner, zone, name, sequence FROM record WHERE deleted = 1 AND modified_at < $1
+            ORDER BY modified_at LIMIT $2
             """
-        case .removeTombstone: "DELETE FROM record WHERE owner = $1 AND zone = $2 AND name = $3 AND deleted_at > 0"
+        case .removeTombstone:
+            """
+            DELETE FROM record WHERE owner = $1 AND zone = $2 AND name = $3 AND sequence = $4 AND deleted = 1
+            """
         case .notePurge:
             "UPDATE zone SET purged_until = $1 WHERE owner = $2 AND id = $3 AND purged_until < $4"
         case .lastSequenceOfZone:
@@ -115,14 +132,16 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
         case .putRecord:
             """
-            INSERT INTO record (owner, zone, name, sequence, deleted_at, content) VALUES ($1, $2, $3, $4, $5, $6)
+            INSERT INTO record (owner, zone, name, \(Self.contentColumns.joined(separator: ", ")))
+            VALUES ($1, $2, $3, \(Self.parameters(Self.contentColumns.count, from: 4)))
             ON CONFLICT (owner, zone, name) DO UPDATE SET
-                sequence = excluded.sequence, deleted_at = excluded.deleted_at, content = excluded.content
+                \(Self.contentColumns.map { "\($0) = excluded.\($0)" }.joined(separator: ", "))
             """
         case .updateRecord:
             """
-            UPDATE record SET sequence = $1, deleted_at = $2, content = $3
-            WHERE id = $4 AND owner = $5 AND zone = $6 AND name = $7
+            UPDATE record SET (\(Self.contentColumns.joined(separator: ", ")))
+                = (\(Self.parameters(Self.contentColumns.count, from: 1)))
+            WHERE id = $13 AND owner = $14 AND zone = $15 AND name = $16
             """
         case .purgeRecords:
             "DELETE FROM record WHERE owner = $1 AND zone = $2 AND name IN (\(Self.firstNames))"
@@ -164,6 +183,10 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
 
         case .jobs: "SELECT id, kind, owner, zone, subject FROM job ORDER BY id LIMIT $1"
+        case .jobsAfter:
+            """
+            SELECT id, kind, owner, zone, subject FROM job WHERE (owner, id) > ($1, $2) ORDER BY owner, id LIMIT $3
+            """
         case .insertJob: "INSERT INTO job (kind, owner, zone, subject) VALUES ($1, $2, $3, $4)"
         case .removeJob: "DELETE FROM job WHERE id = $1"
 
@@ -238,28 +261,48 @@ package enum SQL: Int, CaseIterable, Sendable {
 
         case .subscriptionByID:
             """
-            SELECT owner, account, id, record_type, zone, body FROM subscription
-            WHERE owner = $1 AND account = $2 AND id = $3
+            SELECT \(Self.subscriptionColumns) FROM subscription WHERE owner = $1 AND account = $2 AND id = $3
             """
         case .subscriptionsOfAccount:
             """
-            SELECT owner, account, id, record_type, zone, body FROM subscription
-            WHERE owner = $1 AND account = $2 ORDER BY id
+            SELECT \(Self.subscriptionColumns) FROM subscription WHERE owner = $1 AND account = $2 ORDER BY id
             """
         case .subscriptionsOfType:
             """
-            SELECT owner, account, id, record_type, zone, body FROM subscription
-            WHERE owner = $1 AND record_type = $2 ORDER BY account, id
+            SELECT \(Self.subscriptionColumns) FROM subscription
+            WHERE owner = $1 AND record_type = $2 AND (account, id) > ($3, $4) ORDER BY account, id LIMIT $5
             """
-        case .nextSubscriptionOwner: "SELECT owner FROM subscription WHERE owner > $1 ORDER BY owner LIMIT 1"
+        case .nextSubscribedType:
+            """
+            SELECT owner, record_type FROM subscription WHERE (owner, record_type) > ($1, $2)
+            ORDER BY owner, record_type LIMIT 1
+            """
         case .putSubscription:
             """
-            INSERT INTO subscription (owner, account, id, record_type, zone, body) VALUES ($1, $2, $3, $4, $5, $6)
+            INSERT INTO subscription (\(Self.subscriptionColumns)) VALUES ($1, $2, $3, $4, $5, $6, $7)
             ON CONFLICT (owner, account, id) DO UPDATE SET
                 record_type = excluded.record_type, zone = excluded.zone, body = excluded.body
             """
         case .removeSubscription: "DELETE FROM subscription WHERE owner = $1 AND account = $2 AND id = $3"
         case .removeSubscriptionsOfZone: "DELETE FROM subscription WHERE owner = $1 AND zone = $2"
+
+        case .changeEvents:
+            """
+            SELECT id, owner, zone, zone_name, sequence, origin_account, origin_client, body,
+                done_type, done_account, done_id, done_count
+            FROM change_event WHERE id > 0 ORDER BY id LIMIT $1
+            """
+        case .insertChangeEvent:
+            """
+            INSERT INTO change_event (owner, zone, zone_name, sequence, origin_account, origin_client, body)
+            VALUES ($1, $2, $3, $4, $5, $6, $7)
+            """
+        case .updateChangeEvent:
+            """
+            UPDATE change_event SET sequence = $1, done_type = $2, done_account = $3, done_id = $4, done_count = $5
+            WHERE id = $6
+            """
+        case .removeChangeEvent: "DELETE FROM change_event WHERE id = $1"
 
         case .pushToken: "SELECT \(Self.pushTokenColumns) FROM push_token WHERE token = $1"
         case .pushTokensOfAccount:
@@ -300,9 +343,22 @@ package enum SQL: Int, CaseIterable, Sendable {
             DELETE FROM outbox WHERE account = $1 AND destination = $2 AND id <= (
                 SELECT id FROM outbox WHERE account = $1 AND destination = $2 ORDER BY id DESC LIMIT 1 OFFSET $3)
             """
+
+        case .shareByID, .shareByGUID, .shareByName, .lastShareOfRoot, .sharesOfZone, .putShare, .zoneByID,
+            .participantsOfShare, .participantByGUID, .putParticipant, .removeParticipant,
+            .membershipsOfAccount, .membershipsInZone, .membersOfShare, .putMembership,
+            .sharedRecordByName, .sharedRecordsAfter, .lastSharedSequence, .putSharedRecord,
+            .purgeSharedRecords, .purgeParticipants, .purgeMemberships, .purgeShares:
+            shareText
+        case .asset, .assetsByFile, .assetFile, .anyAsset, .assetBytes, .anyExpiredAsset, .expiredAssets,
+            .insertAsset, .addAssetBytes, .keepAsset, .releaseAsset, .removeAsset,
+            .assetReferencesOfZone, .insertAssetReference, .removeAssetReference, .condemnedAssets,
+            .condemnAsset, .removeCondemnedAsset:
+            assetText
         }
     }
 
+    private static let subscriptionColumns = "owner, account, id, record_type, zone, body, since"
     private static let pushTokenColumns = "token, account, client, environment, device, polls, seen_at"
     /// The notifications that `insertOutboxTogether` adds: the same one at as many places.
     static let outboxRowsTogether = 16
@@ -312,12 +368,22 @@ package enum SQL: Int, CaseIterable, Sendable {
         """
 
     /// A zone's columns after owner, in the order in which they are read.
-    private static let zoneColumns = """
+    static let zoneColumns = """
         id, name, sequence, client_change_token, changed, purged_until, deleted, deletion_reason
         """
 
-    /// What is read of a record, in this order.
-    private static let recordColumns = "name, sequence, content, id"
+    /// What is written of a record behind its name, in this order.
+    private static let contentColumns = [
+        "sequence", "type", "deleted", "created_at", "created_by", "modified_at", "modified_by", "parent", "share",
+        "share_root", "checksum", "fields",
+    ]
+
+    private static func parameters(_ count: Int, from first: Int) -> String {
+        (first..<first + count).map { "$\($0)" }.joined(separator: ", ")
+    }
+
+    /// What is read of a record, in this order: `VisitedRecord.Column`.
+    private static let recordColumns = "name, id, \(contentColumns.joined(separator: ", "))"
 
     private static func recordColumns(of table: String) -> String {
         recordColumns.split(separator: ", ").map { "\(table).\($0)" }.joined(separator: ", ")

@@ -16,29 +16,16 @@ package protocol SQLConnection: AnyObject {
     /// Whether a transaction is open. Some failures end it without being asked to.
     var isInTransaction: Bool { get }
 
-    /// The number of the last migration that ran; 0 for a new store.
+    /// The version that the last migration left (`[Migration].version`); 0 for a new store.
     func schemaVersion() throws -> Int
     /// Sets it, as part of the open transaction.
     func setSchemaVersion(_ version: Int) throws
 
-    /// What is told which records are read next; nil where nothing is gained by it.
-    var recordsAhead: (any RecordsAhead)? { get }
+    /// A record was read that is not what was written.
+    func noteDamage(_ record: VisitedRecord)
 
     /// Closes the connection. Nothing may be called after it.
     func close()
-}
-
-extension SQLConnection {
-    package var recordsAhead: (any RecordsAhead)? { nil }
-}
-
-/// Is told how far a statement is that reads the records of an index one after another, so that a database can have those
-/// at hand that follow.
-package protocol RecordsAhead: AnyObject {
-    /// A statement begins of which so many records are wanted, as far as is known.
-    func begin(wanted: Int)
-    /// It has read a record.
-    func passed(_ record: RowNumber)
 }
 
 /// A prepared statement with its parameters and its current row, valid until it is prepared again.

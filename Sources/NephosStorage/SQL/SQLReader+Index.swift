@@ -31,40 +31,35 @@ extension SQLReader {
     }
 
     package final func visitIndexedRecords(
-        _ range: IndexRange, after position: IndexPosition?, limit: Int, wanted: Int,
+        _ range: IndexRange, after position: IndexPosition?, limit: Int,
         _ body: (VisitedRecord, VisitedValue) throws -> Bool
     ) throws {
         guard let position, !position.value.lexicographicallyPrecedes(range.from) else {
-            return try visit(.indexedRecords, range.zone, wanted, body) { try $0.bind(range).bind(limit: limit) }
+            return try visit(.indexedRecords, range.zone, body) { try $0.bind(range).bind(limit: limit) }
         }
-        try visit(.indexedRecordsAfter, range.zone, wanted, body) { statement in
+        try visit(.indexedRecordsAfter, range.zone, body) { statement in
             try statement.bind(range.zone).bind(range.definition).bind(position.value).bind(position.name)
                 .bind(range.to).bind(limit: limit)
         }
     }
 
     private final func visit(
-        _ sql: SQL, _ zone: ZoneKey, _ wanted: Int, _ body: (VisitedRecord, VisitedValue) throws -> Bool,
+        _ sql: SQL, _ zone: ZoneKey, _ body: (VisitedRecord, VisitedValue) throws -> Bool,
         bind: (any SQLStatement) throws -> Void
     ) throws {
         try run(sql) { statement in
             try bind(statement)
-            try visit(rowsOf: statement, zone, wanted, body)
+            try visit(rowsOf: statement, zone, body)
         }
     }
 
     /// A function of its own, over the statement's type: as `any` it would be retained for every row.
     private final func visit(
-        rowsOf statement: some SQLStatement, _ zone: ZoneKey, _ wanted: Int,
-        _ body: (VisitedRecord, VisitedValue) throws -> Bool
+        rowsOf statement: some SQLStatement, _ zone: ZoneKey, _ body: (VisitedRecord, VisitedValue) throws -> Bool
     ) throws {
         let value = VisitedValue(statement)
-        let ahead = connection.recordsAhead
-        ahead?.begin(wanted: wanted)
         while try statement.step() {
-            let record = try VisitedRecord(zone: zone, statement)
-            ahead?.passed(record.number)
-            guard try body(record, value) else { break }
+            guard try body(visited(zone, statement), value) else { break }
         }
     }
 
@@ -123,7 +118,7 @@ extension SQLStatement {
         try bind(range.zone).bind(range.definition).bind(range.from).bind(range.to)
     }
 
-    @discardableResult fileprivate func bind(_ entry: IndexEntryRow) throws -> Self {
+    @discardableResult func bind(_ entry: IndexEntryRow) throws -> Self {
         try bind(entry.zone).bind(entry.definition).bind(entry.value).bind(entry.name)
     }
 }

@@ -13,21 +13,28 @@ extension SQLReader {
             read: { SubscriptionRow($0) })
     }
 
-    package final func subscriptions(owner: OwnerID, recordType: String) throws -> [SubscriptionRow] {
-        try rows(
-            .subscriptionsOfType, bind: { try $0.bind(owner.rawValue).bind(recordType) },
-            read: { SubscriptionRow($0) })
+    package final func subscriptions(
+        owner: OwnerID, recordType: String, after position: (account: Int64, id: String)?, limit: Int
+    ) throws -> [SubscriptionRow] {
+        try rows(.subscriptionsOfType) {
+            try $0.bind(owner.rawValue).bind(recordType).bind(position?.account ?? .min).bind(position?.id ?? "")
+                .bind(limit: limit)
+        } read: {
+            SubscriptionRow($0)
+        }
     }
 
-    package final func subscriptionOwners() throws -> [OwnerID] {
-        var owners: [OwnerID] = []
-        var last = Int64.min
-        // Owner by owner, so that the cost does not follow the number of subscriptions.
-        while let owner = try row(.nextSubscriptionOwner, bind: { try $0.bind(last) }, read: { $0.integer(0) }) {
-            owners.append(OwnerID(rawValue: owner))
-            last = owner
+    package final func subscribedTypes() throws -> [OwnerID: Set<String>] {
+        var types: [OwnerID: Set<String>] = [:]
+        var (owner, type) = (Int64.min, "")
+        // One after another, so that the cost does not follow the number of subscriptions.
+        while let next = try row(
+            .nextSubscribedType, bind: { try $0.bind(owner).bind(type) }, read: { ($0.integer(0), $0.text(1)) })
+        {
+            (owner, type) = next
+            types[OwnerID(rawValue: owner), default: []].insert(type)
         }
-        return owners
+        return types
     }
 
     // MARK: Push tokens
@@ -67,7 +74,7 @@ extension SQLTransaction {
     package func put(_ subscription: SubscriptionRow) throws {
         try change(.putSubscription) {
             try $0.bind(subscription.owner.rawValue).bind(subscription.account).bind(subscription.id)
-                .bind(subscription.recordType).bind(subscription.zone).bind(subscription.body)
+                .bind(subscription.recordType).bind(subscription.zone).bind(subscription.body).bind(subscription.since)
         }
     }
 
@@ -137,7 +144,7 @@ extension SubscriptionRow {
     fileprivate init(_ row: any SQLStatement) {
         self.init(
             owner: OwnerID(rawValue: row.integer(0)), account: row.integer(1), id: row.text(2), recordType: row.text(3),
-            zone: row.integer(4), body: row.bytes(5))
+            zone: row.integer(4), body: row.bytes(5), since: row.integer(6))
     }
 }
 

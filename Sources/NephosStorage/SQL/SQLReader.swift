@@ -55,6 +55,10 @@ package class SQLReader: StorageReader {
 
     // MARK: Accounts
 
+    package final func secret() throws -> [UInt8]? {
+        try row(.secret, bind: { _ in }, read: { $0.bytes(0) })
+    }
+
     package final func account(named name: String) throws -> AccountRow? {
         try row(.accountByName, bind: { try $0.bind(name) }, read: { AccountRow($0) })
     }
@@ -118,7 +122,7 @@ package class SQLReader: StorageReader {
         try row(.lastDeletedZone, bind: { try $0.bind(owner.rawValue).bind(name) }, read: { ZoneRow(owner: owner, $0) })
     }
 
-    package final func lastChange(owner: OwnerID) throws -> Int64 {
+    package final func completeUpTo(owner: OwnerID) throws -> Int64 {
         let sequences = try [SQL.lastChangeOfZones, .lastDeletionOfZones].map { sql in
             try row(sql, bind: { try $0.bind(owner.rawValue) }, read: { $0.integer(0) }) ?? 0
         }
@@ -139,18 +143,26 @@ package class SQLReader: StorageReader {
 
     // MARK: Records
 
-    package final func lastSequence(zone: ZoneKey) throws -> Int64 {
+    /// The record that a statement is at.
+    @inline(__always)
+    final func visited(_ zone: ZoneKey, _ row: some SQLStatement) -> VisitedRecord {
+        let record = VisitedRecord(zone: zone, row)
+        if record.isDamaged { connection.noteDamage(record) }
+        return record
+    }
+
+    package final func completeUpTo(zone: ZoneKey) throws -> Int64 {
         try row(.lastSequenceOfZone, bind: { try $0.bind(zone) }) { $0.integer(0) } ?? 0
     }
 
     package final func record(zone: ZoneKey, named name: String) throws -> RecordRow? {
-        try row(.recordByName, bind: { try $0.bind(zone).bind(name) }, read: { try VisitedRecord(zone: zone, $0).row })
+        try row(.recordByName, bind: { try $0.bind(zone).bind(name) }, read: { visited(zone, $0).row })
     }
 
     package final func record(_ number: RowNumber, zone: ZoneKey) throws -> RecordRow? {
         try row(
             .recordByNumber, bind: { try $0.bind(number.value).bind(zone) },
-            read: { try VisitedRecord(zone: zone, $0).row }
+            read: { visited(zone, $0).row }
         )
     }
 
@@ -159,7 +171,7 @@ package class SQLReader: StorageReader {
     ) throws {
         try run(.recordByNumber) { statement in
             try statement.bind(number.value).bind(zone)
-            if try statement.step() { try body(VisitedRecord(zone: zone, statement)) }
+            if try statement.step() { try body(visited(zone, statement)) }
         }
     }
 
@@ -168,7 +180,7 @@ package class SQLReader: StorageReader {
     ) throws {
         try run(.recordByName) { statement in
             try statement.bind(zone).bind(name)
-            if try statement.step() { try body(VisitedRecord(zone: zone, statement)) }
+            if try statement.step() { try body(visited(zone, statement)) }
         }
     }
 
@@ -187,7 +199,7 @@ package class SQLReader: StorageReader {
             try statement.bind(zone).bind(sequence).bind(limit: limit)
             var left = size
             while left > 0, try statement.step() {
-                let record = try VisitedRecord(zone: zone, statement)
+                let record = visited(zone, statement)
                 left -= record.fields.count
                 try body(record)
             }
@@ -265,9 +277,15 @@ package class SQLReader: StorageReader {
         try rows(.jobs) {
             try $0.bind(limit: limit)
         } read: {
-            JobRow(
-                id: $0.integer(0), kind: $0.text(1),
-                zone: ZoneKey(owner: OwnerID(rawValue: $0.integer(2)), id: $0.integer(3)), subject: $0.text(4))
+            JobRow($0)
+        }
+    }
+
+    package final func jobs(after position: JobPosition, limit: Int) throws -> [JobRow] {
+        try rows(.jobsAfter) {
+            try $0.bind(position.owner.rawValue).bind(position.id).bind(limit: limit)
+        } read: {
+            JobRow($0)
         }
     }
 }
@@ -289,8 +307,16 @@ extension AccountRow {
     }
 }
 
+extension JobRow {
+    fileprivate init(_ row: any SQLStatement) {
+        self.init(
+            id: row.integer(0), kind: row.text(1),
+            zone: ZoneKey(owner: OwnerID(rawValue: row.integer(2)), id: row.integer(3)), subject: row.text(4))
+    }
+}
+
 extension ZoneRow {
-    fileprivate init(owner: OwnerID, _ row: any SQLStatement) {
+    init(owner: OwnerID, _ row: any SQLStatement) {
         self.init(
             key: ZoneKey(owner: owner, id: row.integer(0)), name: row.text(1), sequence: row.integer(2),
             isDeleted: row.integer(6) != 0, clientChangeToken: row.optionalText(3), changed: row.integer(4),

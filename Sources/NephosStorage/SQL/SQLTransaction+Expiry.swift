@@ -11,7 +11,7 @@ extension SQLTransaction {
         var ends: [ZoneKey: Int64] = [:]
         for tombstone in expired {
             ends[tombstone.zone] = max(ends[tombstone.zone] ?? 0, tombstone.sequence)
-            try change(.removeTombstone) { try $0.bind(tombstone.zone).bind(tombstone.name) }
+            try change(.removeTombstone) { try $0.bind(tombstone.zone).bind(tombstone.name).bind(tombstone.sequence) }
         }
         for (zone, end) in ends { try change(.notePurge) { try $0.bind(end).bind(zone).bind(end) } }
         return expired.count
@@ -25,6 +25,7 @@ extension SQLTransaction {
         }
         for (zone, sequence) in expired {
             try change(.forgetZone) { try $0.bind(zone) }
+            try purgeShares(zone: zone)
             try change(.noteForgottenZone) { try $0.bind(zone.owner.rawValue).bind(sequence) }
         }
         return expired.count

@@ -2,7 +2,7 @@
 package final class SQLTransaction: SQLReader, StorageTransaction {
     private let sequence: SequenceCounter
     /// Whether a statement ran that may have changed something.
-    private(set) var hasWritten = false
+    var hasWritten = false
     /// What `noteChange` was told; whoever commits writes it down, once for all transactions of a group.
     private(set) var changedZones: [ZoneKey: Int64] = [:]
 
@@ -38,6 +38,10 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
     }
 
     // MARK: Accounts and zones
+
+    package func setSecret(_ secret: [UInt8]) throws {
+        try change(.setSecret) { try $0.bind(secret) }
+    }
 
     package func insertAccount(name: String, userRecordName: String) throws -> AccountRow {
         let id = try insert(.insertAccount) { try $0.bind(name).bind(userRecordName) }
@@ -75,6 +79,7 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
         let purged = try change(.purgeRecords) { try $0.bind(zone).bind(limit: limit) }
         // Edges whose source has no record, if there are any.
         if purged < limit { try change(.purgeReferences) { try $0.bind(zone) } }
+        if try purgeSharedRecords(zone: zone, limit: limit) >= limit { return limit }
         return try purgeIndexEntries(zone: zone, limit: limit) ? purged : limit
     }
 
@@ -138,14 +143,14 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
 }
 
 extension SQLStatement {
-    /// Binds a record's columns behind its name.
+    /// Binds a record's columns behind its name, in the order of `SQL.contentColumns`.
     @discardableResult fileprivate func bind(contentOf record: RecordRow) throws -> Self {
-        // What was deleted before 1970 was deleted nevertheless.
-        try bind(record.sequence).bind(record.isDeleted ? max(1, record.modifiedAt) : 0)
-            .bind(RecordContent.encode(record))
+        try bind(record.sequence).bind(record.type).bind(record.isDeleted ? 1 : 0).bind(record.createdAt)
+            .bind(record.createdBy).bind(record.modifiedAt).bind(record.modifiedBy).bind(record.parent)
+            .bind(record.share).bind(record.shareRoot).bind(record.checksum).bind(record.fields)
     }
 
-    @discardableResult fileprivate func bind(_ reference: ReferenceRow) throws -> Self {
+    @discardableResult func bind(_ reference: ReferenceRow) throws -> Self {
         try bind(reference.zone).bind(reference.target).bind(reference.kind.rawValue).bind(reference.source)
     }
 }

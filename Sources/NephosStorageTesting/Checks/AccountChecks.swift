@@ -2,6 +2,16 @@ import NephosStorage
 
 extension StorageConformance {
     static let accounts: [StorageCheck] = [
+        .engine("A store has no secret until one is set, and keeps the first") { engine in
+            try expect(try await engine.read { try $0.secret() }, equals: nil)
+            let secret: [UInt8] = Array(0...31)
+            try await engine.write { transaction in
+                try transaction.setSecret(secret)
+                try expect(try transaction.secret(), equals: secret)
+            }
+            try await engine.write { try $0.setSecret([1, 2, 3]) }
+            try expect(try await engine.read { try $0.secret() }, equals: secret)
+        },
         .engine("An account is found by its id, its name and its user record's name") { engine in
             let account = try await engine.write { try $0.insertAccount(name: "anna", userRecordName: "_a1") }
             try expect(account.name, equals: "anna")

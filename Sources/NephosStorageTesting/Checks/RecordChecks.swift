@@ -2,6 +2,21 @@ import NephosStorage
 
 extension StorageConformance {
     static let records: [StorageCheck] = [
+        .engine("Records are written and read by sets of names, which are compared by their bytes") { engine in
+            let (zone, other) = (try await engine.makeZone(), try await engine.makeZone("Other"))
+            let numbers = try await engine.write { transaction in
+                try transaction.put(
+                    ["a", "b", "é", "e\u{301}"].map {
+                        .sample(zone, $0, sequence: try transaction.nextSequence(), isDeleted: $0 == "b")
+                    }) + transaction.put([.sample(other, "c", sequence: try transaction.nextSequence())])
+            }
+            try expect(Set(numbers.map(\.value)).count, equals: 5)
+            let rows = try await engine.read { try $0.records(zone: zone, named: ["é", "b", "none", "c", "a"]) }
+            try expect(Set(rows.map(\.name).asBytes), equals: Set(["é", "b", "a"].asBytes))
+            try expect(rows.count, equals: 3)
+            try expect(rows.filter(\.isDeleted).map(\.name), equals: ["b"])
+            try expect(try await engine.read { try $0.records(zone: zone, named: []) }, equals: [])
+        },
         .engine("A record is read as it was written, every column of it") { engine in
             let zone = try await engine.makeZone()
             let rows = [
@@ -169,7 +184,7 @@ extension StorageConformance {
         .engine("A zone's last sequence is its newest record's or tombstone's, and 0 without any") { engine in
             let zone = try await engine.makeZone()
             let other = try await engine.makeZone("Other")
-            func last() async throws -> Int64 { try await engine.read { try $0.lastSequence(zone: zone) } }
+            func last() async throws -> Int64 { try await engine.read { try $0.completeUpTo(zone: zone) } }
             try expect(try await last(), equals: 0)
             for (name, isDeleted) in [("a", false), ("b", false), ("a", false), ("b", true)] {
                 let sequence = try await engine.save(zone, name, isDeleted: isDeleted)

@@ -25,6 +25,33 @@ extension StorageConformance {
             try expect(Set(to), equals: Set(edges.filter { $0.target == "s" }))
             try expect(none, equals: [])
         },
+        .engine("Edges are added, found and removed by sets, and what is there or not there already does not matter") {
+            engine in
+            let zone = try await engine.makeZone()
+            let edges = ["a", "b", "é", "e\u{301}"].flatMap { target in
+                [ReferenceRow.Kind.parent, .deleteSelf, .validate].map {
+                    ReferenceRow(zone: zone, target: target, kind: $0, source: "source of \(target)")
+                }
+            }
+            try await engine.write { try $0.insert(Array(edges.prefix(5))) }
+            try await engine.write { try $0.insert(edges) }
+            let found = try await engine.read {
+                try $0.references(zone: zone, to: ["a", "é", "none"], kinds: [.deleteSelf, .parent])
+            }
+            let expected = edges.filter { edge in
+                ["a", "é"].contains { $0.utf8.elementsEqual(edge.target.utf8) } && edge.kind != .validate
+            }
+            try expect(found.count, equals: 4)
+            try expect(
+                Set(found.map { "\($0.kind)\(Bytes($0.target))" }),
+                equals: Set(expected.map { "\($0.kind)\(Bytes($0.target))" }))
+            try await engine.write { try $0.remove(edges.filter { $0.kind == .parent }) }
+            try await engine.write { try $0.remove(edges.filter { $0.kind != .validate }) }
+            let rest = try await engine.read {
+                try $0.references(zone: zone, to: ["a", "b", "é", "e\u{301}"], kinds: ReferenceRow.Kind.allCases)
+            }
+            try expect(rest.map(\.kind), equals: Array(repeating: .validate, count: 4))
+        },
         .engine("Adding an edge twice or removing one that is not there changes nothing") { engine in
             let zone = try await engine.makeZone()
             let edge = ReferenceRow(zone: zone, target: "t", kind: .deleteSelf, source: "s")

@@ -49,6 +49,25 @@ extension StorageConformance {
             let rest = try await engine.read { try $0.jobs(limit: 100) }
             try expect(rest.map(\.subject), equals: ["s1", "s3", "s4", "s5", "s6", "s7", "s8", "s9"])
         },
+        .engine("Jobs are also read in the order of their owners, and of one owner the oldest first") { engine in
+            for (index, owner) in [3, 1, 3, 2, 1].enumerated() {
+                let zone = ZoneKey(owner: OwnerID(rawValue: Int64(owner)), id: 1)
+                try await engine.write { try $0.insert(JobRow(kind: "k", zone: zone, subject: "\(owner) \(index)")) }
+            }
+            var position = JobPosition(owner: OwnerID(rawValue: .min), id: .max)
+            var subjects: [String] = []
+            while let jobs = try await engine.read({ [position] in try $0.jobs(after: position, limit: 2) })
+                as [JobRow]?,
+                let last = jobs.last
+            {
+                subjects += jobs.map(\.subject)
+                position = JobPosition(last)
+            }
+            try expect(subjects, equals: ["1 1", "1 4", "2 3", "3 0", "3 2"])
+            let behind = JobPosition(owner: OwnerID(rawValue: 2), id: .max)
+            try expect(
+                try await engine.read { try $0.jobs(after: behind, limit: 9).map(\.subject) }, equals: ["3 0", "3 2"])
+        },
         StorageCheck("A job survives until the store is opened again, and its id is not given twice") { store in
             guard store.keepsData else { return }
             let id = try await store.run { engine in

@@ -33,14 +33,62 @@ extension StorageConformance {
                 }
                 let mine = try await engine.read { try $0.subscriptions(owner: owner, account: 1) }
                 try expect(mine.map(\.id).asBytes, equals: (trickyTexts + ["y"]).sortedByBytes().asBytes)
-                let notes = try await engine.read { try $0.subscriptions(owner: owner, recordType: "Note") }
+                let notes = try await engine.read {
+                    try $0.subscriptions(owner: owner, recordType: "Note", after: nil, limit: 10)
+                }
                 try expect(notes.map(\.id), equals: ["x"])
-                let all = try await engine.read { try $0.subscriptions(owner: owner, recordType: "") }
+                let all = try await engine.read {
+                    try $0.subscriptions(owner: owner, recordType: "", after: nil, limit: .max)
+                }
                 try expect(all.count, equals: trickyTexts.count + 1)
                 try expect(all.last?.account, equals: 2)
-                let owners = try await engine.read { try $0.subscriptionOwners() }
-                try expect(Set(owners), equals: [owner, .everyone])
-                try expect(owners.count, equals: 2)
+                for (index, row) in all.enumerated() {
+                    let next = try await engine.read {
+                        try $0.subscriptions(owner: owner, recordType: "", after: (row.account, row.id), limit: 2)
+                    }
+                    try expect(next, equals: Array(all.dropFirst(index + 1).prefix(2)))
+                }
+                let types = try await engine.read { try $0.subscribedTypes() }
+                try expect(types, equals: [owner: ["", "Note", "note"], .everyone: [""]])
+            },
+            .engine("A subscription that is written again is one since it was first written") { engine in
+                var row = SubscriptionRow.sample(.everyone, 1, "S")
+                row.since = 5
+                try await engine.write { [row] in try $0.put(row) }
+                row.since = 9
+                row.body = [7]
+                try await engine.write { [row] in try $0.put(row) }
+                let found = try await engine.read { try $0.subscription(owner: .everyone, account: 1, id: "S") }
+                try expect(found?.since, equals: 5)
+                try expect(found?.body, equals: [7])
+            },
+            .engine("What is to be told comes in the order in which it happened, and with how far it was told") {
+                engine in
+                let zone = ZoneKey(owner: OwnerID(rawValue: 3), id: 4)
+                let events = (1...3).map { number in
+                    ChangeEventRow(
+                        zone: zone, zoneName: "Z\(number)", sequence: Int64(number), originAccount: 2,
+                        originClient: "c", body: [UInt8(number), 0, 255])
+                }
+                try await engine.write { transaction in
+                    for event in events { try transaction.insert(event) }
+                }
+                let found = try await engine.read { try $0.changeEvents(limit: 10) }
+                try expect(found.map(\.zoneName), equals: ["Z1", "Z2", "Z3"])
+                var second = found[1]
+                try expect(second.body, equals: [2, 0, 255])
+                try expect(second.position, equals: nil)
+                let place = SubscriptionPosition(recordType: "", account: 7, id: "S", count: 2)
+                let ids = found.map(\.id)
+                try await engine.write { transaction in
+                    try transaction.removeChangeEvent(id: ids[0])
+                    var told = found[1]
+                    (told.position, told.sequence) = (place, 7)
+                    try transaction.update(told)
+                }
+                (second.position, second.sequence) = (place, 7)
+                let left = try await engine.read { try $0.changeEvents(limit: 1) }
+                try expect(left, equals: [second])
             },
             .engine("Removing a subscription says whether there was one, and leaves the others") { engine in
                 let owner = OwnerID(rawValue: 1)
@@ -57,7 +105,9 @@ extension StorageConformance {
                     ]
                 }
                 try expect(removed, equals: [true, false, false])
-                let left = try await engine.read { try $0.subscriptions(owner: owner, recordType: "") }
+                let left = try await engine.read {
+                    try $0.subscriptions(owner: owner, recordType: "", after: nil, limit: 10)
+                }
                 try expect(left.map(\.id), equals: ["b", "a"])
             },
             .engine("The subscriptions about a zone are removed together") { engine in
@@ -70,7 +120,9 @@ extension StorageConformance {
                     try transaction.removeSubscriptions(zone: zone)
                 }
                 let owners = try await engine.read { reader in
-                    try reader.subscriptionOwners().flatMap { try reader.subscriptions(owner: $0, recordType: "") }
+                    try reader.subscribedTypes().keys.flatMap {
+                        try reader.subscriptions(owner: $0, recordType: "", after: nil, limit: 10)
+                    }
                 }
                 try expect(Set(owners.map(\.id)), equals: ["all", "other"])
             },

@@ -145,12 +145,12 @@ extension StorageConformance {
                 let found = try await engine.read { try $0.zones(owner: owner, changedAfter: after, limit: limit) }
                 try expect(found.map(\.name), equals: names, "after \(after):")
             }
-            try expect(try await engine.read { try $0.lastChange(owner: owner) }, equals: sequence)
+            try expect(try await engine.read { try $0.completeUpTo(owner: owner) }, equals: sequence)
             try await engine.delete(zones[0])
             let left = try await engine.read { try $0.zones(owner: owner, changedAfter: 0, limit: 9).map(\.name) }
             try expect(left, equals: ["B", "C"])
-            try expect(try await engine.read { try $0.lastChange(owner: owner) }, equals: sequence + 1)
-            try expect(try await engine.read { try $0.lastChange(owner: OwnerID(rawValue: 9)) }, equals: 0)
+            try expect(try await engine.read { try $0.completeUpTo(owner: owner) }, equals: sequence + 1)
+            try expect(try await engine.read { try $0.completeUpTo(owner: OwnerID(rawValue: 9)) }, equals: 0)
         },
         StorageCheck("Zone ids are not used again after the store was opened again") { store in
             guard store.keepsData else { return }

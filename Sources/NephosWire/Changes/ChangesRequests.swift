@@ -58,7 +58,7 @@ package struct RecordZoneChanges: Hashable, Sendable {
     /// The array `records` in JSON, in the place of `records`, which is empty then: a server writes records as it reads
     /// them.
     package var encodedRecords: JSONBytes?
-    /// The records as the request wants them, in the place of `records`, which is empty then.
+    /// The records as the request wants them, in the place of `records`, which has the shares alone then.
     package var packedRecords: PackedRecords?
 
     package init(

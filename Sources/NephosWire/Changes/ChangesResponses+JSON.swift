@@ -41,6 +41,7 @@ extension RecordZoneChanges {
         if let packedRecords {
             writer.key("nephosRecordsSize")
             writer.int64(Int64(packedRecords.bytes.buffer.count))
+            if !records.isEmpty { writer.records(records, nil) }
         } else {
             writer.records(records, encodedRecords)
         }

@@ -152,6 +152,7 @@ extension AssetValue {
             case "wrappingKey": wrappingKey = try value.nonNull?.string()
             case "referenceChecksum": referenceChecksum = try value.nonNull?.string()
             case "downloadURL": downloadURL = try value.nonNull?.string()
+            case "nephosContent": content = try value.nonNull?.string()
             default: break
             }
         }
@@ -171,6 +172,7 @@ extension AssetValue {
         writer.member("wrappingKey", wrappingKey)
         writer.member("referenceChecksum", referenceChecksum)
         writer.member("downloadURL", downloadURL)
+        writer.member("nephosContent", content)
         writer.endObject()
     }
 }

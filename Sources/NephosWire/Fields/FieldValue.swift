@@ -83,10 +83,13 @@ package struct AssetValue: Hashable, Sendable {
     package var wrappingKey: String?
     package var referenceChecksum: String?
     package var downloadURL: String?
+    /// What the service finds the file by, in base64url: only in stored fields (`nephosContent`), which requests cannot
+    /// set and answers do not carry.
+    package var content: String?
 
     package init(
         fileChecksum: String, size: Int64, receipt: String? = nil, wrappingKey: String? = nil,
-        referenceChecksum: String? = nil, downloadURL: String? = nil
+        referenceChecksum: String? = nil, downloadURL: String? = nil, content: String? = nil
     ) {
         self.fileChecksum = fileChecksum
         self.size = size
@@ -94,5 +97,6 @@ package struct AssetValue: Hashable, Sendable {
         self.wrappingKey = wrappingKey
         self.referenceChecksum = referenceChecksum
         self.downloadURL = downloadURL
+        self.content = content
     }
 }

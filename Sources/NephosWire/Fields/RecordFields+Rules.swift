@@ -9,14 +9,12 @@ extension RecordFields {
         }
     }
 
-    /// Throws for values that could not travel as JSON: numbers that are not finite, lists whose elements are not all
-    /// of the list's type. Decoded fields always pass; a caller in the same process may hold others.
-    package func validate() throws(WireError) {
+    /// Why a field's value cannot be kept as it is; nil where all can.
+    package var problem: String? {
         for entry in entries {
-            guard let problem = entry.field.value?.problem else { continue }
-            let path = WirePath.appending(member: "value", to: WirePath.appending(member: entry.name, to: ""))
-            throw WireError(path: path, reason: "field '\(entry.name)', \(problem)")
+            if let problem = entry.field.value?.problem { return "field '\(entry.name)': \(problem)" }
         }
+        return nil
     }
 }
 
@@ -33,11 +31,16 @@ extension FieldValue {
         }
     }
 
-    fileprivate var problem: String? {
+    /// Why the value cannot be kept as it is; nil where it can. JSON has no number that is not finite, and no place on
+    /// Earth lies beyond the poles.
+    ///
+    /// The library asks before it sends a value and the service before it stores one, so that a value is refused in one
+    /// way however it comes.
+    package var problem: String? {
         switch self {
         case .double(let value): value.isFinite ? nil : "expected a finite number, found \(value)"
-        case .location(let value):
-            value.members.allSatisfy(\.isFinite) ? nil : "expected finite numbers in a location, found \(value)"
+        case .timestamp(let value): value.problem
+        case .location(let value): value.problem
         case .list(let scalar, let elements):
             elements.lazy.compactMap { element in
                 element.type == FieldType(scalar)
@@ -49,7 +52,20 @@ extension FieldValue {
     }
 }
 
+extension Timestamp {
+    fileprivate var problem: String? { seconds.isFinite ? nil : "expected a date, found one \(seconds) seconds away" }
+}
+
 extension LocationValue {
+    fileprivate var problem: String? {
+        if let number = members.first(where: { !$0.isFinite }) {
+            return "expected finite numbers in a location, found \(number)"
+        }
+        if latitude.magnitude > 90 { return "expected a latitude from -90 to 90, found \(latitude)" }
+        if longitude.magnitude > 180 { return "expected a longitude from -180 to 180, found \(longitude)" }
+        return timestamp?.problem
+    }
+
     fileprivate var members: [Double] {
         [latitude, longitude] + [horizontalAccuracy, verticalAccuracy, altitude, speed, course].compactMap(\.self)
     }

@@ -3,13 +3,12 @@ package import FoundationEssentials
 /// A moment, as exact as a `Date` is. CloudKit Web Services sends whole milliseconds since 1970; what a date has beyond
 /// them travels beside these as `nephosSeconds`, an addition of ours.
 package struct Timestamp: Hashable, Sendable {
-    /// Seconds since 2001-01-01T00:00:00Z, as `Date` counts: the nearest double to what was given.
+    /// Seconds since 2001-01-01T00:00:00Z, as `Date` counts: the nearest double to what was given. Not finite only where
+    /// a program says so; no such moment is sent or stored (`FieldValue.problem`).
     package let seconds: Double
 
     package init(_ date: Date) {
-        let seconds = date.timeIntervalSinceReferenceDate
-        // What is no number has no place among dates, nor a form in JSON: the least or the last one stands for it.
-        self.seconds = seconds.isFinite ? seconds : seconds < 0 ? -.greatestFiniteMagnitude : .greatestFiniteMagnitude
+        seconds = date.timeIntervalSinceReferenceDate
     }
 
     /// - Parameter milliseconds: since 1970-01-01T00:00:00Z. Up to 69,000 years from there each is kept as it is;

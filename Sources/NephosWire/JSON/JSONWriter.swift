@@ -169,7 +169,7 @@ package struct JSONWriter: ~Copyable {
     }
 
     /// The shortest text that reads back as `value`. JSON has no text for a number that is not finite:
-    /// `RecordFields.validate()` refuses those, and here they become `null`.
+    /// `FieldValue.problem` has those refused, and here they become `null`.
     package mutating func double(_ value: Double) {
         guard value.isFinite else { return null() }
         separate()

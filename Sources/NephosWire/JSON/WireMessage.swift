@@ -42,10 +42,12 @@ extension WireMessage {
         return writer.finish()
     }
 
-    /// The same where it was written: one part after the other.
+    /// The same where it was written: one part after the other. JSON ends in a newline, for people who read it on a
+    /// terminal.
     package func encodedInParts() -> [JSONBytes] {
         var writer = JSONWriter(reserving: estimatedSize)
         write(to: &writer)
+        if mediaType == Self.jsonMediaType { writer.append(UInt8(ascii: "\n")) }
         return writer.finishInParts()
     }
 }

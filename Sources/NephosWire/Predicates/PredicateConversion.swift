@@ -366,7 +366,12 @@ struct ComparisonConversion {
             case .string(let text): name == "recordName" ? .reference(ReferenceValue(recordName: text)) : .string(text)
             case .bool(let value): .int64(value ? 1 : 0)
             case .integer(let value): .int64(value)
-            case .unsigned(let value): .int64(Int64(bitPattern: value))
+            case .unsigned(let value):
+                if let number = Int64(exactly: value) {
+                    .int64(number)
+                } else {
+                    throw refusal("the number \(value) is beyond 64 bits with a sign", "compare with a smaller number")
+                }
             case .double(let value): .double(value)
             case .date(let date): .timestamp(Timestamp(date))
             case .location(let location): .location(location)

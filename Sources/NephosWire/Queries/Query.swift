@@ -20,6 +20,19 @@ package struct Filter: Hashable, Sendable {
     /// Matches no record: how `filterBy` says "none".
     package static let matchesNothing = Filter(.system(.recordName), .in, .list(of: .reference, []))
 
+    /// A list of values to compare with may mix whole numbers with others.
+    private var valueProblem: String? {
+        guard case .list(_, let elements) = fieldValue.value else { return fieldValue.value?.problem }
+        return elements.lazy.compactMap(\.problem).first
+    }
+
+    fileprivate var problem: String? {
+        if let problem = valueProblem { return "the condition on '\(key.displayName)': \(problem)" }
+        // Nothing lies within a negative distance, which is a condition like another.
+        guard let distance, distance.isNaN || distance == .infinity else { return nil }
+        return "the condition on '\(key.displayName)': expected a distance in metres, found \(distance)"
+    }
+
     /// The filter that matches exactly the records this one does not, where one comparator says it.
     package var complement: Filter? {
         comparator.complement.map { Filter(key, $0, fieldValue, distance: distance) }
@@ -58,6 +71,18 @@ package struct Query: Hashable, Sendable {
         self.filterBy = filterBy
         self.sortBy = sortBy
         self.extendedFilter = extendedFilter
+    }
+
+    /// Why a value in the query cannot be meant; nil where all can.
+    package var problem: String? {
+        for filter in filterBy + (extendedFilter?.filters ?? []) {
+            if let problem = filter.problem { return problem }
+        }
+        for descriptor in sortBy {
+            guard let problem = descriptor.relativeLocation.map(FieldValue.location)?.problem else { continue }
+            return "the order by distance from '\(descriptor.key.displayName)': \(problem)"
+        }
+        return nil
     }
 
     /// The query's whole condition in normal form.

@@ -94,6 +94,16 @@ package indirect enum QueryExpression: Hashable, Sendable {
         }
     }
 
+    /// The filters it is made of, from left to right.
+    var filters: [Filter] {
+        switch self {
+        case .all, .none: []
+        case .filter(let filter): [filter]
+        case .not(let inner): inner.filters
+        case .and(let parts), .or(let parts): parts.flatMap(\.filters)
+        }
+    }
+
     /// The condition with every filter replaced by what `transform` makes of it.
     package func mapFilters<E: Error>(_ transform: (Filter) throws(E) -> Filter) throws(E) -> QueryExpression {
         switch self {

@@ -4,6 +4,7 @@
 /// It is a sequence of entries, each with a byte that says which:
 /// - `text`: text. It is number 0, 1, 2… of these records' texts, which other entries refer to.
 /// - `deleted`: name, number of the type.
+/// - `unreadable`: name, number of the reason why the record cannot be given.
 /// - `record`: flags, name, number of the type, change tag, when and by whom it was made, the same of its last change
 ///   unless `.unmodified`, the names of its parent and share where there are any, fields.
 ///
@@ -19,6 +20,7 @@ package struct PackedRecords: Hashable, Sendable {
         static let text: UInt8 = 1
         static let deleted: UInt8 = 2
         static let record: UInt8 = 3
+        static let unreadable: UInt8 = 4
     }
 
     enum Flags {
@@ -53,12 +55,27 @@ package struct PackedRecordsWriter: ~Copyable {
         }
     }
 
+    /// A record that cannot be given.
+    package mutating func unreadable(name: UnsafeRawBufferPointer, reason: String) {
+        // The name may be what is damaged, and has to be UTF-8 nevertheless.
+        let name = JSONBytes(Array(String(decoding: name, as: UTF8.self).utf8))
+        let reason = JSONBytes(Array(reason.utf8))
+        let textNumber = number(of: reason.buffer)
+        writer.append(upTo: 1 + 2 * Self.longestCount + name.buffer.count) { start in
+            var output = ByteOutput(start)
+            output.byte(PackedRecords.Kind.unreadable)
+            output.text(name.buffer)
+            output.count(textNumber)
+            return output.end - start
+        }
+    }
+
     package mutating func record(_ record: StoredRecordBytes) {
         let type = number(of: record.recordType)
         let creator = number(of: record.created.userRecordName)
         let modifier = number(of: record.modified.userRecordName)
         let isUnmodified =
-            creator == modifier && compareBytes(record.created.digits, record.modified.digits) == 0
+            creator == modifier && record.created.time == record.modified.time
         var flags: UInt8 = isUnmodified ? PackedRecords.Flags.unmodified : 0
         if record.parent != nil { flags |= PackedRecords.Flags.parent }
         if record.share != nil { flags |= PackedRecords.Flags.share }
@@ -73,10 +90,10 @@ package struct PackedRecordsWriter: ~Copyable {
             output.text(record.recordName)
             output.count(type)
             output.text(record.recordChangeTag)
-            output.time(JSONNumber.int64(record.created.digits) ?? 0)
+            output.time(record.created.time)
             output.count(creator)
             if !isUnmodified {
-                output.time(JSONNumber.int64(record.modified.digits) ?? 0)
+                output.time(record.modified.time)
                 output.count(modifier)
             }
             if let parent = record.parent { output.text(parent) }

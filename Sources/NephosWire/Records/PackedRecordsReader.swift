@@ -3,6 +3,8 @@ package struct PackedRecordsReader {
     package enum Entry {
         case record(Record)
         case deleted(name: UnsafeRawBufferPointer, type: Int)
+        /// A record that the service cannot give; the reason is the number of a text.
+        case unreadable(name: UnsafeRawBufferPointer, reason: Int)
     }
 
     package struct Record {
@@ -44,6 +46,8 @@ package struct PackedRecordsReader {
                 texts.append(try string(try text()))
             case PackedRecords.Kind.deleted:
                 return .deleted(name: try text(), type: try textNumber())
+            case PackedRecords.Kind.unreadable:
+                return .unreadable(name: try text(), reason: try textNumber())
             case PackedRecords.Kind.record:
                 return .record(try record())
             default:

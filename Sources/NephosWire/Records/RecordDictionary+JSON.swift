@@ -52,6 +52,7 @@ extension RecordDictionary {
         recordType = try strings.string(type)
         recordChangeTag = try tag.string()
         if let fields { self.fields = EncodedFields(decoded: try RecordFields(json: fields)) }
+        if recordType == Self.shareType { shareDetails = try ShareDictionary(json: json) }
     }
 
     /// Writes the record with its stored fields byte for byte.
@@ -60,7 +61,7 @@ extension RecordDictionary {
             writer.record(
                 name: recordName, type: recordType, changeTag: recordChangeTag, fields: fields,
                 created: created.map(RecordStamp.init), modified: modified.map(RecordStamp.init), zoneID: zoneID,
-                parent: { parent }, share: { share })
+                parent: { parent }, share: { share }, details: shareDetails)
         }
     }
 }
@@ -68,7 +69,7 @@ extension RecordDictionary {
 extension RecordStamp<String> {
     fileprivate init(_ time: TimestampDictionary) {
         self.init(
-            time: .number(time.timestamp), userRecordName: time.userRecordName,
+            time: time.timestamp, userRecordName: time.userRecordName,
             hasAnyDevice: time.deviceID == TimestampDictionary.anyDevice, deviceID: time.deviceID)
     }
 }

@@ -64,11 +64,13 @@ package struct RecordDictionary: Hashable, Sendable {
     package var modified: TimestampDictionary?
     package var parent: ReferenceValue?
     package var share: ReferenceValue?
+    /// What the record has besides, where it is a share's.
+    package var shareDetails: ShareDictionary?
 
     package init(
         recordName: String, recordType: String, recordChangeTag: String, zoneID: ZoneIDDictionary? = nil,
         fields: EncodedFields = .empty, created: TimestampDictionary? = nil, modified: TimestampDictionary? = nil,
-        parent: ReferenceValue? = nil, share: ReferenceValue? = nil
+        parent: ReferenceValue? = nil, share: ReferenceValue? = nil, shareDetails: ShareDictionary? = nil
     ) {
         self.recordName = recordName
         self.recordType = recordType
@@ -79,7 +81,11 @@ package struct RecordDictionary: Hashable, Sendable {
         self.modified = modified
         self.parent = parent
         self.share = share
+        self.shareDetails = shareDetails
     }
+
+    /// The record type of shares (`CKRecord.SystemType.share`).
+    package static let shareType = "cloudkit.share"
 }
 
 /// What a response says of a deleted record.

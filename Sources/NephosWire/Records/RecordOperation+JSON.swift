@@ -19,6 +19,8 @@ extension RecordToModify {
             }
         }
         if let fields { self.fields = try RecordFields(json: fields) }
+        // An update need not say the type.
+        if recordType == nil || recordType == RecordDictionary.shareType { share = try ShareToModify(json: json) }
     }
 
     func write(to writer: inout JSONWriter) {
@@ -43,6 +45,7 @@ extension RecordToModify {
             writer.key("parent")
             reference.write(to: &writer, withAction: reference.action != .none)
         }
+        share?.writeMembers(to: &writer)
         writer.endObject()
     }
 }

@@ -14,10 +14,13 @@ package struct RecordToModify: Hashable, Sendable {
     package var zoneID: ZoneIDDictionary?
     package var fields: RecordFields
     package var parent: ReferenceChange
+    /// What a share is to be; nil where the record says nothing of it.
+    package var share: ShareToModify?
 
     package init(
         recordName: String? = nil, recordType: String? = nil, recordChangeTag: String? = nil,
-        zoneID: ZoneIDDictionary? = nil, fields: RecordFields = RecordFields(), parent: ReferenceChange = .keep
+        zoneID: ZoneIDDictionary? = nil, fields: RecordFields = RecordFields(), parent: ReferenceChange = .keep,
+        share: ShareToModify? = nil
     ) {
         self.recordName = recordName
         self.recordType = recordType
@@ -25,6 +28,7 @@ package struct RecordToModify: Hashable, Sendable {
         self.zoneID = zoneID
         self.fields = fields
         self.parent = parent
+        self.share = share
     }
 }
 

@@ -26,23 +26,10 @@ private struct StoredText: JSONText {
     func write(to output: inout ByteOutput) { isPlain ? output.plain(bytes) : output.string(bytes) }
 }
 
-/// Milliseconds since 1970: a number, or its decimal digits where they are stored.
-enum StampTime {
-    case number(Int64)
-    case digits(UnsafeRawBufferPointer)
-
-    @inline(__always)
-    fileprivate var room: Int {
-        switch self {
-        case .number: JSONDigits.most
-        case .digits(let digits): digits.count
-        }
-    }
-}
-
 /// Who did something to a record, and when.
 struct RecordStamp<Text: JSONText> {
-    var time: StampTime
+    /// Milliseconds since 1970.
+    var time: Int64
     var userRecordName: Text
     /// The device is `TimestampDictionary.anyDevice`.
     var hasAnyDevice = true
@@ -52,17 +39,14 @@ struct RecordStamp<Text: JSONText> {
 
 extension RecordStamp {
     @inline(__always)
-    fileprivate var room: Int { 64 + time.room + userRecordName.room + (deviceID?.room ?? 0) }
+    fileprivate var room: Int { 64 + JSONDigits.most + userRecordName.room + (deviceID?.room ?? 0) }
 
     /// - Parameter name: the member's name.
     @inline(__always)
     fileprivate func write(_ name: StaticString, to output: inout ByteOutput) {
         output.text(name)
         output.text("{\"timestamp\":")
-        switch time {
-        case .number(let number): output.int64(number)
-        case .digits(let digits): output.bytes(digits)
-        }
+        output.int64(time)
         output.text(",\"userRecordName\":")
         userRecordName.write(to: &output)
         if hasAnyDevice {
@@ -81,7 +65,7 @@ extension JSONWriter {
     mutating func record<Text: JSONText>(
         name: Text, type: Text, changeTag: Text, fields: UnsafeRawBufferPointer, created: RecordStamp<Text>?,
         modified: RecordStamp<Text>?, zoneID: ZoneIDDictionary?, parent: () -> ReferenceValue?,
-        share: () -> ReferenceValue?
+        share: () -> ReferenceValue?, details: ShareDictionary? = nil
     ) {
         separate()
         let stamps = (created?.room ?? 0) + (modified?.room ?? 0)
@@ -113,14 +97,15 @@ extension JSONWriter {
             key("share")
             share.write(to: &self, withAction: false)
         }
+        details?.writeMembers(to: &self)
         endObject()
     }
 }
 
 /// A stored record where it is in memory, to be written into an answer: nothing of it becomes a value of Swift's.
 package struct StoredRecordBytes {
-    /// The time is milliseconds since 1970 in decimal digits.
-    package typealias Stamp = (digits: UnsafeRawBufferPointer, userRecordName: UnsafeRawBufferPointer)
+    /// The time is milliseconds since 1970.
+    package typealias Stamp = (time: Int64, userRecordName: UnsafeRawBufferPointer)
 
     package var recordName: UnsafeRawBufferPointer
     /// This, the change tag and users' names have nothing that JSON would escape.
@@ -155,7 +140,7 @@ package struct StoredRecordBytes {
             ReferenceValue(recordName: String(decoding: name, as: UTF8.self))
         }
         func stamp(_ stamp: Stamp) -> RecordStamp<StoredText> {
-            RecordStamp(time: .digits(stamp.digits), userRecordName: StoredText(bytes: stamp.userRecordName))
+            RecordStamp(time: stamp.time, userRecordName: StoredText(bytes: stamp.userRecordName))
         }
         writer.record(
             name: StoredText(bytes: recordName, isPlain: false), type: StoredText(bytes: recordType),

@@ -1,7 +1,4 @@
 extension ZoneIDDictionary {
-    /// Clients' own spellings of "the caller's zone".
-    private static let callerNames: Set<String> = ["__defaultOwner__", "_defaultOwner"]
-
     /// Decodes a Zone ID; an owner that is only a placeholder for the caller becomes nil.
     init(json: JSONValue) throws(WireError) {
         var name: JSONValue?
@@ -15,7 +12,7 @@ extension ZoneIDDictionary {
         }
         guard let name else { throw json.missing("zoneName", "a string") }
         self.init(zoneName: try name.string(), ownerRecordName: try owner?.string())
-        if let ownerRecordName, Self.callerNames.contains(ownerRecordName) { self.ownerRecordName = nil }
+        if let ownerRecordName, CurrentUserName.isOne(ownerRecordName) { self.ownerRecordName = nil }
     }
 
     /// Writes the Zone ID; responses tell the zone's type with it.
@@ -43,6 +40,7 @@ extension ZoneDictionary {
             case "syncToken": syncToken = value.nonNull
             case "atomic": atomic = try value.nonNull?.bool() ?? false
             case "deleted": deleted = try value.nonNull?.bool() ?? false
+            case "nephosShare": share = try value.nonNull?.string()
             case "nephosDeletionReason":
                 if let name = try value.nonNull?.string() {
                     deletionReason = ZoneDeletionReason(rawValue: name) ?? .deleted
@@ -64,6 +62,7 @@ extension ZoneDictionary {
         writer.bool(atomic)
         writer.key("deleted")
         writer.bool(deleted)
+        writer.member("nephosShare", share)
         if deletionReason != .deleted { writer.member("nephosDeletionReason", deletionReason.rawValue) }
         writer.endObject()
     }

@@ -11,6 +11,12 @@ package struct ZoneIDDictionary: Hashable, Sendable {
         self.zoneName = zoneName
         self.ownerRecordName = ownerRecordName
     }
+
+    /// By bytes, as stores compare them.
+    package static func == (left: ZoneIDDictionary, right: ZoneIDDictionary) -> Bool {
+        left.zoneName.hasSameBytes(as: right.zoneName)
+            && left.ownerRecordName.map(ExactString.init) == right.ownerRecordName.map(ExactString.init)
+    }
 }
 
 /// A zone as responses describe it.
@@ -21,6 +27,8 @@ package struct ZoneDictionary: Hashable, Sendable {
     package var deleted: Bool
     /// Our addition, `nephosDeletionReason` on the wire: why it is gone, where that is not the usual reason.
     package var deletionReason: ZoneDeletionReason
+    /// Our addition, `nephosShare` on the wire: the name of the share of the whole zone, where there is one.
+    package var share: String?
 
     package init(
         zoneID: ZoneIDDictionary, syncToken: String? = nil, atomic: Bool, deleted: Bool = false,

@@ -20,6 +20,7 @@ struct ZonesCommand {
         [
             CommandOption("--account", "NAME", "The account. list without one shows every account's zones."),
             CommandOption("--all", nil, "Every custom zone of the account."),
+            Confirmation.option,
         ] + CloudAddress.containerOptions + [CommandOption("--help", nil, "Show this help.")]
 
     static let help = """
@@ -46,6 +47,7 @@ struct ZonesCommand {
     private var account: String?
     /// Nil is all.
     private var zones: [String]?
+    private var confirmation: Confirmation
 
     /// Runs to the end; the process's status says whether it could.
     static func main(_ arguments: [String]) throws(UsageError) {
@@ -66,6 +68,7 @@ struct ZonesCommand {
             wordLimit: action.reason == nil ? 0 : .max)
         address = try CloudAddress(arguments)
         account = arguments["--account"]
+        confirmation = Confirmation(arguments)
         if action.reason == nil {
             if arguments.has("--all") { throw UsageError("list shows all zones anyway. \(seeHelp)") }
             return
@@ -79,7 +82,11 @@ struct ZonesCommand {
 
     private func run(on cloud: Cloud) throws {
         if let reason = action.reason {
-            let request = RemoveZonesRequest(account: account ?? "", zones: zones, reason: reason)
+            let account = account ?? ""
+            let named = zones.map { $0.map { "'\($0)'" }.joined(separator: ", ") }
+            try confirmation.ask(
+                (named.map { "the zones \($0)" } ?? "all custom zones") + " of '\(account)', with their records")
+            let request = RemoveZonesRequest(account: account, zones: zones, reason: reason)
             let removed = try cloud.administer("zones/remove", request, as: AccountZonesResponse.self)
             if removed.zones.isEmpty { Console.print("no zones to remove\n") }
             for zone in removed.zones { Console.print("zone '\(zone.zoneName)' removed\n") }

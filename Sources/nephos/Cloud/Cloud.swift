@@ -1,29 +1,39 @@
-import Dispatch
 import Glibc
 import NephosSQLite
 import NephosServer
 import NephosService
 import NephosStorage
 import NephosWire
-import Synchronization
 
 /// The cloud that a command works on. A data directory answers the same requests as a server, without a socket.
 ///
 /// Its methods block: they are for the main thread of a command.
 final class Cloud {
     /// What went wrong, for standard error.
-    struct Failure: Error {
+    struct Failure: Error, CustomStringConvertible {
         var message: String
+        var description: String { message }
     }
 
     private let address: CloudAddress
-    private let container: String
+    let container: String
+    /// What answers in this process; nil where a server is asked.
+    private let responder: Responder?
     private let opened: Opened?
 
     private struct Opened {
         let stores: DataDirectory
         let service: NephosService
-        let responder: Responder
+    }
+
+    /// A cloud that is served by this process already, which goes on to.
+    /// - Throws: `Failure` where no container is named.
+    init(_ address: CloudAddress, servedBy responder: Responder) throws(Failure) {
+        guard let container = address.container else { throw Failure(message: "which container?") }
+        self.address = address
+        self.container = container
+        self.responder = responder
+        opened = nil
     }
 
     /// - Throws: `UsageError` where no container is named, `Failure`, `StorageError`.
@@ -35,16 +45,18 @@ final class Cloud {
                 throw UsageError("which container? Name it with '--container ID', or in NEPHOS_CONTAINER.")
             }
             self.container = container
+            responder = nil
             opened = nil
         case .dataDirectory(let path):
             guard access(path, F_OK) == 0 else { throw Failure(message: "there is no directory \(path).") }
-            let stores = try DataDirectory(path: path)
+            let stores = try DataDirectory(path: path, options: SQLiteOptions(log: ServiceEnvironment.system.log))
             container = try Self.container(address, in: stores, path)
             // How long deletions are remembered is the server's to say, and so is the rest of what it does by itself.
             let service = NephosService(
                 stores: stores,
                 configuration: ServiceConfiguration(deletionRetention: nil, worksInBackground: false))
-            opened = Opened(stores: stores, service: service, responder: Responder(service))
+            responder = Responder(service)
+            opened = Opened(stores: stores, service: service)
         }
     }
 
@@ -88,6 +100,11 @@ final class Cloud {
         try answer(to: message, at: address.target(action, container: container))
     }
 
+    /// Reads what needs no message, such as `zones/list`.
+    func read<Answer: WireMessage>(_ action: String, as: Answer.Type) throws -> Answer {
+        try decoded(try send(nil, to: address.target(action, container: container)))
+    }
+
     /// The same for what an administrator does.
     func administer<Answer: WireMessage>(
         _ action: String, _ message: some WireMessage, as: Answer.Type
@@ -95,8 +112,32 @@ final class Cloud {
         try answer(to: message, at: address.administrationTarget(action, container: container))
     }
 
+    /// The names of the record types in the container's schema.
+    func recordTypes() throws -> [String] {
+        let target = address.administrationTarget("schema/export", container: container)
+        let (status, body) = try send(nil, to: target)
+        guard status == 200 else {
+            let error = try? ErrorDictionary(decoding: body)
+            throw Failure(message: error?.reason ?? "the schema cannot be read: status \(status)")
+        }
+        return Self.recordTypes(inSchema: String(decoding: body, as: UTF8.self))
+    }
+
+    /// An export is always laid out in the same way: a type begins a line of its own.
+    static func recordTypes(inSchema text: String) -> [String] {
+        text.split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ")
+            guard words.count == 4, words[0] == "RECORD", words[1] == "TYPE", words[3] == "(" else { return nil }
+            return words[2].filter { $0 != "\"" }
+        }
+    }
+
     private func answer<Answer: WireMessage>(to message: some WireMessage, at target: String) throws -> Answer {
-        let (status, body) = try post(target, message.encoded())
+        try decoded(try send(message.encoded(), to: target))
+    }
+
+    private func decoded<Answer: WireMessage>(_ answer: (status: Int, body: [UInt8])) throws -> Answer {
+        let (status, body) = answer
         do {
             guard status == 200 else {
                 let error = try ErrorDictionary(decoding: body)
@@ -108,40 +149,28 @@ final class Cloud {
         }
     }
 
-    private func post(_ target: String, _ body: [UInt8]) throws -> (Int, [UInt8]) {
-        guard let opened else {
+    /// A body is posted; without one the target is read.
+    private func send(_ body: [UInt8]?, to target: String) throws -> (status: Int, body: [UInt8]) {
+        guard let responder else {
             guard case .server(let server) = address.place else { return (0, []) }
-            do {
-                return try ServerConnection.post(body, to: target, at: server)
-            } catch let failure as ServerConnection.Failure {
-                throw Failure(message: failure.description)
+            do throws(ServerConnection.Failure) {
+                let connection = ServerConnection(address: server)
+                guard let body else { return try connection.get(target) }
+                return try connection.post(target, body)
+            } catch {
+                throw Failure(message: error.description)
             }
         }
-        let request = HTTPRequest(method: .post, target: target, host: "localhost", body: body)
-        let response = waiting { await opened.responder.respond(to: request) }
-        return (response?.status ?? 0, response?.body ?? [])
+        let request = HTTPRequest(
+            method: body == nil ? .get : .post, target: target, host: "localhost", body: body ?? [])
+        let response = waiting { await responder.respond(to: request) }
+        return (response.status, response.body)
     }
 
     /// Ends what was opened, in good order.
     func close() {
         guard let opened else { return }
-        _ = waiting { await opened.service.close() }
+        waiting { await opened.service.close() }
         opened.stores.close()
-    }
-
-    private func waiting<T: Sendable>(for body: @escaping @Sendable () async -> T) -> T? {
-        let outcome = Outcome<T>()
-        let done = DispatchSemaphore(value: 0)
-        Task {
-            let value = await body()
-            outcome.value.withLock { $0 = value }
-            done.signal()
-        }
-        done.wait()
-        return outcome.value.withLock { $0 }
-    }
-
-    private final class Outcome<T: Sendable>: Sendable {
-        let value = Mutex<T?>(nil)
     }
 }

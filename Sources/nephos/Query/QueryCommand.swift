@@ -25,10 +25,10 @@ struct QueryCommand {
     static let help = """
         Find records, count them, or explain how a query is answered.
 
-        Usage: nephos query [OPTIONS] TYPE [PREDICATE]
+        Usage: nephos query [OPTIONS] [TYPE [PREDICATE]]
 
         TYPE is a record type, PREDICATE what NSPredicate(format:) takes; without one
-        every record of the type is found.
+        every record of the type is found. Without a type the types are listed.
 
           nephos query --container iCloud.org.example.App Note 'stars > 3' --sort -stars
           nephos query --data .nephos Note 'list == %@' --argument reference:inbox --explain
@@ -39,7 +39,8 @@ struct QueryCommand {
         """
 
     private var address: CloudAddress
-    private var request: QueryRecordsRequest
+    /// Nil lists the types.
+    private var request: QueryRecordsRequest?
     private var limit = 200
     private var printsJSON: Bool
 
@@ -52,13 +53,10 @@ struct QueryCommand {
 
     init(_ arguments: [String]) throws(UsageError) {
         let arguments = try Arguments(arguments, options: Self.options, command: "query", wordLimit: 2)
-        guard let recordType = arguments.words.first else {
-            throw UsageError(
-                "which records? Name their type: nephos query TYPE [PREDICATE]. See 'nephos query --help'.")
-        }
         address = try CloudAddress(arguments)
         printsJSON = arguments.has("--json")
-        request = QueryRecordsRequest(query: try Self.query(recordType, arguments))
+        guard let recordType = arguments.words.first else { return }
+        var request = QueryRecordsRequest(query: try Self.query(recordType, arguments))
         request.wantsCount = arguments.has("--count")
         request.wantsExplanation = arguments.has("--explain")
         request.desiredKeys = arguments["--keys"].map { $0.split(separator: ",").map(String.init) }
@@ -75,6 +73,7 @@ struct QueryCommand {
             }
             self.limit = limit
         }
+        self.request = request
     }
 
     private static func query(_ recordType: String, _ arguments: Arguments) throws(UsageError) -> Query {
@@ -102,7 +101,7 @@ struct QueryCommand {
     // MARK: - Running
 
     private func run(on cloud: Cloud) throws {
-        var request = request
+        guard var request else { return Console.print(try cloud.recordTypes().map { "\($0)\n" }.joined()) }
         var found = 0
         repeat {
             request.resultsLimit = min(limit - found, 200)

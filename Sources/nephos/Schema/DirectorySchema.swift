@@ -1,10 +1,8 @@
-import Dispatch
 import Glibc
 import NephosSQLite
 import NephosService
 import NephosStorage
 import NephosWire
-import Synchronization
 
 /// A schema in a data directory that no server uses. What a change leaves to the background (indexes to be made, records to
 /// be removed) is gone on with by the next server that opens the directory.
@@ -21,7 +19,7 @@ struct DirectorySchema: SchemaPlace {
         let directory: DataDirectory
         let containers: [String]
         do {
-            directory = try DataDirectory(path: path)
+            directory = try DataDirectory(path: path, options: SQLiteOptions(log: ServiceEnvironment.system.log))
             containers = Set(try directory.existingStores().map(\.container)).sorted()
         } catch let error as StorageError where error.code == .inUse {
             throw SchemaFailure(
@@ -65,25 +63,15 @@ struct DirectorySchema: SchemaPlace {
     private func ask<Answer: Sendable>(
         _ command: @escaping @Sendable (NephosService, RequestContext) async throws -> Answer
     ) throws(SchemaFailure) -> Answer {
-        let answer = Answered<Answer>()
-        let done = DispatchSemaphore(value: 0)
-        Task { [service, context] in
+        let result = waiting { [service, context] () async -> Result<Answer, SchemaFailure> in
             do {
-                let value = try await command(service, context)
-                answer.result.withLock { $0 = .success(value) }
+                return .success(try await command(service, context))
             } catch let error as ServiceError {
-                answer.result.withLock { $0 = .failure(SchemaFailure(error.reason)) }
+                return .failure(SchemaFailure(error.reason))
             } catch {
-                answer.result.withLock { $0 = .failure(SchemaFailure("\(error)")) }
+                return .failure(SchemaFailure("\(error)"))
             }
-            done.signal()
         }
-        done.wait()
-        guard let result = answer.result.withLock({ $0 }) else { throw SchemaFailure("no answer") }
         return try result.get()
-    }
-
-    private final class Answered<Answer: Sendable>: Sendable {
-        let result = Mutex<Result<Answer, SchemaFailure>?>(nil)
     }
 }

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import NephosHTTP
 import NephosService
 import NephosWire
 
@@ -6,11 +6,15 @@ import NephosWire
 struct RemoteSchema: SchemaPlace {
     static let localURL = "http://127.0.0.1:8484"
 
-    private let server: PlainHTTP
+    private let server: ServerConnection
     private let path: String
 
     init(_ url: String, container: String, environment: ContainerEnvironment) throws(SchemaFailure) {
-        server = try PlainHTTP(url)
+        do throws(UsageError) {
+            server = ServerConnection(address: try ServerAddress(url))
+        } catch {
+            throw SchemaFailure(error.message)
+        }
         let allowed = container.utf8.allSatisfy { byte in
             (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z"))
                 || (byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")) || ".-_".utf8.contains(byte)
@@ -24,7 +28,7 @@ struct RemoteSchema: SchemaPlace {
     }
 
     func exportSchema() throws(SchemaFailure) -> String {
-        String(decoding: try ask("GET", "export"), as: UTF8.self)
+        String(decoding: try ask(.get, "export"), as: UTF8.self)
     }
 
     func importSchema(_ text: String) throws(SchemaFailure) -> SchemaReport { try report("import", text) }
@@ -33,7 +37,7 @@ struct RemoteSchema: SchemaPlace {
     func deploySchema() throws(SchemaFailure) -> SchemaReport { try report("deploy", "") }
 
     func schemaIndexes() throws(SchemaFailure) -> IndexesReport {
-        let body = try ask("GET", "indexes")
+        let body = try ask(.get, "indexes")
         guard let report = try? IndexesReport(decoding: body) else { throw notUnderstood }
         return report
     }
@@ -41,25 +45,36 @@ struct RemoteSchema: SchemaPlace {
     func close() {}
 
     private func report(_ action: String, _ text: String) throws(SchemaFailure) -> SchemaReport {
-        let (status, body) = try server.request("POST", path + action, body: Array(text.utf8))
+        let (status, body) = try answer(.post, action, text)
         guard let report = try? SchemaReport(decoding: body) else { throw notUnderstood }
         // A refusal has findings; any other error has a reason alone.
         if status == 200 || !report.isAllowed { return report }
         throw failure(status, body)
     }
 
-    private func ask(_ method: String, _ action: String) throws(SchemaFailure) -> [UInt8] {
-        let (status, body) = try server.request(method, path + action, body: [])
+    private func ask(_ method: HTTPRequest.Method, _ action: String) throws(SchemaFailure) -> [UInt8] {
+        let (status, body) = try answer(method, action, "")
         guard status == 200 else { throw failure(status, body) }
         return body
     }
 
+    private func answer(
+        _ method: HTTPRequest.Method, _ action: String, _ text: String
+    ) throws(SchemaFailure) -> (Int, [UInt8]) {
+        do throws(ServerConnection.Failure) {
+            return try server.request(
+                method, path + action, contentType: "text/plain; charset=UTF-8", body: Array(text.utf8))
+        } catch {
+            throw SchemaFailure(error.description)
+        }
+    }
+
     private func failure(_ status: Int, _ body: [UInt8]) -> SchemaFailure {
         guard let error = try? ErrorDictionary(decoding: body) else { return notUnderstood }
-        return SchemaFailure("\(server.description): \(error.serverErrorCode.rawValue): \(error.reason)")
+        return SchemaFailure("\(server.address): \(error.serverErrorCode.rawValue): \(error.reason)")
     }
 
     private var notUnderstood: SchemaFailure {
-        SchemaFailure("\(server.description) gave an answer that is not a Nephos server's of this version.")
+        SchemaFailure("\(server.address) gave an answer that is not a Nephos server's of this version.")
     }
 }

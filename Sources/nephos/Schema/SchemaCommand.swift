@@ -29,6 +29,7 @@ struct SchemaCommand {
             development. Only export and indexes look at production.
             """),
         CommandOption("--output", "FILE", "Where export writes. Default: standard output"),
+        Confirmation.option,
         CommandOption("--help", nil, "Show this help."),
     ]
 
@@ -45,8 +46,8 @@ struct SchemaCommand {
           export    Print the schema.
           import    Make FILE the whole schema of development. What it leaves out is
                     dropped; refused where records would lose data.
-          validate  Say what importing FILE would come to, and change nothing. With
-                    neither --url nor --data FILE is checked by itself.
+          validate  Say what importing FILE would change, and change nothing. Where no
+                    container and no server is named FILE is checked by itself.
           reset     Give development the schema of production, and erase ALL records
                     of development.
           deploy    Add the schema of development to that of production.
@@ -70,14 +71,19 @@ struct SchemaCommand {
     var environment: ContainerEnvironment
     var file: String?
     var output: String?
+    var confirmation: Confirmation
 
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let command = try SchemaCommand(arguments, variables: ProcessInfo.processInfo.environment)
         do {
             try command.run()
+        } catch let failure as SchemaFailure {
+            Console.fail(failure.message)
+        } catch let error as UsageError {
+            throw error
         } catch {
-            Console.fail(error.message)
+            Console.fail("\(error)")
         }
     }
 
@@ -101,11 +107,15 @@ struct SchemaCommand {
         self.environment = environment
         output = arguments["--output"]
         if output != nil && action != .export { throw UsageError("'--output' belongs to export. \(seeHelp)") }
+        confirmation = Confirmation(arguments)
         file = arguments.words.first
         if action.readsFile && file == nil {
             throw UsageError("nephos schema \(name) needs a file, or - for standard input. \(seeHelp)")
         }
-        if url == nil && data == nil && action != .validate { url = variables["NEPHOS_URL"] ?? RemoteSchema.localURL }
+        let namesServer = container != nil || arguments.has("--environment")
+        if url == nil && data == nil && (action != .validate || namesServer) {
+            url = variables["NEPHOS_URL"] ?? RemoteSchema.localURL
+        }
         if url != nil && container == nil {
             throw UsageError("which container? Give --container ID, or set NEPHOS_CONTAINER.")
         }
@@ -113,7 +123,7 @@ struct SchemaCommand {
 
     // MARK: - Running
 
-    private func run() throws(SchemaFailure) {
+    private func run() throws {
         let text = try file.map(Self.read)
         guard let place = try place() else {
             return try finish(SchemaReport(SchemaCommands.validate(text ?? "")))
@@ -123,7 +133,9 @@ struct SchemaCommand {
         case .export: try write(try place.exportSchema())
         case .import: try finish(try place.importSchema(text ?? ""))
         case .validate: try finish(try place.validateSchema(text ?? ""))
-        case .reset: try finish(try place.resetSchema())
+        case .reset:
+            try confirmation.ask("all records and zones of development in \(container ?? "the container")")
+            try finish(try place.resetSchema())
         case .deploy: try finish(try place.deploySchema())
         case .indexes: Console.print(Self.table(try place.schemaIndexes()))
         }

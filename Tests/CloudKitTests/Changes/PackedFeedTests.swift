@@ -101,14 +101,14 @@ import Testing
 
     @Test func `a record whose fields cannot be read fails alone`() throws {
         var writer = PackedRecordsWriter(reserving: 64)
-        let (name, zero, one) = (JSONBytes("r"), JSONBytes("0"), JSONBytes("1"))
+        let name = JSONBytes("r")
         for fields in ["{\"a\":{\"value\":1,\"type\":\"INT64\"}}", "{\"a\":{\"value\":1,", "{}"] {
             let fields = JSONBytes(fields)
             writer.record(
                 StoredRecordBytes(
                     recordName: name.buffer, recordType: name.buffer, recordChangeTag: name.buffer,
-                    fields: fields.buffer, created: (zero.buffer, name.buffer),
-                    modified: (one.buffer, name.buffer)))
+                    fields: fields.buffer, created: (0, name.buffer),
+                    modified: (1, name.buffer)))
         }
         var decoder = PackedRecordDecoder(writer.finish(), zoneID: Self.zoneID, currentUserRecordName: nil)
         var outcomes: [String] = []

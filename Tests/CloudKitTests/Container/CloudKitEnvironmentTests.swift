@@ -48,6 +48,7 @@ import Testing
             _ = try await container.privateCloudDatabase.allRecordZones()
         }
         #expect(error?.localizedDescription.contains("http://127.0.0.1:1") == true)
+        #expect(error?.localizedDescription.contains("`make run` in a checkout of Nephos") == true)
     }
 }
 

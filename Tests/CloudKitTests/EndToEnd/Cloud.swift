@@ -124,6 +124,13 @@ func note(_ name: String, in zone: CKRecordZone.ID = .default, _ type: String = 
     CKRecord(recordType: type, recordID: CKRecord.ID(recordName: name, zoneID: zone))
 }
 
+extension CKRecordZone.Capabilities {
+    /// What the service can do with a custom zone.
+    static var ofCustomZones: Self {
+        [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
+    }
+}
+
 extension CKRecord {
     /// This record, after it was made to refer to `target` under `key`.
     func owned(by target: CKRecord, _ action: CKRecord.ReferenceAction = .deleteSelf, key: String = "owner") -> CKRecord

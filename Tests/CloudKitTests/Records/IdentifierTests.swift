@@ -81,11 +81,11 @@ import Testing
         #expect(zone.zoneID == CKRecordZone.ID(zoneName: "Lists", ownerName: CKCurrentUserDefaultName))
         #expect(zone.capabilities == [])
         zone.absorbSave()
-        #expect(zone.capabilities == [.fetchChanges, .atomic, .sharing, .zoneWideSharing])
+        #expect(zone.capabilities == .ofCustomZones)
         #expect(CKRecordZone(wire: .init(zoneID: .defaultZone, atomic: false)).capabilities == [])
         let fetched = CKRecordZone(
             wire: .init(zoneID: .init(zoneName: "Lists", ownerRecordName: "_me"), atomic: true),
-            currentUserRecordName: "_me")
+            zoneID: zone.zoneID)
         #expect(fetched == zone)
         #expect(fetched.capabilities.contains(.atomic))
         #expect(fetched.share == nil)

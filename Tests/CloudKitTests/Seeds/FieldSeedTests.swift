@@ -84,6 +84,16 @@ import Testing
             await expectFailure(.invalidArguments) { try await database.save(note("unknown")) }
             let unknown = try await database.existing([note("unknown")])
             #expect(unknown == [])
+            try await cloud.importSchema(
+                "DEFINE SCHEMA RECORD TYPE Note (title STRING QUERYABLE, GRANT READ, CREATE, WRITE TO \"_icloud\");",
+                deploys: true)
+            let record = note("known")
+            record["title"] = "known"
+            try await database.save(record)
+            record["subtitle"] = "unknown"
+            await expectFailure(.invalidArguments) { try await database.save(record) }
+            let stored = try await database.record(for: record.recordID)
+            #expect(stored.allKeys() == ["title"])
         }
     }
 

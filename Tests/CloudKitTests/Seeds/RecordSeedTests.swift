@@ -31,6 +31,13 @@ import Testing
             try await database.saveAll([second], policy)
             let fetched = try await database.record(for: first.recordID)
             #expect(fetched["title"] == "second" && fetched.recordChangeTag != first.recordChangeTag)
+            // Also those of a record of another type.
+            let third = note("taken", "Task")
+            third["due"] = 3
+            try await database.saveAll([third], policy)
+            let other = try await database.record(for: first.recordID)
+            #expect(other.recordType == "Task" && other["due"] == 3 && other.allKeys() == ["due"])
+            #expect(other.creationDate == first.creationDate)
         }
     }
 
@@ -100,6 +107,59 @@ import Testing
     }
 
     @Test(
+        "Use creatorUserRecordID and lastModifiedUserRecordID to retrieve the user records of those who did it",
+        arguments: Transport.allCases)
+    func usersOfRecords(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let mei = cloud.container("mei").publicCloudDatabase
+            let tom = cloud.container("tom").publicCloudDatabase
+            let user = try await mei.record(for: try await cloud.container("mei").userRecordID())
+            user["nickname"] = "M"
+            try await mei.save(user)
+            let record = try await mei.save(note("hers"))
+            for database in [mei, tom] {
+                let seen = try await database.record(for: record.recordID)
+                for id in [seen.creatorUserRecordID, seen.lastModifiedUserRecordID] {
+                    let found = try await database.record(for: try #require(id))
+                    #expect(found["nickname"] == "M" && found.recordID == user.recordID)
+                }
+            }
+        }
+    }
+
+    @Test(
+        "The name must contain only ASCII characters, must not exceed 255 and must not start with an underscore",
+        arguments: Transport.allCases)
+    func names(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let database = cloud.database()
+            let longest = String(repeating: "n", count: 255)
+            for name in ["caf\u{E9}", "\u{1F600}", longest + "n", "_private", "tab\t"] {
+                await expectFailure(.invalidArguments) { try await database.save(note(name)) }
+                await expectFailure(.unknownItem) { _ = try await database.record(for: note(name).recordID) }
+            }
+            for name in [longest, " ", "a_b", "~!@#$%^&*()"] {
+                let saved = try await database.save(note(name))
+                #expect(try await database.record(for: saved.recordID).recordID.recordName == name)
+            }
+        }
+    }
+
+    @Test(
+        "In all other cases the record generates a UUID, and its ID never changes during its lifetime",
+        arguments: Transport.allCases)
+    func generatedNames(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let record = CKRecord(recordType: "Note")
+            let id = record.recordID
+            #expect(UUID(uuidString: id.recordName) != nil && id.zoneID == .default)
+            let saved = try await cloud.database().save(record)
+            #expect(saved === record && record.recordID == id)
+            #expect(try await cloud.database().record(for: id).recordID == id)
+        }
+    }
+
+    @Test(
         "Every time CloudKit saves a record, the server updates its change token; a save that has the current one applies",
         arguments: Transport.allCases)
     func changeTags(transport: Transport) async throws {
@@ -164,10 +224,11 @@ import Testing
             try await tom.privateCloudDatabase.save(note("same"))
             try await cloud.container("mei", "iCloud.org.example.Other").privateCloudDatabase.save(note("same"))
             await expectFailure(.serverRecordChanged) { try await tom.privateCloudDatabase.save(note("same")) }
-            // A name is one record's, whatever the type, and a record does not change its type.
-            await expectFailure(.invalidArguments) {
+            // A name is one record's, whatever the type.
+            let failure = await expectFailure(.serverRecordChanged) {
                 try await tom.privateCloudDatabase.save(note("same", in: .default, "Other"))
             }
+            #expect(failure?.serverRecord?.recordType == "Note" && failure?.clientRecord?.recordType == "Other")
         }
     }
 

@@ -179,9 +179,7 @@ import Testing
             let zone = try await database.zone("Z")
             #expect(try await database.recordZone(for: .default).capabilities == [])
             #expect(
-                try await database.recordZone(for: zone).capabilities == [
-                    .fetchChanges, .atomic, .sharing, .zoneWideSharing,
-                ])
+                try await database.recordZone(for: zone).capabilities == .ofCustomZones)
             let record = try await database.save(note("root", in: zone))
             #expect(record.share == nil)
             #expect(try await database.record(for: record.recordID).share == nil)

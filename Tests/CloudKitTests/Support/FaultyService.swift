@@ -1,3 +1,4 @@
+import Foundation
 import NephosWire
 import Synchronization
 
@@ -59,6 +60,27 @@ final class FaultyService: CloudService {
     func queryRecords(_ request: QueryRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> QueryRecordsResponse
     { try await pass("records/query") { (to) throws(ServiceFailure) in try await to.queryRecords(request, call) } }
+    func resolveShares(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> RecordInfosResponse
+    { try await pass("records/resolve") { (to) throws(ServiceFailure) in try await to.resolveShares(request, call) } }
+    func acceptShares(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> RecordInfosResponse
+    { try await pass("records/accept") { (to) throws(ServiceFailure) in try await to.acceptShares(request, call) } }
+    func requestShareAccess(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> AccessRequestsResponse
+    {
+        try await pass("records/requestAccess") { (to) throws(ServiceFailure) in
+            try await to.requestShareAccess(request, call)
+        }
+    }
+    func lookUpParticipants(_ request: UserLookupRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> ParticipantLookupResponse
+    {
+        try await pass("users/participants") { (to) throws(ServiceFailure) in
+            try await to.lookUpParticipants(request, call)
+        }
+    }
+    var shareURLRoot: String { "https://localhost/share/" }
     func listZones(_ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
         try await pass("zones/list") { (to) throws(ServiceFailure) in try await to.listZones(call) }
     }
@@ -84,6 +106,25 @@ final class FaultyService: CloudService {
     func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary {
         try await pass("users/current") { (to) throws(ServiceFailure) in try await to.currentUser(call) }
     }
+    func assetUploads(_ request: AssetUploadRequest, _ call: ServiceCall) async throws(ServiceFailure)
+        -> AssetUploadResponse
+    { try await pass("assets/upload") { (to) throws(ServiceFailure) in try await to.assetUploads(request, call) } }
+    func upload(
+        _ file: URL, size: Int64, to address: String, _ call: ServiceCall,
+        progress: @escaping @Sendable (Int64) -> Void
+    ) async throws(ServiceFailure) -> UploadedFile {
+        try await pass("upload") { (to) throws(ServiceFailure) in
+            try await to.upload(file, size: size, to: address, call, progress: progress)
+        }
+    }
+    func download(
+        _ address: String, to file: URL, _ call: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
+    ) async throws(ServiceFailure) {
+        try await pass("download") { (to) throws(ServiceFailure) in
+            try await to.download(address, to: file, call, progress: progress)
+        }
+    }
+    var assetCacheName: String? { target.value.assetCacheName }
     func listSubscriptions(_ call: ServiceCall) async throws(ServiceFailure) -> SubscriptionsResponse {
         try await pass("subscriptions/list") { (to) throws(ServiceFailure) in try await to.listSubscriptions(call) }
     }

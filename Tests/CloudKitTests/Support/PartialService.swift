@@ -1,4 +1,5 @@
 import CloudKit
+import Foundation
 import NephosWire
 
 /// A stand-in for the service that knows only some requests: the others fail.
@@ -25,7 +26,30 @@ extension PartialService {
     func modifyZones(_: ModifyZonesRequest, _: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
         throw unknown
     }
+    func resolveShares(_: ShortGUIDsRequest, _: ServiceCall) async throws(ServiceFailure) -> RecordInfosResponse {
+        throw unknown
+    }
+    func acceptShares(_: ShortGUIDsRequest, _: ServiceCall) async throws(ServiceFailure) -> RecordInfosResponse {
+        throw unknown
+    }
+    func requestShareAccess(_: ShortGUIDsRequest, _: ServiceCall) async throws(ServiceFailure)
+        -> AccessRequestsResponse
+    { throw unknown }
+    func lookUpParticipants(_: UserLookupRequest, _: ServiceCall) async throws(ServiceFailure)
+        -> ParticipantLookupResponse
+    { throw unknown }
+    var shareURLRoot: String { "https://localhost/share/" }
     func currentUser(_: ServiceCall) async throws(ServiceFailure) -> UserDictionary { throw unknown }
+    func assetUploads(_: AssetUploadRequest, _: ServiceCall) async throws(ServiceFailure) -> AssetUploadResponse {
+        throw unknown
+    }
+    func upload(
+        _: URL, size: Int64, to _: String, _: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
+    ) async throws(ServiceFailure) -> UploadedFile { throw unknown }
+    func download(
+        _: String, to _: URL, _: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
+    ) async throws(ServiceFailure) { throw unknown }
+    var assetCacheName: String? { nil }
     func recordZoneChanges(_: RecordZoneChangesRequest, _: ServiceCall) async throws(ServiceFailure)
         -> RecordZoneChangesResponse
     { throw unknown }

@@ -42,7 +42,7 @@ import Testing
             }
             var response = try await send("validate", Self.text)
             #expect(response.status == 200)
-            #expect(response.text == #"{"findings":[],"changes":["record type 'Note' added"]}"#)
+            #expect(response.text == #"{"findings":[],"changes":["record type 'Note' added"]}"# + "\n")
             #expect(try await !send("export").text.contains("Note"))
             #expect(try await send("import", Self.text).status == 200)
             response = try await send("export")

@@ -108,7 +108,7 @@ import Testing
         try await withService(pollDuration: .zero) { port, _ in
             let connection = try TestConnection(port: port)
             let response = try await connection.request("GET", try await courier(connection))
-            #expect(response.status == 200 && response.text == "{}")
+            #expect(response.status == 200 && response.text == "{}\n")
         }
     }
 
@@ -169,7 +169,7 @@ import Testing
             let deleted = try await post(
                 connection, "subscriptions/modify",
                 #"{"operations":[{"operationType":"delete","subscription":{"subscriptionID":"S"}}]}"#)
-            #expect(deleted.text == #"{"subscriptions":[{"subscriptionID":"S"}]}"#)
+            #expect(deleted.text == #"{"subscriptions":[{"subscriptionID":"S"}]}"# + "\n")
         }
     }
 
@@ -232,7 +232,7 @@ import Testing
             }
             while service.waitingPolls < 3 { await Task.yield() }
             service.endPolls()
-            for poll in polls { #expect(try await poll.response().text == "{}") }
+            for poll in polls { #expect(try await poll.response().text == "{}\n") }
         }
     }
 }

@@ -70,6 +70,23 @@ final class TestConnection: Sendable {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
+    /// Sends no more, but goes on reading.
+    func finishSending() {
+        shutdown(descriptor, Int32(SHUT_WR))
+    }
+
+    /// Sends a byte every `interval` milliseconds until the server ends the connection.
+    func drip(_ text: String, every interval: UInt32) async throws {
+        try await offThePool { [self] in
+            let bytes = Array(text.utf8)
+            var next = 0
+            while Glibc.send(descriptor, [bytes[next % bytes.count]], 1, Int32(MSG_NOSIGNAL)) == 1 {
+                usleep(interval * 1000)
+                next += 1
+            }
+        }
+    }
+
     func send(_ text: String) async throws { try await send(Array(text.utf8)) }
 
     func send(_ bytes: [UInt8]) async throws {

@@ -18,6 +18,7 @@ final class OpenStores: StoreProvider {
         return engine
     }
 
+    func assets(of id: StoreID) throws -> any AssetStore { try provider.assets(of: id) }
     func existingStores() throws -> [StoreID] { try provider.existingStores() }
     func close() { provider.close() }
 

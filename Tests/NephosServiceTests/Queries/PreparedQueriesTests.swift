@@ -1,3 +1,4 @@
+import NephosCrypto
 import NephosStorage
 import NephosWire
 import Testing
@@ -17,7 +18,11 @@ import Testing
             AskedQuery(request),
             Caller(
                 scope: scope, account: account.map { AccountRow(id: $0, name: "n\($0)", userRecordName: "_\($0)") },
-                requestID: "r"))
+                requestID: "r", key: .random(),
+                assets: AssetAccess(
+                    AssetTokens(key: .random(), place: StoreID(container: "c", environment: "development")),
+                    baseURL: "",
+                    now: 0, hasAssets: false)))
     }
 
     private let prepared = Self.prepared(.nothing)

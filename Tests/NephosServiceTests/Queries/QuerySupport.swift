@@ -12,7 +12,7 @@ final class QueryCloud: Sendable {
 
     init(
         stores: any StoreProvider = MemoryStores(), bounds: QueryBounds = QueryBounds(),
-        environment: ContainerEnvironment = .development
+        environment: ContainerEnvironment = .development, secret: [UInt8] = [UInt8](repeating: 7, count: 32)
     ) {
         var configuration = ServiceConfiguration()
         configuration.queries = bounds
@@ -33,7 +33,7 @@ final class QueryCloud: Sendable {
                         return String(number)
                     }
                     return "00000000-0000-0000-0000-" + String(repeating: "0", count: 12 - number.count) + number
-                }, log: { _ in }),
+                }, log: { _ in }, makeSecret: { secret }),
             configuration: configuration)
         context = RequestContext(
             container: "iCloud.test", environment: environment, scope: .private, account: "me", requestID: "R")

@@ -33,6 +33,7 @@ private final class FullStores: StoreProvider {
     private let provider: any StoreProvider = MemoryStores()
 
     func open(_ id: StoreID) throws -> any StorageEngine { Engine(self, try provider.open(id)) }
+    func assets(of id: StoreID) throws -> any AssetStore { try provider.assets(of: id) }
     func existingStores() throws -> [StoreID] { try provider.existingStores() }
     func close() { provider.close() }
 

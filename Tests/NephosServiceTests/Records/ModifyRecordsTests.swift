@@ -33,6 +33,42 @@ import Testing
         #expect(fields["x"]?.value == .int64(10) && fields["y"] == nil && fields["z"]?.value == .int64(3))
     }
 
+    @Test(arguments: [RecordOperation.OperationType.forceUpdate, .forceReplace])
+    func `a record overwritten by one of another type is that in every way`(
+        operation: RecordOperation.OperationType
+    ) async throws {
+        let database = try await TestDatabase(TestCloud()).making(zone: "Z")
+        let service = database.cloud.service
+        func found(_ type: String, _ field: String) async throws -> [String] {
+            let query = Query(recordType: type, filterBy: [Filter(.field(field), .greaterThan, .int64(0))])
+            let request = QueryRecordsRequest(query: query, zoneID: database.zoneID)
+            let results = try await service.queryRecords(request, database.context).records
+            return results.compactMap { $0.record?.recordName }.sorted()
+        }
+        _ = try await database.modify([
+            .create("a", ["x": .int64(1), "y": .int64(2)]), .create("b", ["x": .int64(1)]),
+            .create("c", ["z": .int64(1)], type: "Task"),
+        ])
+        // So that both types have indexes.
+        #expect(try await found("Note", "x") == ["a", "b"])
+        #expect(try await found("Task", "z") == ["c"])
+        let before = try #require(try await database.lookup("a")[0].record)
+        let saved = try await database.modify([.make(operation, "a", ["z": .int64(3)], type: "Task")])[0].record
+        #expect(saved?.recordType == "Task" && saved?.created == before.created)
+        let after = try #require(try await database.lookup("a")[0].record)
+        #expect(after.recordType == "Task" && after.recordChangeTag != before.recordChangeTag)
+        #expect(try after.fields.decoded().entries.map(\.name) == ["z"])
+        #expect(try await found("Note", "x") == ["b"])
+        #expect(try await found("Task", "z") == ["a", "c"])
+        // A tag of the old record conflicts, and so does its name, with the record as it is.
+        for refused in try await database.modify([.update(before, ["x": .int64(9)])])
+            + database.modify([.create("a", ["x": .int64(9)])])
+        {
+            #expect(refused.error?.clientErrorCode == 14)
+            #expect(refused.error?.serverRecord.first?.recordType == "Task")
+        }
+    }
+
     @Test func `a replacement drops the fields and the parent it does not mention`() async throws {
         let database = try await TestDatabase(TestCloud()).making(zone: "Z")
         _ = try await database.modify([

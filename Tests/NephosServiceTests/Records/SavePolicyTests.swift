@@ -59,13 +59,26 @@ import Testing
         #expect(decide(.forceDelete, exists: true, tag: "19") == .delete(Self.stored))
     }
 
-    @Test func `a record never changes its type`() {
-        guard case .refuse(let error, let server) = decide(.forceUpdate, exists: true, recordType: "Task") else {
+    @Test func `the other policies overwrite a record of another type, and a conflict comes before the type`() {
+        for type in [RecordOperation.OperationType.forceUpdate, .forceReplace] {
+            #expect(decide(type, exists: true, recordType: "Task") == .replace(Self.stored))
+        }
+        #expect(decide(.forceUpdate, exists: true, recordType: "Note") == .merge(into: Self.stored))
+        let taken = SaveDecision.refuse(.recordExists, server: Self.stored)
+        #expect(decide(.create, exists: true, recordType: "Task") == taken)
+        let stale = SaveDecision.refuse(.staleChangeTag, server: Self.stored)
+        #expect(decide(.update, exists: true, tag: "19", recordType: "Task") == stale)
+    }
+
+    @Test(arguments: [("Users", RecordOperation.OperationType.forceUpdate), ("Task", .update)])
+    func `nothing becomes a record of the system's, and no version of a record is of two types`(
+        type: String, operation: RecordOperation.OperationType
+    ) {
+        guard case .refuse(let error, let server) = decide(operation, exists: true, tag: "1a", recordType: type) else {
             Issue.record("the type changed")
             return
         }
         #expect(error.clientCode == .invalidArguments && server == nil)
-        #expect(error.reason.contains("'Note'") && error.reason.contains("'Task'"))
-        #expect(decide(.forceUpdate, exists: true, recordType: "Note") == .merge(into: Self.stored))
+        #expect(error.reason.contains("'Note'") && error.reason.contains("'\(type)'"))
     }
 }

@@ -63,6 +63,29 @@ import Testing
         #expect(try await error(.create("a", ["x": .double(value)]))?.clientErrorCode == 12)
     }
 
+    @Test(arguments: [(90.5, 0), (-91, 0), (0, 180.5), (0, -1e9), (.nan, 0)] as [(Double, Double)])
+    func `a place that is not on Earth is refused in a record, a condition and an order`(
+        latitude: Double, longitude: Double
+    ) async throws {
+        let place = LocationValue(latitude: latitude, longitude: longitude)
+        #expect(try await error(.create("a", ["x": .location(place)]))?.clientErrorCode == 12)
+        #expect(try await error(.create("a", ["x": .list(of: .location, [.location(place)])]))?.clientErrorCode == 12)
+        let database = TestDatabase(TestCloud())
+        _ = try await database.modify([.create("a", ["x": .location(LocationValue(latitude: 90, longitude: -180))])])
+        for query in [
+            Query(recordType: "Note", filterBy: [Filter(.field("x"), .near, .location(place), distance: 5)]),
+            Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("x"), relativeLocation: place)]),
+            Query(
+                recordType: "Note",
+                extendedFilter: .not(.filter(Filter(.field("x"), .near, .location(place), distance: 5)))),
+        ] {
+            let error = await #expect(throws: ServiceError.self) {
+                try await database.cloud.service.queryRecords(QueryRecordsRequest(query: query), database.context)
+            }
+            #expect(error?.clientCode == .invalidArguments && error?.reason.hasPrefix("Invalid query") == true)
+        }
+    }
+
     @Test func `a record over 1 MB is refused, also when it grows there by merging`() async throws {
         let database = TestDatabase(TestCloud())
         let half = FieldValue.string(String(repeating: "x", count: 600_000))

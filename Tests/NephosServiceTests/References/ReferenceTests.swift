@@ -169,14 +169,51 @@ import Testing
         #expect(try await database.existing("a", "b") == ["a"])
     }
 
-    @Test func `in strict mode 750 records may be owned by one`() async throws {
-        let database = try await TestDatabase(TestCloud(isStrict: true)).making(zone: "Z")
+    @Test func `750 records may be owned by one`() async throws {
+        let database = try await TestDatabase(TestCloud()).making(zone: "Z")
         _ = try await database.modify([.create("list")])
         for start in stride(from: 0, to: 750, by: 150) {
             let items = (start..<start + 150).map { RecordOperation.create("n\($0)", ["list": .owner("list")]) }
             #expect(try await database.modify(items).allSatisfy { $0.record != nil })
         }
-        #expect(try await database.modify([.create("one", ["list": .owner("list")])])[0].summary == "error 27")
+        let refused = try await database.modify([.create("one", ["list": .owner("list")])])[0]
+        #expect(refused.error?.clientErrorCode == 27)
+        #expect(
+            refused.error?.reason.hasPrefix("Limit exceeded for number of owning references to single record") == true)
         #expect(try await database.modify([.force("n0", ["x": .int64(1)])])[0].summary == "saved")
+        // One goes and one comes.
+        let exchanged = try await database.modify([.create("one", ["list": .owner("list")]), .delete("n1")])
+        #expect(exchanged.map(\.summary) == ["saved", "deleted"])
+    }
+
+    @Test(arguments: ["parent", "VALIDATE"])
+    func `in the public database others cannot keep an owner from deleting`(kind: String) async throws {
+        let cloud = TestCloud()
+        let mine = TestDatabase(cloud, "mei", .public)
+        let others = TestDatabase(cloud, "tom", .public)
+        func pointing(_ name: String) -> RecordOperation {
+            if kind == "parent" { return .create(name, parent: "mine") }
+            return .create(name, ["target": .reference(ReferenceValue(recordName: "mine", action: .validate))])
+        }
+        _ = try await mine.modify([.create("mine")])
+        #expect(try await others.modify([pointing("theirs")])[0].summary == "saved")
+        #expect(try await mine.modify([pointing("own")])[0].summary == "saved")
+        // What the owner made holds as it does everywhere.
+        #expect(try await mine.modify([.delete("mine")])[0].summary == "error 31")
+        #expect(try await mine.modify([.delete("mine"), .delete("own")]).map(\.summary) == ["deleted", "deleted"])
+        // The other's record stays, its reference points at nothing, and it can still be saved.
+        let left = try #require(try await others.lookup("theirs")[0].record)
+        let target = kind == "parent" ? left.parent : try left.fields.decoded().reference("target")
+        #expect(target?.recordName == "mine")
+        #expect(try await others.modify([.update(left, ["x": .int64(1)])])[0].summary == "saved")
+        #expect(try await others.modify([pointing("again")])[0].summary == "error 31")
+        #expect(try await mine.modify([.create("mine")])[0].summary == "saved")
+        #expect(try await mine.modify([.delete("mine")])[0].summary == "deleted")
+    }
+}
+
+extension RecordFields {
+    fileprivate func reference(_ name: String) -> ReferenceValue? {
+        if case .reference(let reference) = self[name]?.value { reference } else { nil }
     }
 }

@@ -162,6 +162,7 @@ struct CourierTests {
         let zone = try await prepared(before)
         let token = try await TestDevice(before).token.apnsToken
         _ = try await zone.modify([.create("a"), .create("b")])
+        await before.service.tellSubscribers()
         let given = try #require(
             try await before.service.nextNotification(token: token, receipt: .implied, before.context()))
         let id = try NotificationPayload(decoding: given.payload).notificationID
@@ -174,7 +175,9 @@ struct CourierTests {
         #expect(try NotificationPayload(decoding: rest.payload).summary == "S: recordCreated b in Z")
         // The subscription is known without having been saved in this process.
         _ = try await TestDatabase(after, zone: "Z").modify([.create("c")])
+        await after.service.tellSubscribers()
         rest.wasSent(true)
+        await after.service.tellSubscribers()
         let last = try #require(
             try await after.service.nextNotification(token: token, receipt: .implied, after.context()))
         #expect(try NotificationPayload(decoding: last.payload).summary == "S: recordCreated c in Z")
@@ -227,15 +230,19 @@ struct CourierTests {
         #expect(response.apnsToken == "/+8=")
         #expect(response.webcourierURL == "/courier/1/iCloud.test/development/%2F%2B8%3D")
         _ = try await zone.modify([.create("a")])
+        await cloud.service.tellSubscribers()
         func poll() async throws -> PolledNotification? {
-            try await cloud.service.nextNotification(token: "/+8=", receipt: .implied, cloud.context())
+            await cloud.service.tellSubscribers()
+            return try await cloud.service.nextNotification(token: "/+8=", receipt: .implied, cloud.context())
         }
         #expect(try await poll() == nil)
         _ = try await zone.modify([.create("b")])
+        await cloud.service.tellSubscribers()
         #expect(try await poll() != nil)
         // Registered again it is the same.
         _ = try await cloud.service.registerToken(request, cloud.context())
         _ = try await zone.modify([.create("c")])
+        await cloud.service.tellSubscribers()
         #expect(try await poll() != nil)
     }
 

@@ -190,6 +190,7 @@ struct NotificationTests {
         let zone = try await zone()
         _ = try await zone.save(.query("S", zone: "Z"))
         _ = try await zone.modify([.create("a")])
+        await cloud.service.tellSubscribers()
         #expect(try await TestDevice(cloud).all() == [])
     }
 

@@ -65,6 +65,7 @@ final class TestDevice: Sendable {
 
     /// The next notification, of which the poll after this one is the receipt; nil when the time is over.
     func next() async throws -> NotificationPayload? {
+        await cloud.service.tellSubscribers()
         let polled = try await cloud.service.nextNotification(
             token: token.apnsToken, receipt: .exact(notificationID: last.withLock(\.self)), context)
         let payload = try polled.map { try NotificationPayload(decoding: $0.payload) }
@@ -74,7 +75,8 @@ final class TestDevice: Sendable {
 
     /// A poll that says nothing of what it received.
     func poll(_ receipt: Courier.Receipt = .implied) async throws -> PolledNotification? {
-        try await cloud.service.nextNotification(token: token.apnsToken, receipt: receipt, context)
+        await cloud.service.tellSubscribers()
+        return try await cloud.service.nextNotification(token: token.apnsToken, receipt: receipt, context)
     }
 
     /// Everything that waits, in short: the cloud holds no poll.

@@ -5,7 +5,18 @@ import NephosSQLite
 struct TemporaryStores {
     private let url = FileManager.default.temporaryDirectory.appendingPathComponent("nephos-\(UUID().uuidString)")
 
-    func open() throws -> DataDirectory { try DataDirectory(path: url.path) }
+    /// - Parameter log: takes what an operator is told.
+    func open(log: @escaping @Sendable (String) -> Void = { _ in }) throws -> DataDirectory {
+        try DataDirectory(path: url.path, options: SQLiteOptions(log: log))
+    }
+
+    /// Changes the bytes of a container's store in development, which is closed.
+    func edit(_ container: String, _ body: (inout Data) throws -> Void) throws {
+        let file = url.appendingPathComponent(container).appendingPathComponent("development.sqlite")
+        var data = try Data(contentsOf: file)
+        try body(&data)
+        try data.write(to: file)
+    }
 
     func remove() { try? FileManager.default.removeItem(at: url) }
 }

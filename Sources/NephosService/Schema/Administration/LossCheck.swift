@@ -88,7 +88,7 @@ struct LossCheck: Sendable {
         if losses.isEmpty { return check }
         var left = Limits.changesPerLossCheck
         for zone in try reader.zones(after: 0, limit: .max).map(\.key)
-        where try reader.lastSequence(zone: zone) > sequence {
+        where try reader.completeUpTo(zone: zone) > sequence {
             var position = sequence
             while true {
                 let rows = try reader.records(

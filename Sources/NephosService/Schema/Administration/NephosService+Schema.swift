@@ -31,9 +31,10 @@ extension NephosService {
     ) async throws(ServiceError) -> SchemaReport {
         try await administer(context, onlyDevelopment: true) {
             let production = try await self.schema(context.container, .production)
-            let store = try await self.stores.store(Self.id(context.container, .development))
-            return try await SchemaAdministration(environment: self.environment).importSchema(
-                text, into: store, production: production, isDryRun: isDryRun)
+            return try await self.stores.using(Self.id(context.container, .development)) { store in
+                try await SchemaAdministration(environment: self.environment).importSchema(
+                    text, into: store, production: production, isDryRun: isDryRun)
+            }
         }
     }
 
@@ -41,8 +42,9 @@ extension NephosService {
     package func resetSchema(_ context: RequestContext) async throws(ServiceError) -> SchemaReport {
         try await administer(context, onlyDevelopment: true) {
             let production = try await self.schema(context.container, .production)
-            let store = try await self.stores.store(Self.id(context.container, .development))
-            return try await SchemaAdministration(environment: self.environment).reset(store, to: production)
+            return try await self.stores.using(Self.id(context.container, .development)) { store in
+                try await SchemaAdministration(environment: self.environment).reset(store, to: production)
+            }
         }
     }
 
@@ -50,16 +52,18 @@ extension NephosService {
     package func deploySchema(_ context: RequestContext) async throws(ServiceError) -> SchemaReport {
         try await administer(context, onlyDevelopment: true) {
             let development = try await self.schema(context.container, .development)
-            let store = try await self.stores.store(Self.id(context.container, .production))
-            return try await SchemaAdministration(environment: self.environment).deploy(development, to: store)
+            return try await self.stores.using(Self.id(context.container, .production)) { store in
+                try await SchemaAdministration(environment: self.environment).deploy(development, to: store)
+            }
         }
     }
 
     /// The indexes there are, and how far those are that are being made or removed.
     package func schemaIndexes(_ context: RequestContext) async throws(ServiceError) -> IndexesReport {
         try await administer(context) {
-            let store = try await self.stores.existing(Self.id(context.container, context.environment))
-            return try await store?.engine.read { try IndexProgress.report($0) } ?? IndexesReport(indexes: [])
+            try await self.stores.usingExisting(Self.id(context.container, context.environment)) { store in
+                try await store?.engine.read { try IndexProgress.report($0) } ?? IndexesReport(indexes: [])
+            }
         }
     }
 
@@ -89,7 +93,8 @@ extension NephosService {
 
     /// The schema of an environment; of one that nobody has used, what every container has.
     private func schema(_ container: String, _ environment: ContainerEnvironment) async throws -> Schema {
-        guard let store = try await stores.existing(Self.id(container, environment)) else { return .initial }
-        return try await store.engine.read { try Schema($0) }
+        try await stores.usingExisting(Self.id(container, environment)) { store in
+            try await store?.engine.read { try Schema($0) } ?? .initial
+        }
     }
 }

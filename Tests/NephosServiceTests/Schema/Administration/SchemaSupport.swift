@@ -37,6 +37,7 @@ final class InterceptedStores: StoreProvider {
         InterceptedEngine(engine: try provider.open(id), stores: self)
     }
 
+    func assets(of id: StoreID) throws -> any AssetStore { try provider.assets(of: id) }
     func existingStores() -> [StoreID] { [] }
     func close() {}
 

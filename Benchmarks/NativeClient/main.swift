@@ -1,0 +1,74 @@
+// Saves and fetches small records one at a time through the library, and reports one JSON line of records per second:
+// `make bench TABLES=client` runs it.
+//
+//   native-client SECONDS [in-process]      (NEPHOS_URL and NEPHOS_TOKEN say where and who; in-process needs no server)
+
+import CloudKit
+import CloudKitLocal
+import Foundation
+
+let names = 1000
+
+func record(_ number: Int) -> CKRecord {
+    let record = CKRecord(recordType: "Task", recordID: CKRecord.ID(recordName: "task-\(number % names)"))
+    record["title"] = "Water the plants \(number)"
+    record["priority"] = number % 5
+    record["due"] = Date(timeIntervalSince1970: 1_760_000_000)
+    return record
+}
+
+/// How often a second `body` ran, in `tasks` tasks at once.
+func rate(_ tasks: Int, _ seconds: Double, _ body: @escaping @Sendable (Int) async throws -> Void) async throws
+    -> Double
+{
+    let clock = ContinuousClock()
+    let start = clock.now
+    let end = start + .seconds(seconds)
+    let count = try await withThrowingTaskGroup(of: Int.self) { group in
+        for task in 0..<tasks {
+            group.addTask {
+                var count = 0
+                while clock.now < end {
+                    try await body(task + count * tasks)
+                    count += 1
+                }
+                return count
+            }
+        }
+        return try await group.reduce(0, +)
+    }
+    let elapsed = clock.now - start
+    return Double(count) / (Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18)
+}
+
+/// Fetches what was saved, and reads it, as an app does.
+func fetch(_ number: Int, _ database: CKDatabase) async throws {
+    let found = try await database.record(for: CKRecord.ID(recordName: "task-\(number % names)"))
+    guard found["priority"] == number % names % 5 else { throw CKError(.internalError) }
+}
+
+let arguments = CommandLine.arguments
+guard arguments.count >= 2, let seconds = Double(arguments[1]) else {
+    print("usage: native-client SECONDS [in-process]")
+    exit(2)
+}
+let identifier = "iCloud.org.example.Bench"
+let isInProcess = arguments.dropFirst(2).contains("in-process")
+let container = isInProcess ? try LocalCloud().container(identifier) : CKContainer(identifier: identifier)
+let database = container.privateCloudDatabase
+for start in stride(from: 0, to: names, by: 200) {
+    _ = try await database.modifyRecords(
+        saving: (start..<start + 200).map(record), deleting: [], savePolicy: .allKeys)
+}
+var line: [String] = []
+for tasks in [1, 32] {
+    _ = try await rate(tasks, seconds / 5) { try await fetch($0, database) }
+    let fetches = try await rate(tasks, seconds) { try await fetch($0, database) }
+    let saves = try await rate(tasks, seconds) { number in
+        let new = record(number)
+        let (results, _) = try await database.modifyRecords(saving: [new], deleting: [], savePolicy: .allKeys)
+        _ = try results[new.recordID]?.get()
+    }
+    line.append("\"fetches_\(tasks)\": \(Int(fetches)), \"saves_\(tasks)\": \(Int(saves))")
+}
+print("{" + line.joined(separator: ", ") + "}")

@@ -1,0 +1,7 @@
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+/// Reads what of a file is in memory, without waiting for the disk: how many bytes, or -1. A file system that cannot tell
+/// says -1 too. (preadv2(2) with RWF_NOWAIT, which Swift is not given.)
+int64_t cfiles_read_cached(int descriptor, void *bytes, size_t count, int64_t offset);

@@ -1,0 +1,29 @@
+import Foundation
+
+/// A container's identifier as Apple's archives hold it, with the environment that its app was signed for.
+final class ArchivedContainerID: NSObject, NSSecureCoding {
+    let identifier: String
+    private let environment: Int
+
+    init(_ identifier: String) {
+        self.identifier = identifier
+        environment = Self.production
+    }
+
+    /// What Apple calls production; development is 2.
+    private static let production = 1
+
+    static var supportsSecureCoding: Bool { true }
+
+    init?(coder: NSCoder) {
+        identifier = coder.string(forKey: ArchiveKey.containerIdentifier) ?? ""
+        environment = coder.decodeInteger(forKey: ArchiveKey.containerEnvironment)
+    }
+
+    func encode(with coder: NSCoder) {
+        coder.encode(identifier as NSString, forKey: ArchiveKey.containerIdentifier)
+        coder.encode(environment, forKey: ArchiveKey.containerEnvironment)
+    }
+
+    override var classForKeyedArchiver: AnyClass? { ArchivedClass.containerID.archiverClass }
+}

@@ -1,0 +1,247 @@
+import Foundation
+import Glibc
+import NephosCrypto
+
+/// Where downloaded files are: a cache of contents for each account, and copies for assets, one each, which are the app's.
+///
+/// The directory is the user's alone (0700), and is shared by processes. A content appears in the cache whole, by a rename;
+/// it may be evicted at any time, as nobody works on it but to copy it. Copies are in a directory of their process, which
+/// holds a lock there as long as it lives: what a process left is removed by others.
+final class AssetFiles: Sendable {
+    static let shared = AssetFiles(root: defaultRoot)
+
+    private enum Limit {
+        /// Bytes of the cache, over all accounts. Beyond it the contents go that were not used for the longest time.
+        static let cached: Int64 = 1 << 30
+        /// How much less there is after an eviction.
+        static let evicted = cached / 4
+        /// Bytes that a process adds to the cache before it looks how large that is.
+        static let unexamined: Int64 = 64 << 20
+        /// Seconds that a copy stays when its asset is gone: apps read files whose asset they let go of.
+        static let released = 300.0
+        /// Seconds that copies of a process stay that ended: archives name them.
+        static let abandoned = 24.0 * 60 * 60
+    }
+
+    private struct State {
+        var ownFolder: URL?
+        var lock: Int32 = -1
+        var count = 0
+        var added = Limit.unexamined
+        var released: [(file: URL, at: Date)] = []
+    }
+
+    private let root: URL
+    private let state = Locked(State())
+
+    init(root: URL) { self.root = root }
+
+    /// `$NEPHOS_CACHE`, or else the user's folder for caches.
+    private static var defaultRoot: URL {
+        let variables = ProcessInfo.processInfo.environment
+        if let path = variables["NEPHOS_CACHE"], !path.isEmpty { return URL(fileURLWithPath: path) }
+        let caches: URL
+        if let path = variables["XDG_CACHE_HOME"], path.hasPrefix("/") {
+            caches = URL(fileURLWithPath: path)
+        } else if let home = variables["HOME"], home.hasPrefix("/") {
+            caches = URL(fileURLWithPath: home).appendingPathComponent(".cache")
+        } else {
+            caches = FileManager.default.temporaryDirectory.appendingPathComponent("cache-\(getuid())")
+        }
+        return caches.appendingPathComponent("nephos/assets")
+    }
+
+    // MARK: Copies
+
+    /// A new file for an asset, not made yet.
+    func makeFile() throws -> AssetFileKeeper {
+        let folder = try ownFolder()
+        discardReleased(before: Date(timeIntervalSinceNow: -Limit.released))
+        let number = state.withLock { state in
+            state.count += 1
+            return state.count
+        }
+        return AssetFileKeeper(folder.appendingPathComponent("\(number)-\(UUID().uuidString)"), self)
+    }
+
+    /// A copy of a content that is in the cache; nil where it is not.
+    func copy(_ content: String, of account: String) throws -> AssetFileKeeper? {
+        let source = folder(account).appendingPathComponent(content).path
+        let descriptor = open(source, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        let keeper = try makeFile()
+        try FileCopy.copy(from: descriptor, to: keeper.url.path)
+        // By its time it is known which was used last.
+        utimes(source, nil)
+        return keeper
+    }
+
+    fileprivate func release(_ file: URL) { state.withLock { $0.released.append((file, Date())) } }
+
+    private func discardReleased(before date: Date) {
+        let due = state.withLock { state in
+            let due = state.released.prefix { $0.at < date }
+            state.released.removeFirst(due.count)
+            return Array(due)
+        }
+        for (file, _) in due { unlink(file.path) }
+    }
+
+    /// This process's directory, with its lock.
+    private func ownFolder() throws -> URL {
+        try state.withLock { state in
+            if let folder = state.ownFolder { return folder }
+            let copies = root.appendingPathComponent("copies")
+            try Self.makeDirectory(copies)
+            Self.removeAbandoned(in: copies)
+            let folder = copies.appendingPathComponent("\(getpid())-\(UUID().uuidString)")
+            try Self.makeDirectory(folder)
+            // Until the process ends.
+            state.lock = open(folder.appendingPathComponent("lock").path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+            guard state.lock >= 0, flock(state.lock, LOCK_EX | LOCK_NB) == 0 else {
+                throw CocoaError(.fileWriteUnknown)
+            }
+            state.ownFolder = folder
+            return folder
+        }
+    }
+
+    private static func removeAbandoned(in copies: URL) {
+        let folders = try? FileManager.default.contentsOfDirectory(at: copies, includingPropertiesForKeys: nil)
+        for folder in folders ?? [] {
+            var status = stat()
+            guard stat(folder.path, &status) == 0,
+                Date().timeIntervalSince1970 - Double(status.st_mtim.tv_sec) > Limit.abandoned
+            else { continue }
+            let lock = open(folder.appendingPathComponent("lock").path, O_RDWR | O_CLOEXEC)
+            defer { if lock >= 0 { close(lock) } }
+            if lock >= 0, flock(lock, LOCK_EX | LOCK_NB) != 0 { continue }
+            try? FileManager.default.removeItem(at: folder)
+        }
+    }
+
+    // MARK: The cache
+
+    /// A name for a file that is about to become a content of the account's.
+    func makeTemporary(_ account: String) throws -> URL {
+        let folder = folder(account)
+        try Self.makeDirectory(folder)
+        return folder.appendingPathComponent(".\(UUID().uuidString)")
+    }
+
+    /// Puts a whole file into the cache.
+    func add(_ file: URL, as content: String, of account: String) throws {
+        var status = stat()
+        let size = stat(file.path, &status) == 0 ? Int64(status.st_size) : 0
+        chmod(file.path, 0o400)
+        guard rename(file.path, folder(account).appendingPathComponent(content).path) == 0 else {
+            throw CocoaError(.fileWriteUnknown)
+        }
+        let isDue = state.withLock { state in
+            state.added += size
+            defer { if state.added > Limit.unexamined { state.added = 0 } }
+            return state.added > Limit.unexamined
+        }
+        if isDue { evict() }
+    }
+
+    private func folder(_ account: String) -> URL { root.appendingPathComponent("contents/\(account)") }
+
+    /// Removes the contents that were not used for the longest time, where there are too many, and what a process left
+    /// unfinished.
+    private func evict() {
+        var contents: [(path: String, used: Int, size: Int64)] = []
+        let folder = root.appendingPathComponent("contents")
+        let files = FileManager.default.enumerator(atPath: folder.path)
+        while let name = files?.nextObject() as? String {
+            let path = folder.appendingPathComponent(name).path
+            var status = stat()
+            guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
+            let isTemporary = name.split(separator: "/").last?.hasPrefix(".") ?? false
+            if isTemporary {
+                let age = Date().timeIntervalSince1970 - Double(status.st_mtim.tv_sec)
+                if age > Limit.abandoned { unlink(path) }
+                continue
+            }
+            contents.append((path, status.st_mtim.tv_sec, Int64(status.st_size)))
+        }
+        var total = contents.reduce(0) { $0 + $1.size }
+        guard total > Limit.cached else { return }
+        for content in contents.sorted(by: { $0.used < $1.used }) {
+            if total <= Limit.cached - Limit.evicted { return }
+            if unlink(content.path) == 0 { total -= content.size }
+        }
+    }
+
+    private static func makeDirectory(_ url: URL) throws {
+        try FileManager.default.createDirectory(
+            at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+}
+
+/// A file that belongs to one asset. It may be removed some time after this is gone.
+final class AssetFileKeeper: Sendable {
+    let url: URL
+    private let files: AssetFiles
+
+    fileprivate init(_ url: URL, _ files: AssetFiles) {
+        self.url = url
+        self.files = files
+    }
+
+    deinit { files.release(url) }
+}
+
+/// Copies files, and looks at their contents. Everything blocks.
+enum FileCopy {
+    private static let pieceSize = 1 << 20
+
+    /// Copies an open file to one that does not exist.
+    static func copy(from source: Int32, to path: String) throws {
+        let target = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard target >= 0 else { throw CocoaError(.fileWriteUnknown) }
+        defer { close(target) }
+        var buffer = [UInt8](repeating: 0, count: pieceSize)
+        while true {
+            let count = read(source, &buffer, buffer.count)
+            guard count >= 0 else { throw CocoaError(.fileReadUnknown) }
+            if count == 0 { return }
+            var written = 0
+            while written < count {
+                let some = buffer.withUnsafeBytes {
+                    write(target, $0.baseAddress.map { $0 + written }, count - written)
+                }
+                guard some > 0 else { throw CocoaError(.fileWriteUnknown) }
+                written += some
+            }
+        }
+    }
+
+    /// The name of a file's content, as the service has it in addresses: its BLAKE2b hash in hexadecimal digits.
+    static func contentName(ofFileAt path: String) throws -> String {
+        let hash = StreamingHash(.blake2b)
+        try visitPieces(ofFileAt: path) { hash.update($0) }
+        return hash.finish().map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+
+    /// A file's checksum as clients of CloudKit Web Services know it.
+    static func checksum(ofFileAt path: String) throws -> String {
+        let checksum = FileChecksum()
+        try visitPieces(ofFileAt: path) { checksum.update($0) }
+        return checksum.finish()
+    }
+
+    private static func visitPieces(ofFileAt path: String, _ body: (UnsafeRawBufferPointer) -> Void) throws {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw CocoaError(.fileReadUnknown) }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: pieceSize)
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            guard count >= 0 else { throw CocoaError(.fileReadUnknown) }
+            if count == 0 { return }
+            buffer.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import Glibc
+import NephosWire
+
+/// Where a record has an asset: the key, and in a list the position.
+struct AssetSlot: Hashable, Sendable {
+    var key: CKRecord.FieldKey
+    var index: Int
+}
+
+extension RecordSnapshot {
+    /// An asset whose file has to be uploaded.
+    package typealias WaitingAsset = (key: CKRecord.FieldKey, index: Int, asset: CKAsset)
+
+    /// The assets that wait for their upload, by field; a list's assets in their order. An asset that the record was
+    /// fetched or saved with is not uploaded again.
+    package func assetsToUpload(_ selection: FieldSelection) -> [WaitingAsset] {
+        state.sortedFields().flatMap { key, value -> [WaitingAsset] in
+            guard selection == .all || state.changes[key] != nil else { return [] }
+            let saved = state.originalFields[key]?.value.assets ?? []
+            return value.assets.enumerated().compactMap { index, asset in
+                guard asset.fileURL != nil || asset.wireValue == nil,
+                    !saved.contains(where: { $0.wireValue != nil && asset.isSame(as: $0) })
+                else { return nil }
+                return (key, index, asset)
+            }
+        }
+    }
+}
+
+extension RecordValue {
+    /// The value as it is sent, its assets as they were uploaded.
+    func wireValue(in context: WireContext, key: String, _ uploaded: [AssetSlot: AssetValue]) -> FieldValue? {
+        func sent(_ asset: CKAsset, _ index: Int) -> AssetValue? {
+            if let value = uploaded[AssetSlot(key: key, index: index)] { return value }
+            // A value that is sent back to its field leaves the file as it is.
+            return asset.wireValue.map { AssetValue(fileChecksum: $0.fileChecksum, size: $0.size) }
+        }
+        switch self {
+        case .asset(let asset): return sent(asset, 0).map(FieldValue.asset)
+        case .list(let values) where !assets.isEmpty:
+            let elements = values.flatMap(\.assets).enumerated().compactMap { sent($1, $0) }
+            return elements.count == values.count ? .list(of: .asset, elements.map(FieldValue.asset)) : nil
+        default: return wireValue(in: context)
+        }
+    }
+}
+
+/// A file as it was when its upload began, to notice that somebody writes to it meanwhile.
+struct FileStamp: Equatable, Sendable {
+    private var device: UInt64
+    private var number: UInt64
+    private(set) var size: Int64
+    private var seconds: Int
+    private var nanoseconds: Int
+
+    /// - Throws: the code that Apple's framework reports for a file that is not there, or cannot be read.
+    init(path: String) throws(AssetFileFailure) {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw errno == ENOENT || errno == ENOTDIR ? .notFound(path) : .unreadable(path)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG, access(path, R_OK) == 0 else { throw .unreadable(path) }
+        device = UInt64(status.st_dev)
+        number = UInt64(status.st_ino)
+        size = Int64(status.st_size)
+        seconds = status.st_mtim.tv_sec
+        nanoseconds = status.st_mtim.tv_nsec
+    }
+}
+
+/// What is wrong with an asset's file on this side.
+enum AssetFileFailure: Error, Hashable, Sendable {
+    case notFound(String)
+    case unreadable(String)
+    case modified(String)
+}
+
+extension CKError {
+    init(_ failure: AssetFileFailure, key: CKRecord.FieldKey, _ errors: ErrorContext) {
+        switch failure {
+        case .notFound(let path):
+            self.init(
+                .assetFileNotFound, "The field \"\(key)\" holds an asset whose file does not exist: \(path)", errors)
+        case .unreadable(let path):
+            self.init(
+                .assetNotAvailable, "The field \"\(key)\" holds an asset whose file cannot be read: \(path)", errors)
+        case .modified(let path):
+            self.init(
+                .assetFileModified,
+                "The field \"\(key)\" holds an asset whose file changed while it was uploaded: \(path)", errors)
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import NephosWire
+
+extension ContainerSession {
+    /// records/resolve and records/accept: one result for each short GUID.
+    func shares(
+        _ items: [ShortGUIDsRequest.Item], accepting: Bool, _ call: ServiceCall, _ errors: ErrorContext
+    ) async throws(CKError) -> [Result<CKShare.Metadata, CKError>] {
+        // Records and shares name their users.
+        async let userRecordName = userRecordName(call)
+        let request = ShortGUIDsRequest(shortGUIDs: items)
+        let results: [RecordInfoResult]
+        do throws(ServiceFailure) {
+            results =
+                accepting
+                ? try await service.acceptShares(request, call).results
+                : try await service.resolveShares(request, call).results
+        } catch {
+            throw CKError(error, errors)
+        }
+        guard results.count == items.count else {
+            throw CKError(
+                .internalError, "The service answered \(items.count) items with \(results.count) results.", errors)
+        }
+        let users = users(await userRecordName)
+        return results.map { result in
+            Result { () throws(CKError) in
+                switch result {
+                case .failure(let error): throw CKError(error, errors)
+                case .info(let info):
+                    do throws(WireError) {
+                        return try CKShare.Metadata(wire: info, users)
+                    } catch {
+                        throw CKError(
+                            .internalError, "The service sent a share that cannot be read: \(error)", errors)
+                    }
+                }
+            }
+        }
+    }
+}

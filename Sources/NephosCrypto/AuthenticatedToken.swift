@@ -1,0 +1,89 @@
+import CSodium
+
+/// Content that a service gives away as opaque text and takes back only as it was given: for the same purpose, in the same
+/// context. Nobody else can make such a text, change it or read it.
+///
+/// The tag is the keyed BLAKE2b of purpose, context and content; it is also the nonce of the XChaCha20 stream that the content is hidden
+/// under, so that the same content always gives the same text (a synthetic initialization vector, as RFC 5297's).
+package struct AuthenticatedToken: Equatable, Sendable {
+    package var content: [UInt8]
+
+    /// Bytes of the tag: as many as a nonce of XChaCha20 has.
+    private static let tagSize = 24
+
+    package init(_ content: [UInt8]) { self.content = content }
+
+    /// The content and its tag in base64url without padding (RFC 4648 §5).
+    ///
+    /// - Parameters:
+    ///   - purpose: what the token is for. A token for one purpose is none for another.
+    ///   - context: whatever else has to be the same when it comes back; it is not in the text.
+    package func text(_ key: AuthenticationKey, purpose: String, context: [UInt8]) -> String {
+        let tag = Self.tag(of: content[...], key, purpose, context)
+        return Self.text(of: key.stream(over: content, nonce: tag) + tag)
+    }
+
+    /// Nil for any text that `text` does not give with this key, purpose and context.
+    package init?(_ text: String, _ key: AuthenticationKey, purpose: String, context: [UInt8]) {
+        guard let bytes = Self.bytes(of: text), bytes.count >= Self.tagSize else { return nil }
+        let tag = Array(bytes.suffix(Self.tagSize))
+        let content = key.stream(over: Array(bytes.dropLast(Self.tagSize)), nonce: tag)
+        let expected = Self.tag(of: content[...], key, purpose, context)
+        // In constant time: how long it takes must not say how much of a tag is right.
+        guard sodium_memcmp(tag, expected, Self.tagSize) == 0 else { return nil }
+        self.content = content
+    }
+
+    /// The parts are told apart by their lengths.
+    private static func tag(
+        of content: ArraySlice<UInt8>, _ key: AuthenticationKey, _ purpose: String, _ context: [UInt8]
+    ) -> [UInt8] {
+        var message: [UInt8] = []
+        message.reserveCapacity(purpose.utf8.count + context.count + content.count + 16)
+        append(purpose.utf8.count, to: &message)
+        message += purpose.utf8
+        append(context.count, to: &message)
+        message += context
+        message += content
+        return key.tag(of: message, size: tagSize)
+    }
+
+    private static func append(_ count: Int, to message: inout [UInt8]) {
+        for shift in stride(from: 56, through: 0, by: -8) {
+            message.append(UInt8(truncatingIfNeeded: UInt64(count) >> UInt64(shift)))
+        }
+    }
+
+    // MARK: Base64url
+
+    private static let alphabet = Int32(sodium_base64_VARIANT_URLSAFE_NO_PADDING)
+
+    private static func text(of bytes: [UInt8]) -> String {
+        // With the zero that ends a C string.
+        let size = sodium_base64_encoded_len(bytes.count, alphabet)
+        return String(unsafeUninitializedCapacity: size) { buffer in
+            buffer.withMemoryRebound(to: CChar.self) { output in
+                if let start = output.baseAddress { _ = sodium_bin2base64(start, size, bytes, bytes.count, alphabet) }
+            }
+            return size - 1
+        }
+    }
+
+    /// Nil for anything but the one text of some bytes.
+    private static func bytes(of text: String) -> [UInt8]? {
+        var text = text
+        return text.withUTF8 { text -> [UInt8]? in
+            guard !text.isEmpty else { return [] }
+            var bytes = [UInt8](repeating: 0, count: text.count / 4 * 3 + 3)
+            var count = 0
+            let status = text.withMemoryRebound(to: CChar.self) { text in
+                text.baseAddress.map {
+                    sodium_base642bin(&bytes, bytes.count, $0, text.count, nil, &count, nil, alphabet)
+                }
+            }
+            guard status == 0 else { return nil }
+            bytes.removeLast(bytes.count - count)
+            return bytes
+        }
+    }
+}

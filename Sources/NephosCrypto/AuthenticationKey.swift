@@ -1,0 +1,39 @@
+import CSodium
+
+/// A secret by which a service knows its own tokens again.
+package struct AuthenticationKey: Hashable, Sendable {
+    /// Bytes of a key: what keyed BLAKE2b recommends (`crypto_generichash_KEYBYTES`, libsodium).
+    package static let size = 32
+
+    package let bytes: [UInt8]
+
+    /// Nil for any other number of bytes than `size`.
+    package init?(_ bytes: [UInt8]) {
+        guard bytes.count == Self.size else { return nil }
+        self.bytes = bytes
+    }
+
+    /// A new one, at random.
+    package static func random() -> AuthenticationKey { AuthenticationKey(unchecked: RandomBytes.make(size)) }
+
+    private init(unchecked bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Hides content under an XChaCha20 stream, or shows it again. The stream's key is made of this one.
+    func stream(over content: [UInt8], nonce: [UInt8]) -> [UInt8] {
+        let streamKey = tag(of: Array("nephos stream".utf8), size: Self.size)
+        var result = [UInt8](repeating: 0, count: content.count)
+        // Never fails.
+        crypto_stream_xchacha20_xor(&result, content, UInt64(content.count), nonce, streamKey)
+        return result
+    }
+
+    /// Keyed BLAKE2b of a message.
+    func tag(of message: [UInt8], size: Int) -> [UInt8] {
+        Sodium.isReady
+        var tag = [UInt8](repeating: 0, count: size)
+        // Fails only for sizes out of range: 16 to 64 bytes.
+        let status = crypto_generichash(&tag, size, message, UInt64(message.count), bytes, bytes.count)
+        precondition(status == 0, "BLAKE2b makes tags of 16 to 64 bytes.")
+        return tag
+    }
+}

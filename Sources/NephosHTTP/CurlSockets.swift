@@ -1,0 +1,84 @@
+import CCurl
+import Glibc
+
+/// libcurl's multi handle and what it waits for: its sockets, in an epoll set, and its timer. Only the transfer thread
+/// touches it.
+final class CurlSockets {
+    private static let isCurlReady: Bool = nephos_curl_global_init() == CURLE_OK
+
+    let multi: UnsafeMutableRawPointer
+    /// A write ends the wait.
+    let wake: Int32
+    private let epoll: Int32
+    /// When libcurl's timer is over.
+    private var timer: Monotonic?
+
+    /// Nil where libcurl or the system has no means for it.
+    init?(connectionsPerHost: Int) {
+        guard Self.isCurlReady, let multi = curl_multi_init() else { return nil }
+        let epoll = nephos_epoll_create()
+        let wake = nephos_eventfd()
+        guard epoll >= 0, wake >= 0, nephos_epoll_watch(epoll, wake, CURL_POLL_IN) == 0 else {
+            if epoll >= 0 { close(epoll) }
+            if wake >= 0 { close(wake) }
+            curl_multi_cleanup(multi)
+            return nil
+        }
+        (self.multi, self.epoll, self.wake) = (multi, epoll, wake)
+        _ = nephos_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connectionsPerHost)
+        // Otherwise it depends on how many requests there are, and falling numbers close connections.
+        _ = nephos_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(64, connectionsPerHost))
+        setCallbacks()
+    }
+
+    deinit {
+        curl_multi_cleanup(multi)
+        close(epoll)
+        close(wake)
+    }
+
+    private func setCallbacks() {
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        _ = nephos_curl_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, context)
+        _ = nephos_curl_multi_set_socket_callback(multi) { _, socket, what, context, _ in
+            guard let context else { return -1 }
+            let sockets = Unmanaged<CurlSockets>.fromOpaque(context).takeUnretainedValue()
+            let failed = nephos_epoll_watch(sockets.epoll, socket, what) != 0
+            // A socket that is closed already has left the set.
+            return failed && what != CURL_POLL_REMOVE ? -1 : 0
+        }
+        _ = nephos_curl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, context)
+        _ = nephos_curl_multi_set_timer_callback(multi) { _, milliseconds, context in
+            guard let context else { return -1 }
+            let sockets = Unmanaged<CurlSockets>.fromOpaque(context).takeUnretainedValue()
+            sockets.timer = milliseconds < 0 ? nil : .now + .milliseconds(milliseconds)
+            return 0
+        }
+    }
+
+    /// Lets libcurl do what its timer was for. A request that was added begins with it.
+    func actOnTimer() {
+        guard let timer, timer <= .now else { return }
+        self.timer = nil
+        var running: Int32 = 0
+        curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
+    }
+
+    /// Waits for sockets, the timer, `deadline` or a wake-up, and lets libcurl work on the sockets that are ready.
+    func wait(until deadline: Monotonic?) {
+        let end = [timer, deadline].compactMap { $0 }.min()
+        withUnsafeTemporaryAllocation(of: nephos_ready_socket.self, capacity: Int(NEPHOS_READY_SOCKETS)) { ready in
+            guard let base = ready.baseAddress else { return }
+            let count = nephos_epoll_wait(epoll, base, end?.milliseconds ?? -1)
+            for socket in ready.prefix(Int(max(count, 0))) {
+                if socket.descriptor == wake {
+                    var value: UInt64 = 0
+                    _ = read(wake, &value, MemoryLayout<UInt64>.size)
+                } else {
+                    var running: Int32 = 0
+                    curl_multi_socket_action(multi, socket.descriptor, socket.events, &running)
+                }
+            }
+        }
+    }
+}

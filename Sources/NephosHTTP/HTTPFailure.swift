@@ -1,0 +1,74 @@
+import CCurl
+import Glibc
+
+/// There is no answer. The reason holds neither the URL nor anything that was sent.
+package struct HTTPFailure: Error, Sendable {
+    package enum Kind: Hashable, Sendable {
+        /// The task was cancelled.
+        case cancelled
+        /// The client was closed.
+        case closed
+        /// The URL, a header or the method cannot be sent.
+        case invalidRequest
+        /// There is no network at all.
+        case networkDown
+        case hostNotFound
+        /// Nothing listens there.
+        case cannotConnect
+        /// TLS failed, mostly because the certificate is not trusted.
+        case notTrusted
+        /// `HTTPRequest.silenceLimit` is over.
+        case silence
+        /// `HTTPRequest.totalLimit` is over.
+        case totalTime
+        /// The connection broke, or what arrived is not HTTP. Whether the server acted on the request is not known.
+        case connectionLost
+        /// A file, or a stream of the caller's, failed.
+        case body
+        /// libcurl or the system lacks something.
+        case system
+    }
+
+    package var kind: Kind
+    package var reason: String
+    /// What a stream of the caller's threw.
+    package var underlying: (any Error)?
+
+    init(_ kind: Kind, _ reason: String, underlying: (any Error)? = nil) {
+        self.kind = kind
+        self.reason = reason
+        self.underlying = underlying
+    }
+
+    static let closed = HTTPFailure(.closed, "the client is closed")
+    static let cancelled = HTTPFailure(.cancelled, "cancelled")
+    static let noMemory = HTTPFailure(.system, "libcurl has no memory for a request")
+
+    /// What a system call left in `errno`.
+    static func body(_ call: String, _ code: Int32 = errno) -> HTTPFailure {
+        HTTPFailure(.body, "\(call): \(String(cString: strerror(code)))")
+    }
+
+    /// - Parameter code: `errno` of the last attempt to connect.
+    init(_ result: CURLcode, systemError code: Int) {
+        let reason = String(cString: curl_easy_strerror(result))
+        switch result {
+        case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_FUNCTION_ARGUMENT:
+            self.init(.invalidRequest, reason)
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+            self.init(.hostNotFound, reason)
+        case CURLE_COULDNT_CONNECT:
+            self.init(
+                code == ENETUNREACH || code == ENETDOWN ? .networkDown : .cannotConnect,
+                code == 0 ? reason : String(cString: strerror(Int32(truncatingIfNeeded: code))))
+        case CURLE_OPERATION_TIMEDOUT:
+            self.init(.silence, reason)
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM:
+            self.init(.notTrusted, reason)
+        case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT:
+            self.init(.system, reason)
+        default:
+            self.init(.connectionLost, reason)
+        }
+    }
+}

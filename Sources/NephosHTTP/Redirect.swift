@@ -1,0 +1,38 @@
+import FoundationEssentials
+
+extension HTTPRequest {
+    /// Headers that say nothing about who asks.
+    private static let harmlessHeaders: Set<String> = ["accept", "accept-language", "range", "user-agent"]
+
+    /// What to send next where an answer leads elsewhere; nil where it is the answer.
+    ///
+    /// A request with a body is not sent a second time, and what went over TLS does not go on without. Another server
+    /// gets no header that could tell it who asks.
+    func redirected(by response: HTTPResponse) -> HTTPRequest? {
+        guard [301, 302, 303, 307, 308].contains(response.status), redirectLimit > 0, method == .get || method == .head,
+            case .none = body, let target = response.redirectURL, let from = Origin(url), let to = Origin(target),
+            from.scheme == "http" || to.scheme == "https"
+        else { return nil }
+        var next = self
+        next.url = target
+        next.redirectLimit -= 1
+        if from != to { next.headers.removeAll { !Self.harmlessHeaders.contains($0.name.lowercased()) } }
+        return next
+    }
+}
+
+/// Scheme, host and port of a URL (RFC 6454).
+private struct Origin: Equatable {
+    let scheme: String
+    let host: String
+    let port: Int
+
+    init?(_ url: String) {
+        guard let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased(), let host = parts.host
+        else { return nil }
+        guard scheme == "http" || scheme == "https" else { return nil }
+        self.scheme = scheme
+        self.host = host.lowercased()
+        port = parts.port ?? (scheme == "https" ? 443 : 80)
+    }
+}

@@ -1,0 +1,253 @@
+import CCurl
+
+/// One request while libcurl works on it. Only the transfer thread touches it.
+final class Transfer {
+    /// A request on its way to the thread, and the task that waits for its answer.
+    struct Submission: Sendable {
+        let id: UInt64
+        let request: HTTPRequest
+        let upload: UploadPipe?
+        let download: DownloadPipe?
+        let continuation: CheckedContinuation<Result<HTTPResponse, HTTPFailure>, Never>
+    }
+
+    /// A libcurl handle.
+    let handle: UnsafeMutableRawPointer
+    let submission: Submission
+    let started: Monotonic
+    /// When bytes were last sent or arrived.
+    private(set) var lastActivity: Monotonic
+    /// libcurl was told to wait for a stream of the caller's.
+    private(set) var isPaused = false
+
+    private var source: RequestBodySource?
+    private var sink: ResponseBodySink
+    private var headerList: UnsafeMutablePointer<curl_slist>?
+    private var response = HTTPResponse(status: 0)
+    private var hasBegun = false
+    private var failure: HTTPFailure?
+    private var progress = HTTPProgress()
+
+    /// - Parameters:
+    ///   - handle: a handle without options.
+    /// - Throws: `HTTPFailure` if libcurl does not take the request.
+    init(
+        _ submission: Submission, handle: UnsafeMutableRawPointer, certificates: String?, now: Monotonic
+    ) throws(HTTPFailure) {
+        self.submission = submission
+        self.handle = handle
+        started = now
+        lastActivity = now
+        sink = ResponseBodySink(submission.request.destination, pipe: submission.download)
+        source = try RequestBodySource(submission.request.body, pipe: submission.upload)
+        try setOptions(certificates)
+    }
+
+    deinit {
+        curl_slist_free_all(headerList)
+    }
+
+    /// When the request has been silent, or has taken, for too long; nil for never.
+    var deadline: (when: Monotonic, kind: HTTPFailure.Kind)? {
+        let total = submission.request.totalLimit.map { (when: started + $0, kind: HTTPFailure.Kind.totalTime) }
+        guard let limit = submission.request.silenceLimit, !isPaused else { return total }
+        let silence = (when: lastActivity + limit, kind: HTTPFailure.Kind.silence)
+        guard let total, total.when < silence.when else { return silence }
+        return total
+    }
+
+    /// A stream of the caller's can go on.
+    func resume() {
+        guard isPaused else { return }
+        isPaused = false
+        lastActivity = .now
+        curl_easy_pause(handle, CURLPAUSE_CONT)
+    }
+
+    /// What came of it, once libcurl says that it is done.
+    func finish(_ code: CURLcode) -> Result<HTTPResponse, HTTPFailure> {
+        guard code == CURLE_OK else {
+            var systemError = 0
+            _ = nephos_curl_get_long(handle, CURLINFO_OS_ERRNO, &systemError)
+            return fail(failure ?? HTTPFailure(code, systemError: systemError))
+        }
+        if !hasBegun, let failure = begin() { return fail(failure) }
+        if let url = nephos_curl_get_string(handle, CURLINFO_REDIRECT_URL) {
+            response.redirectURL = String(cString: url)
+        }
+        response.body = sink.body
+        if let failure = sink.end(isWhole: true) { return .failure(failure) }
+        return .success(response)
+    }
+
+    /// Ends it early.
+    func fail(_ failure: HTTPFailure) -> Result<HTTPResponse, HTTPFailure> {
+        _ = sink.end(isWhole: false)
+        return .failure(failure)
+    }
+
+    // MARK: - Options
+
+    private func setOptions(_ certificates: String?) throws(HTTPFailure) {
+        let request = submission.request
+        try set(CURLOPT_NOSIGNAL, 1)
+        // Only ever these two. A redirect is an answer like others: `HTTPClient` decides whether to follow it.
+        try set(CURLOPT_PROTOCOLS_STR, "http,https")
+        try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+        // Waits for a connection that may take the request as one of many, instead of opening another. Without TLS
+        // there is no HTTP/2 to be had.
+        if request.url.utf8.prefix(8).elementsEqual("https://".utf8) { try set(CURLOPT_PIPEWAIT, 1) }
+        // A connection is not used again when the server might be about to close it.
+        try set(CURLOPT_MAXAGE_CONN, TransferThread.idleConnectionSeconds)
+        try set(CURLOPT_BUFFERSIZE, 64 * 1024)
+        if let certificates { try set(CURLOPT_CAINFO, certificates) }
+        try set(CURLOPT_URL, request.url)
+        try setHeaders(try setBody(request))
+        try setCallbacks()
+    }
+
+    /// - Returns: the headers that the body needs.
+    private func setBody(_ request: HTTPRequest) throws(HTTPFailure) -> [String] {
+        guard source != nil else {
+            switch request.method {
+            case .get: break
+            case .head: try set(CURLOPT_NOBODY, 1)
+            case .delete: try set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
+            case .post, .put:
+                source = try RequestBodySource(.bytes([]), pipe: nil)
+                return try setBody(request)
+            }
+            return []
+        }
+        try set(CURLOPT_POST, 1)
+        if request.method != .post { try set(CURLOPT_CUSTOMREQUEST, request.method.rawValue) }
+        progress.toSend = source?.length
+        // Where the caller names no type libcurl would name that of forms, and "Expect" asks first whether a body is
+        // welcome.
+        let hasType = request.headers.contains { $0.name.utf8.count == 12 && $0.name.lowercased() == "content-type" }
+        let headers = hasType ? ["Expect:"] : ["Expect:", "Content-Type:"]
+        if request.isIdempotent, case .bytes(let bytes) = request.body {
+            try checked(nephos_curl_set_large(handle, CURLOPT_POSTFIELDSIZE_LARGE, Int64(bytes.count)))
+            try checked(
+                bytes.withUnsafeBytes { bytes in
+                    nephos_curl_set_pointer(
+                        handle, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+                })
+            return headers
+        }
+        try checked(nephos_curl_refuse_rewind(handle))
+        // An empty body needs no rewinding, so a connection that may have been closed is not tried.
+        if source?.length == 0 { try set(CURLOPT_FRESH_CONNECT, 1) }
+        try checked(nephos_curl_set_large(handle, CURLOPT_POSTFIELDSIZE_LARGE, source?.length ?? -1))
+        return source?.length == nil ? headers + ["Transfer-Encoding: chunked"] : headers
+    }
+
+    private func setHeaders(_ ofBody: [String]) throws(HTTPFailure) {
+        for (name, value) in submission.request.headers { try append("\(name): \(value)") }
+        for line in ofBody { try append(line) }
+        if headerList != nil { try checked(nephos_curl_set_pointer(handle, CURLOPT_HTTPHEADER, headerList)) }
+    }
+
+    private func append(_ line: String) throws(HTTPFailure) {
+        guard !line.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            throw HTTPFailure(.invalidRequest, "a header has a control character")
+        }
+        guard let longer = curl_slist_append(headerList, line) else { throw .noMemory }
+        headerList = longer
+    }
+
+    private func setCallbacks() throws(HTTPFailure) {
+        // Unretained: the thread holds the transfer for as long as libcurl works on its handle.
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        try checked(nephos_curl_set_pointer(handle, CURLOPT_READDATA, context))
+        try checked(nephos_curl_set_pointer(handle, CURLOPT_WRITEDATA, context))
+        try checked(nephos_curl_set_pointer(handle, CURLOPT_HEADERDATA, context))
+        try checked(
+            nephos_curl_set_callback(handle, CURLOPT_READFUNCTION) { bytes, size, count, context in
+                let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+                return Transfer.from(context)?.send(into: buffer) ?? Int(CURL_READFUNC_ABORT)
+            })
+        try checked(
+            nephos_curl_set_callback(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+                Transfer.from(context)?.receive(UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
+            })
+        try checked(
+            nephos_curl_set_callback(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+                Transfer.from(context)?.receiveHeader(UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
+            })
+    }
+
+    private func set(_ option: CURLoption, _ value: Int) throws(HTTPFailure) {
+        try checked(nephos_curl_set_long(handle, option, value))
+    }
+
+    private func set(_ option: CURLoption, _ value: String) throws(HTTPFailure) {
+        try checked(nephos_curl_set_string(handle, option, value))
+    }
+
+    private func checked(_ code: CURLcode) throws(HTTPFailure) {
+        guard code == CURLE_OK else { throw HTTPFailure(code, systemError: 0) }
+    }
+
+    private static func from(_ context: UnsafeMutableRawPointer?) -> Transfer? {
+        context.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    // MARK: - Bytes
+
+    private func send(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        lastActivity = .now
+        switch source?.read(into: buffer) {
+        case .bytes(let count):
+            progress.sent += Int64(count)
+            submission.request.progress?(progress)
+            return count
+        case .end, nil:
+            return 0
+        case .wait:
+            isPaused = true
+            return Int(CURL_READFUNC_PAUSE)
+        case .fail(let failure):
+            self.failure = failure
+            return Int(CURL_READFUNC_ABORT)
+        }
+    }
+
+    private func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
+        lastActivity = .now
+        if !hasBegun, let failure = begin() {
+            self.failure = failure
+            return 0
+        }
+        switch sink.write(bytes) {
+        case .taken:
+            progress.received += Int64(bytes.count)
+            submission.request.progress?(progress)
+            return bytes.count
+        case .wait:
+            isPaused = true
+            return Int(CURL_WRITEFUNC_PAUSE)
+        case .fail(let failure):
+            self.failure = failure
+            return 0
+        }
+    }
+
+    /// The header is whole.
+    private func begin() -> HTTPFailure? {
+        hasBegun = true
+        var status = 0
+        _ = nephos_curl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
+        response.status = status
+        progress.toReceive = response.header("Content-Length").flatMap { Int64($0) }
+        return sink.begin(isSuccess: (200..<300).contains(status), length: progress.toReceive)
+    }
+
+    private func receiveHeader(_ bytes: UnsafeRawBufferPointer) -> Int {
+        lastActivity = .now
+        // An interim answer (100, 103) comes before the final one; each begins with its status line.
+        if bytes.starts(with: "HTTP/".utf8) { response.headerLines = [] }
+        response.headerLines.append(contentsOf: bytes)
+        return bytes.count
+    }
+}

@@ -1,0 +1,144 @@
+import CCurl
+
+/// The requests that are under way and those that wait for room. Only the transfer thread touches it.
+final class TransferSet {
+    /// Handles that are reused: making one costs more than clearing one.
+    private static let spareHandles = 64
+
+    private let multi: UnsafeMutableRawPointer
+    private let certificates: String?
+    private let requestsAtOnce: Int
+    private var waiting: [Transfer.Submission] = []
+    private var running: [UnsafeMutableRawPointer: Transfer] = [:]
+    private var spares: [UnsafeMutableRawPointer] = []
+    /// No deadline comes before this. Activity only puts deadlines off, so most looks at the clock end here.
+    private var nextDeadline: Monotonic?
+
+    init(_ multi: UnsafeMutableRawPointer, certificates: String?, requestsAtOnce: Int) {
+        self.multi = multi
+        self.certificates = certificates
+        self.requestsAtOnce = requestsAtOnce
+    }
+
+    deinit {
+        for handle in spares { curl_easy_cleanup(handle) }
+    }
+
+    func take(_ inbox: TransferThread.Inbox) {
+        waiting += inbox.submissions
+        start()
+        if !inbox.cancelled.isEmpty { cancel(Set(inbox.cancelled)) }
+        if !inbox.resumed.isEmpty { resume(Set(inbox.resumed)) }
+    }
+
+    /// Answers what libcurl is done with, and starts what there is room for then.
+    func finishDone() {
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(multi, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle else { continue }
+            let code = message.pointee.data.result
+            guard let transfer = running[handle] else { continue }
+            remove(transfer, transfer.finish(code))
+        }
+        if !waiting.isEmpty { start() }
+    }
+
+    /// Fails what is over its limits.
+    /// - Returns: when to look again.
+    func failLate() -> Monotonic? {
+        guard let due = nextDeadline else { return nil }
+        let now = Monotonic.now
+        guard due <= now else { return due }
+        nextDeadline = nil
+        for transfer in Array(running.values) {
+            guard let deadline = transfer.deadline else { continue }
+            if deadline.when <= now {
+                remove(transfer, transfer.fail(HTTPFailure(deadline.kind, "no answer in the time that was set")))
+            } else {
+                note(deadline.when)
+            }
+        }
+        if !waiting.isEmpty { start() }
+        return nextDeadline
+    }
+
+    /// Lets go of everything.
+    func removeAll() -> [Transfer.Submission] {
+        let submissions = running.values.map(\.submission)
+        for transfer in running.values {
+            curl_multi_remove_handle(multi, transfer.handle)
+            _ = transfer.fail(.closed)
+            spares.append(transfer.handle)
+        }
+        running = [:]
+        defer { waiting = [] }
+        return submissions + waiting
+    }
+
+    // MARK: -
+
+    private func start() {
+        let room = min(requestsAtOnce - running.count, waiting.count)
+        guard room > 0 else { return }
+        let starting = waiting.prefix(room)
+        waiting.removeFirst(room)
+        for submission in starting {
+            do throws(HTTPFailure) {
+                try start(submission)
+            } catch {
+                TransferThread.refuse(submission, error)
+            }
+        }
+    }
+
+    private func start(_ submission: Transfer.Submission) throws(HTTPFailure) {
+        guard let handle = spares.popLast() ?? curl_easy_init() else { throw .noMemory }
+        do throws(HTTPFailure) {
+            let transfer = try Transfer(submission, handle: handle, certificates: certificates, now: .now)
+            guard curl_multi_add_handle(multi, handle) == CURLM_OK else {
+                _ = transfer.fail(.noMemory)
+                throw HTTPFailure.noMemory
+            }
+            running[handle] = transfer
+            if let deadline = transfer.deadline { note(deadline.when) }
+        } catch {
+            curl_easy_cleanup(handle)
+            throw error
+        }
+    }
+
+    private func note(_ deadline: Monotonic) {
+        nextDeadline = min(nextDeadline ?? deadline, deadline)
+    }
+
+    private func cancel(_ ids: Set<UInt64>) {
+        for submission in waiting where ids.contains(submission.id) { TransferThread.refuse(submission, .cancelled) }
+        waiting.removeAll { ids.contains($0.id) }
+        for transfer in running.values.filter({ ids.contains($0.submission.id) }) {
+            remove(transfer, transfer.fail(.cancelled))
+        }
+    }
+
+    private func resume(_ ids: Set<UInt64>) {
+        for transfer in running.values.filter({ ids.contains($0.submission.id) }) {
+            transfer.resume()
+            // Its silence counts again.
+            if let deadline = transfer.deadline { note(deadline.when) }
+        }
+    }
+
+    private func remove(_ transfer: Transfer, _ result: Result<HTTPResponse, HTTPFailure>) {
+        curl_multi_remove_handle(multi, transfer.handle)
+        running[transfer.handle] = nil
+        discard(transfer.handle, isReusable: (try? result.get()) != nil)
+        transfer.submission.upload?.close()
+        transfer.submission.continuation.resume(returning: result)
+    }
+
+    /// libcurl's clearing leaves something of a request that failed: the next on its handle may fail with it.
+    private func discard(_ handle: UnsafeMutableRawPointer, isReusable: Bool) {
+        guard isReusable, spares.count < Self.spareHandles else { return curl_easy_cleanup(handle) }
+        curl_easy_reset(handle)
+        spares.append(handle)
+    }
+}

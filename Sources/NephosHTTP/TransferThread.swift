@@ -1,0 +1,174 @@
+import CCurl
+import Glibc
+import Synchronization
+
+/// The thread on which libcurl works, and the way to it. It starts with the first request and ends when it is closed.
+final class TransferThread: Sendable {
+    /// How long a connection may have been idle when it is used again. Servers close those that are idle for a minute,
+    /// or longer; a request that such a close meets cannot be told from one that was acted on.
+    static let idleConnectionSeconds = 30
+
+    struct Options: Sendable {
+        var certificates: String?
+        var requestsAtOnce: Int
+        var connectionsPerHost: Int
+    }
+
+    /// What other threads want of this one.
+    struct Inbox {
+        var submissions: [Transfer.Submission] = []
+        var cancelled: [UInt64] = []
+        var resumed: [UInt64] = []
+
+        var isEmpty: Bool { submissions.isEmpty && cancelled.isEmpty && resumed.isEmpty }
+    }
+
+    private enum Life {
+        case new, running, closed
+    }
+
+    private struct State {
+        var life = Life.new
+        var inbox = Inbox()
+        /// The thread waits, or is about to, and has not been woken yet.
+        var isAsleep = false
+        /// Wakes the thread; -1 where there is none.
+        var wake: Int32 = -1
+    }
+
+    private let state = Mutex(State())
+    private let options: Options
+
+    init(_ options: Options) {
+        self.options = options
+    }
+
+    // MARK: - From any thread
+
+    func submit(_ submission: Transfer.Submission) {
+        let failure = state.withLock { state -> HTTPFailure? in
+            if state.life == .closed { return .closed }
+            if state.life == .new, let failure = start() { return failure }
+            state.life = .running
+            state.inbox.submissions.append(submission)
+            Self.wake(&state)
+            return nil
+        }
+        if let failure { Self.refuse(submission, failure) }
+    }
+
+    func cancel(_ id: UInt64) {
+        tell { $0.cancelled.append(id) }
+    }
+
+    /// A stream of the caller's can go on.
+    func resume(_ id: UInt64) {
+        tell { $0.resumed.append(id) }
+    }
+
+    func close() {
+        state.withLock { state in
+            state.life = .closed
+            Self.wake(&state)
+        }
+    }
+
+    private func tell(_ body: (inout Inbox) -> Void) {
+        state.withLock { state in
+            guard state.life == .running else { return }
+            body(&state.inbox)
+            Self.wake(&state)
+        }
+    }
+
+    /// Under the lock, so that the descriptor is not closed meanwhile.
+    private static func wake(_ state: inout State) {
+        guard state.isAsleep, state.wake >= 0 else { return }
+        state.isAsleep = false
+        var one: UInt64 = 1
+        _ = write(state.wake, &one, MemoryLayout<UInt64>.size)
+    }
+
+    static func refuse(_ submission: Transfer.Submission, _ failure: HTTPFailure) {
+        submission.upload?.close()
+        submission.download?.end()
+        submission.continuation.resume(returning: .failure(failure))
+    }
+
+    /// - Returns: why there is no thread.
+    private func start() -> HTTPFailure? {
+        let box = Unmanaged.passRetained(self)
+        // The thread inherits the mask: signals are for the program's own threads.
+        var all = sigset_t()
+        var before = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_SETMASK, &all, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        var thread = pthread_t()
+        let code = pthread_create(
+            &thread, nil,
+            { argument in
+                if let argument { Unmanaged<TransferThread>.fromOpaque(argument).takeRetainedValue().run() }
+                return nil
+            }, box.toOpaque())
+        guard code == 0 else {
+            box.release()
+            return HTTPFailure(.system, "no thread can be made: \(String(cString: strerror(code)))")
+        }
+        pthread_detach(thread)
+        return nil
+    }
+
+    // MARK: - On the thread
+
+    private func run() {
+        guard let sockets = CurlSockets(connectionsPerHost: options.connectionsPerHost) else {
+            return end([], HTTPFailure(.system, "libcurl cannot be started"))
+        }
+        state.withLock { $0.wake = sockets.wake }
+        let transfers = TransferSet(
+            sockets.multi, certificates: options.certificates, requestsAtOnce: options.requestsAtOnce)
+        while let inbox = takeInbox() {
+            transfers.take(inbox)
+            sockets.actOnTimer()
+            transfers.finishDone()
+            let deadline = transfers.failLate()
+            // What was submitted meanwhile starts before the thread rests.
+            guard isResting() else { continue }
+            sockets.wait(until: deadline)
+            transfers.finishDone()
+        }
+        end(transfers.removeAll(), .closed)
+    }
+
+    /// Nil once the thread is to end.
+    private func takeInbox() -> Inbox? {
+        state.withLock { state in
+            state.isAsleep = false
+            guard state.life != .closed else { return nil }
+            defer { state.inbox = Inbox() }
+            return state.inbox
+        }
+    }
+
+    /// Whether there is nothing to do; from then on the thread is woken.
+    private func isResting() -> Bool {
+        state.withLock { state in
+            guard state.inbox.isEmpty, state.life != .closed else { return false }
+            state.isAsleep = true
+            return true
+        }
+    }
+
+    private func end(_ unfinished: [Transfer.Submission], _ failure: HTTPFailure) {
+        let late = state.withLock { state in
+            // A thread that could not begin is tried again with the next request.
+            if state.life == .running { state.life = .new }
+            state.wake = -1
+            state.isAsleep = false
+            defer { state.inbox = Inbox() }
+            return state.inbox.submissions
+        }
+        for submission in unfinished + late { Self.refuse(submission, failure) }
+    }
+}

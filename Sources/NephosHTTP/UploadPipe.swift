@@ -1,0 +1,106 @@
+import Synchronization
+
+/// One chunk of a body on its way from a task to the transfer thread, which must not wait.
+final class UploadPipe: Sendable {
+    enum Outcome {
+        case bytes(Int)
+        case end
+        /// There is nothing yet: `resume` is called once there is.
+        case wait
+        case fail(HTTPFailure)
+    }
+
+    private struct State {
+        var chunk: ArraySlice<UInt8> = []
+        var hasEnded = false
+        var failure: HTTPFailure?
+        /// The thread does not read any more.
+        var isClosed = false
+        /// The thread was told to wait.
+        var isThreadWaiting = false
+        /// Who has the next chunk.
+        var producer: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+    private let resume: @Sendable () -> Void
+
+    /// - Parameter resume: makes the thread read again.
+    init(resume: @escaping @Sendable () -> Void) {
+        self.resume = resume
+    }
+
+    // MARK: The task
+
+    /// Passes chunks on until there are none or the thread does not read any more.
+    func fill(from next: @Sendable () async throws -> [UInt8]?) async {
+        do {
+            while let chunk = try await next() {
+                guard !chunk.isEmpty else { continue }
+                guard await push(chunk) else { return }
+            }
+            change { $0.hasEnded = true }
+        } catch {
+            change { $0.failure = HTTPFailure(.body, "the body's source failed: \(error)", underlying: error) }
+        }
+    }
+
+    /// Waits until the chunk before has been read.
+    /// - Returns: false where nothing will be read any more.
+    private func push(_ chunk: [UInt8]) async -> Bool {
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                if state.chunk.isEmpty || state.isClosed { return true }
+                state.producer = continuation
+                return false
+            }
+            if isFree { continuation.resume() }
+        }
+        return change { state in
+            if !state.isClosed { state.chunk = chunk[...] }
+            return !state.isClosed
+        }
+    }
+
+    private func change<T>(_ body: (inout State) -> T) -> T {
+        let (result, isThreadWaiting) = state.withLock { state in
+            let result = body(&state)
+            defer { state.isThreadWaiting = false }
+            return (result, state.isThreadWaiting)
+        }
+        if isThreadWaiting { resume() }
+        return result
+    }
+
+    // MARK: The transfer thread
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
+        let (outcome, producer) = state.withLock { state -> (Outcome, CheckedContinuation<Void, Never>?) in
+            if let failure = state.failure { return (.fail(failure), nil) }
+            if state.chunk.isEmpty {
+                if state.hasEnded { return (.end, nil) }
+                state.isThreadWaiting = true
+                return (.wait, nil)
+            }
+            let part = state.chunk.prefix(buffer.count)
+            buffer.copyBytes(from: part)
+            state.chunk = state.chunk.dropFirst(part.count)
+            guard state.chunk.isEmpty else { return (.bytes(part.count), nil) }
+            defer { state.producer = nil }
+            return (.bytes(part.count), state.producer)
+        }
+        producer?.resume()
+        return outcome
+    }
+
+    /// Nothing is read any more.
+    func close() {
+        let producer = state.withLock { state in
+            state.isClosed = true
+            state.isThreadWaiting = false
+            defer { state.producer = nil }
+            return state.producer
+        }
+        producer?.resume()
+    }
+}

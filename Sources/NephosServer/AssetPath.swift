@@ -1,0 +1,32 @@
+import NephosService
+import NephosWire
+
+/// What the path of a file's address names (`AssetAddress`).
+struct AssetPath: Hashable, Sendable {
+    static let module = AssetAddress.module
+    static let upload = "/assets/upload"
+    static let download = "/assets/download"
+
+    var container: String
+    var environment: ContainerEnvironment
+    /// The token, and for a download, the name of the content.
+    var token: String
+    var content: String
+
+    /// The route of a path that begins with the module.
+    static func route(_ components: [String]) -> String? {
+        guard components.count > 5 else { return nil }
+        if components[4] == AssetAddress.upload { return components.count == 6 ? upload : nil }
+        return components.count <= 7 ? download : nil
+    }
+
+    /// - Parameter components: those of a path that has a route.
+    init(_ components: [String]) throws(Refusal) {
+        guard components.count > 5 else { throw .noHandler }
+        try DatabasePath.check(version: components[1])
+        container = try DatabasePath.container(components[2])
+        environment = try DatabasePath.environment(components[3])
+        content = components[4]
+        token = components[5]
+    }
+}

@@ -1,0 +1,97 @@
+import Synchronization
+
+/// A request's body while it arrives, for a handler that takes it piece by piece. Nothing more than a piece is in memory:
+/// while the handler works on one the connection is not read.
+package final class BodyStream: Sendable {
+    /// Why no more of a body comes.
+    package enum Failure: Error {
+        /// The connection is gone, or the server stops.
+        case isCut
+        case isTooSlow
+    }
+
+    /// Bytes that a piece has, but for the last one.
+    private static let pieceSize = 256 * 1024
+
+    private struct State {
+        var piece: [UInt8] = []
+        var hasEnded = false
+        var failure: Failure?
+        var reader: CheckedContinuation<[UInt8]?, any Error>?
+        var received: Int64 = 0
+    }
+
+    private let state = Mutex(State())
+    private let begin = ContinuousClock.now
+
+    // MARK: The handler
+
+    /// The next piece; nil at the end.
+    package func next() async throws -> [UInt8]? {
+        try await withCheckedThrowingContinuation { continuation in
+            state.withLock { $0.reader = continuation }
+            wake()
+        }
+    }
+
+    // MARK: The connection's thread
+
+    /// Whether the handler waits for bytes: then the connection has to be read.
+    var isWanted: Bool { state.withLock { $0.reader != nil } }
+
+    func receive(_ bytes: UnsafeRawBufferPointer, slowest: Int64, grace: Duration) {
+        let received = state.withLock { state in
+            if state.piece.isEmpty { state.piece.reserveCapacity(Self.pieceSize) }
+            state.piece.append(contentsOf: bytes)
+            state.received += Int64(bytes.count)
+            return state.received
+        }
+        let elapsed = ContinuousClock.now - begin
+        if elapsed > grace, received < slowest * elapsed.components.seconds { return fail(.isTooSlow) }
+        wake()
+    }
+
+    /// The body is whole.
+    func end() {
+        state.withLock { $0.hasEnded = true }
+        wake()
+    }
+
+    // MARK: Any thread
+
+    /// No more comes.
+    func fail(_ failure: Failure) {
+        state.withLock { state in
+            if !state.hasEnded { state.failure = state.failure ?? failure }
+        }
+        wake()
+    }
+
+    /// Gives the handler what there is for it, if it waits.
+    private func wake() {
+        let (reader, result) = state.withLock {
+            state -> (CheckedContinuation<[UInt8]?, any Error>?, Result<[UInt8]?, any Error>) in
+            guard let reader = state.reader else { return (nil, .success(nil)) }
+            if let failure = state.failure {
+                state.reader = nil
+                return (reader, .failure(failure))
+            }
+            let isDue = state.hasEnded || state.piece.count >= Self.pieceSize
+            guard isDue else { return (nil, .success(nil)) }
+            state.reader = nil
+            if state.piece.isEmpty { return (reader, .success(nil)) }
+            defer { state.piece = [] }
+            return (reader, .success(state.piece))
+        }
+        reader?.resume(with: result)
+    }
+}
+
+/// The bodies that arrive, so that a server that stops can end them.
+final class BodyStreams: Sendable {
+    private let streams = Mutex<[ObjectIdentifier: BodyStream]>([:])
+
+    func add(_ stream: BodyStream) { streams.withLock { $0[ObjectIdentifier(stream)] = stream } }
+    func remove(_ stream: BodyStream) { streams.withLock { $0[ObjectIdentifier(stream)] = nil } }
+    func cutAll() { for stream in streams.withLock({ Array($0.values) }) { stream.fail(.isCut) } }
+}

@@ -1,0 +1,79 @@
+import CZlib
+import NephosService
+import NephosWire
+
+/// A request's body that came with `Content-Encoding: gzip` (RFC 1952).
+enum GzipBody {
+    enum Failure: Error, Hashable {
+        /// It is no gzip, is damaged, or ends early.
+        case malformed
+        /// It inflates to more than it may.
+        case tooLarge
+    }
+
+    /// How much is inflated at a time.
+    private static let step = 64 * 1024
+
+    /// Inflates all members of a body, one after the other.
+    /// - Parameter limit: bytes of the result. Nothing is inflated beyond it, whatever the body promises.
+    static func inflate(_ body: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
+        var stream = z_stream()
+        guard nephos_gzip_reader_init(&stream) == Z_OK else { throw .malformed }
+        defer { inflateEnd(&stream) }
+        var result: [UInt8] = []
+        let outcome = body.withUnsafeBufferPointer { input -> Result<Void, Failure> in
+            stream.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+            stream.avail_in = UInt32(input.count)
+            while true {
+                switch next(&stream, &result) {
+                case Z_OK: break
+                case Z_STREAM_END where stream.avail_in == 0:
+                    return result.count > limit ? .failure(.tooLarge) : .success(())
+                case Z_STREAM_END: inflateReset(&stream)
+                default: return .failure(.malformed)
+                }
+                if result.count > limit { return .failure(.tooLarge) }
+            }
+        }
+        try outcome.get()
+        return result
+    }
+
+    /// Inflates one more step into `result`.
+    private static func next(_ stream: inout z_stream, _ result: inout [UInt8]) -> Int32 {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: step) { output in
+            stream.next_out = output.baseAddress
+            stream.avail_out = UInt32(output.count)
+            let status = zlibInflate(&stream)
+            result.append(contentsOf: output.prefix(output.count - Int(stream.avail_out)))
+            return status
+        }
+    }
+
+    private static func zlibInflate(_ stream: inout z_stream) -> Int32 {
+        CZlib.inflate(&stream, Z_NO_FLUSH)
+    }
+}
+
+extension HTTPRequest {
+    /// The request with its body as it was before it was encoded.
+    func decoded() throws(Refusal) -> HTTPRequest {
+        guard let contentEncoding, !body.isEmpty else { return self }
+        var request = self
+        switch contentEncoding.lowercased() {
+        case "identity", "": return self
+        case "gzip", "x-gzip":
+            do throws(GzipBody.Failure) {
+                request.body = try GzipBody.inflate(body, limit: Limits.requestBodySize)
+            } catch {
+                switch error {
+                case .tooLarge: throw .bodyTooLarge(limit: Limits.requestBodySize)
+                case .malformed:
+                    throw Refusal(.badRequest, "the body is not the gzip that its Content-Encoding says it is")
+                }
+            }
+            return request
+        default: throw .unknownEncoding(contentEncoding)
+        }
+    }
+}

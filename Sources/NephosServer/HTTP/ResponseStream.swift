@@ -1,0 +1,122 @@
+import CMicroHTTPD
+import Dispatch
+import Synchronization
+
+/// A response's body that is read while it is sent.
+package protocol StreamedBody: AnyObject, Sendable {
+    /// Reads bytes at an offset without waiting; nil where it would have to.
+    func readNow(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int?
+    /// Has a thread that may wait read up to `count` bytes at an offset, and calls `completion` there.
+    func read(_ count: Int, at offset: Int64, _ completion: @escaping @Sendable (Result<[UInt8], any Error>) -> Void)
+}
+
+/// A part of a streamed body.
+package struct ResponseStream: Sendable {
+    package var body: any StreamedBody
+    package var offset: Int64
+    package var length: Int64
+
+    package init(_ body: any StreamedBody, offset: Int64, length: Int64) {
+        self.body = body
+        self.offset = offset
+        self.length = length
+    }
+}
+
+/// Gives libmicrohttpd a streamed body piece by piece. While a thread reads from the disk the connection is suspended, so
+/// that the one that serves it goes on with others.
+///
+/// `@unchecked`: `connection` is used from here only to suspend it, on its own thread, and to resume it, which any thread
+/// may do; the rest has its lock.
+final class ResponseSender: @unchecked Sendable {
+    private struct State {
+        /// What was read ahead, and where it is in the body.
+        var piece: [UInt8] = []
+        var start: Int64 = 0
+        var failure = false
+    }
+
+    /// Bytes that are read from the disk at a time, and handed to the library.
+    private static let pieceSize = 512 * 1024
+    private static let blockSize = 128 * 1024
+
+    private let stream: ResponseStream
+    private let connection: OpaquePointer
+    private let suspended: DispatchGroup
+    private let state = Mutex(State())
+
+    /// - Parameter suspended: is entered while the connection is suspended.
+    init(_ stream: ResponseStream, _ connection: OpaquePointer, suspended: DispatchGroup) {
+        self.stream = stream
+        self.connection = connection
+        self.suspended = suspended
+    }
+
+    func makeResponse() -> OpaquePointer? {
+        let held = Unmanaged.passRetained(self)
+        let response = MHD_create_response_from_callback(
+            UInt64(stream.length), Self.blockSize, readCallback, held.toOpaque(), freeCallback)
+        if response == nil { held.release() }
+        return response
+    }
+
+    /// - Returns: how many bytes there are; 0 where the connection was suspended; nil where nothing can be read.
+    fileprivate func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int? {
+        let count = min(buffer.count, Int(clamping: stream.length - position))
+        let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+        let offset = stream.offset + position
+        if let copied = copy(into: wanted, at: offset) { return copied }
+        if state.withLock({ $0.failure }) { return nil }
+        do {
+            if let read = try stream.body.readNow(into: wanted, at: offset) { return read > 0 ? read : nil }
+        } catch {
+            return nil
+        }
+        // Before somebody can resume it.
+        suspended.enter()
+        MHD_suspend_connection(connection)
+        let rest = min(Self.pieceSize, Int(clamping: stream.length - position))
+        stream.body.read(rest, at: offset) { [self] result in
+            state.withLock { state in
+                if case .success(let piece) = result, !piece.isEmpty {
+                    state.piece = piece
+                    state.start = offset
+                } else {
+                    state.failure = true
+                }
+            }
+            MHD_resume_connection(connection)
+            suspended.leave()
+        }
+        return 0
+    }
+
+    private func copy(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
+        state.withLock { state in
+            let start = offset - state.start
+            guard start >= 0, start < state.piece.count else { return nil }
+            let count = min(buffer.count, state.piece.count - Int(start))
+            state.piece.withUnsafeBytes { piece in
+                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: piece[Int(start)..<Int(start) + count]))
+            }
+            return count
+        }
+    }
+}
+
+private let readCallback: MHD_ContentReaderCallback = { closure, position, buffer, size in
+    guard let closure, let buffer else { return ResponseEnd.error }
+    let sender = Unmanaged<ResponseSender>.fromOpaque(closure).takeUnretainedValue()
+    let room = UnsafeMutableRawBufferPointer(start: buffer, count: size)
+    return sender.read(into: room, at: Int64(position)) ?? ResponseEnd.error
+}
+
+private let freeCallback: MHD_ContentReaderFreeCallback = { closure in
+    if let closure { Unmanaged<ResponseSender>.fromOpaque(closure).release() }
+}
+
+/// What a callback returns that has no more bytes. The library's macros are casts, which Swift is not given.
+private enum ResponseEnd {
+    /// `MHD_CONTENT_READER_END_WITH_ERROR`: closes the connection, so that the client sees that the body is not whole.
+    static let error = -2
+}

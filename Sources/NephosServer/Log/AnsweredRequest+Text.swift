@@ -1,0 +1,76 @@
+import NephosWire
+
+extension AnsweredRequest {
+    /// One line for a person to read. What clients sent has no control characters in it, so it cannot forge a line.
+    /// - Parameters:
+    ///   - time: the time of day.
+    ///   - colours: the terminal shows colours.
+    package func line(time: String, colours: Bool) -> String {
+        let paint = { (code: String, text: String) in colours ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
+        let who = Self.padded(Self.printable(account ?? "—", limit: 24), 10)
+        let place = Self.padded(database ?? "", 7)
+        let what = Self.padded(Self.printable(endpoint, limit: 80), 18)
+        let code = paint(status < 400 ? "32" : status < 500 ? "33" : "31", String(status))
+        var line = "\(paint("2", time))  \(code)  \(Self.leftPadded("\(milliseconds)", 7)) ms  \(who) \(place) \(what)"
+        if let summary { line += " " + Self.printable(summary, limit: 160) }
+        if let errorCode {
+            line += paint("33", "  \(errorCode): \(Self.printable(reason ?? "", limit: 300))") + " (\(requestID))"
+        }
+        return String(line.reversed().drop { $0 == " " }.reversed())
+    }
+
+    /// One line of JSON for a program to read.
+    /// - Parameter time: in milliseconds since 1970.
+    package func json(time: Int64) -> String {
+        var writer = JSONWriter(reserving: 512)
+        write(to: &writer, time: time)
+        return String(decoding: writer.finish(), as: UTF8.self)
+    }
+
+    /// - Parameter time: in milliseconds since 1970; nil leaves it out.
+    func write(to writer: inout JSONWriter, time: Int64? = nil) {
+        writer.beginObject()
+        if let time {
+            writer.key("time")
+            writer.int64(time)
+        }
+        writer.member("requestID", requestID)
+        writer.member("method", method)
+        writer.member("endpoint", endpoint)
+        writer.member("container", container)
+        writer.member("environment", environment)
+        writer.member("database", database)
+        writer.member("account", account)
+        writer.member("summary", summary)
+        writer.key("status")
+        writer.int64(Int64(status))
+        writer.key("milliseconds")
+        writer.double(milliseconds)
+        writer.key("answerSize")
+        writer.int64(Int64(answerSize))
+        writer.member("errorCode", errorCode)
+        writer.member("reason", reason)
+        writer.endObject()
+    }
+
+    /// Control characters, and those that turn the direction of writing, are shown as what they are.
+    static func printable(_ text: String, limit: Int) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars.prefix(limit) {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned:
+                result += "\\u{\(String(scalar.value, radix: 16))}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return text.unicodeScalars.count > limit ? result + "…" : result
+    }
+
+    private static func padded(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+
+    private static func leftPadded(_ text: String, _ width: Int) -> String {
+        String(repeating: " ", count: max(0, width - text.count)) + text
+    }
+}

@@ -1,0 +1,98 @@
+import NephosService
+import NephosWire
+
+/// Files on their way in and out. Their addresses authorise themselves, so that no account is asked for.
+enum AssetRoutes {
+    static let table: [Route] = [
+        Route([.post], AssetPath.upload) { routed throws(Refusal) in try await upload(routed) },
+        Route([.get], AssetPath.download) { routed throws(Refusal) in try await download(routed) },
+    ]
+
+    // MARK: Upload
+
+    private static func upload(_ routed: RoutedRequest) async throws(Refusal) -> HTTPResponse {
+        let path = try AssetPath(routed.target.components)
+        guard let stream = routed.request.stream else { throw .noHandler }
+        do {
+            let upload = try await routed.service.beginUpload(
+                path.token, size: routed.request.transfer.contentLength, container: path.container, path.environment,
+                requestID: routed.requestID)
+            while let piece = try await stream.next() { try await upload.append(piece) }
+            return .message(try await upload.finish())
+        } catch let error as ServiceError {
+            throw Refusal(transfer: error)
+        } catch BodyStream.Failure.isTooSlow {
+            throw Refusal(ServiceError.uploadTooSlow)
+        } catch {
+            // Nobody is there to read it.
+            throw Refusal(.badRequest, "the file did not arrive whole")
+        }
+    }
+
+    // MARK: Download
+
+    private static func download(_ routed: RoutedRequest) async throws(Refusal) -> HTTPResponse {
+        let path = try AssetPath(routed.target.components)
+        let asset: DownloadedAsset
+        do throws(ServiceError) {
+            asset = try await routed.service.openAsset(
+                path.content, path.token, container: path.container, path.environment, requestID: routed.requestID)
+        } catch {
+            throw Refusal(error)
+        }
+        let tag = "\"\(asset.content)\""
+        let transfer = routed.request.transfer
+        if let condition = transfer.ifNoneMatch, EntityTag.matches(tag, anyOf: condition) {
+            return HTTPResponse(status: 304, headers: cacheHeaders(tag))
+        }
+        // Ranges are defined for GET alone (RFC 9110 §14.2).
+        let range = routed.request.method == .get ? transfer.range : nil
+        switch ByteRange.requested(range, ifRange: transfer.ifRange, tag: tag, size: asset.size) {
+        case .whole:
+            return file(asset, 0, asset.size, status: 200, cacheHeaders(tag))
+        case .part(let offset, let length):
+            let part = HTTPHeader("Content-Range", "bytes \(offset)-\(offset + length - 1)/\(asset.size)")
+            return file(asset, offset, length, status: 206, cacheHeaders(tag) + [part])
+        case .unsatisfiable:
+            var refusal = Refusal(.badRequest, "the file has no such range: it has \(asset.size) bytes")
+            refusal.status = 416
+            refusal.headers = [HTTPHeader("Content-Range", "bytes */\(asset.size)")]
+            throw refusal
+        }
+    }
+
+    private static func file(
+        _ asset: DownloadedAsset, _ offset: Int64, _ length: Int64, status: Int, _ headers: [HTTPHeader]
+    ) -> HTTPResponse {
+        var response = HTTPResponse(
+            status: status,
+            headers: [
+                HTTPHeader("Content-Type", "application/octet-stream"),
+                HTTPHeader("Accept-Ranges", "bytes"),
+            ] + headers + foreignContent)
+        response.stream = ResponseStream(asset, offset: offset, length: length)
+        return response
+    }
+
+    /// Of a content that never changes, at an address that is good for an hour.
+    private static func cacheHeaders(_ tag: String) -> [HTTPHeader] {
+        [HTTPHeader("ETag", tag), HTTPHeader("Cache-Control", "private, max-age=3600, immutable")]
+    }
+
+    /// A file is somebody else's: no browser may take it for a page of this service.
+    private static let foreignContent = [
+        HTTPHeader("X-Content-Type-Options", "nosniff"),
+        HTTPHeader("Content-Disposition", "attachment"),
+        HTTPHeader("Content-Security-Policy", "sandbox"),
+    ]
+}
+
+extension DownloadedAsset: StreamedBody {}
+
+extension Refusal {
+    /// What is too large is told so as HTTP does it.
+    fileprivate init(transfer error: ServiceError) {
+        self.init(error)
+        if error.clientCode == .limitExceeded { status = 413 }
+    }
+}

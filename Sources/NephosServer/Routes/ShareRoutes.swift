@@ -1,0 +1,112 @@
+import NephosService
+import NephosWire
+
+/// The page at a share's URL, `/share/{shortGUID}`: who shares what, and a button to accept it. It has no script, loads
+/// nothing, cannot be framed, and tells no other page where it is; an acceptance needs a token that only this page has.
+enum ShareRoutes {
+    static let module = "share"
+
+    static let table: [Route] = [Route([.get, .post], "/" + module, answer)]
+
+    /// Whether a request's `Origin: null` is all right: browsers send that for the form of a page without a referrer.
+    static func takesNullOrigin(_ request: HTTPRequest) -> Bool {
+        request.method == .post && request.target.hasPrefix("/\(module)/")
+    }
+
+    private static func answer(_ routed: RoutedRequest) async throws(Refusal) -> HTTPResponse {
+        let guid = routed.target.components.last ?? ""
+        do throws(ServiceError) {
+            if routed.request.method == .post {
+                // A form's body has the form of a query.
+                let body = String(decoding: routed.request.body.prefix(formSize), as: UTF8.self)
+                guard let form = RequestTarget("/?" + body), let account = account(form),
+                    let token = form.parameter("token")?.readings.first,
+                    try await routed.service.acceptShare(
+                        guid, account: account, token: token, requestID: routed.requestID)
+                else { return page(SharePageText.refused, status: 403) }
+                return page(SharePageText.accepted)
+            }
+            guard let account = account(routed.target) else { return page(SharePageText.signIn) }
+            guard
+                let share = try await routed.service.sharePage(guid, account: account, requestID: routed.requestID)
+            else { return page(SharePageText.unknown, status: 404) }
+            return page(SharePageText.share(share, account: account))
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
+    private static let formSize = 4096
+
+    /// The account that the page is for, which `nephos dev` takes by its name.
+    private static func account(_ target: RequestTarget) -> String? {
+        if let name = target.parameter("account")?.readings.first {
+            return DevelopmentSignIn.accountName(token: "dev:" + name)
+        }
+        return target.parameter("ckWebAuthToken")?.readings.lazy.compactMap(DevelopmentSignIn.accountName).first
+    }
+
+    private static func page(_ content: String, status: Int = 200) -> HTTPResponse {
+        let html = """
+            <!DOCTYPE html>
+            <html lang="en"><head><meta charset="utf-8"><title>Shared with you</title>
+            <meta name="viewport" content="width=device-width"><style>body{font:16px/1.5 sans-serif;margin:3em auto;\
+            max-width:30em;padding:0 1em}</style></head><body>
+            \(content)
+            </body></html>
+
+            """
+        return HTTPResponse(
+            status: status,
+            headers: [
+                HTTPHeader("Content-Type", "text/html; charset=UTF-8"),
+                HTTPHeader(
+                    "Content-Security-Policy",
+                    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; "
+                        + "base-uri 'none'"),
+                HTTPHeader("X-Frame-Options", "DENY"), HTTPHeader("Referrer-Policy", "no-referrer"),
+                HTTPHeader("X-Content-Type-Options", "nosniff"), HTTPHeader("Cache-Control", "no-store"),
+            ], body: Array(html.utf8))
+    }
+}
+
+/// What the page says.
+enum SharePageText {
+    static let unknown = "<h1>Nothing here</h1><p>There is no share of this address, or it is not yours to see.</p>"
+    static let refused = "<h1>Not accepted</h1><p>Open the page again and accept the share there.</p>"
+    static let accepted = "<h1>Accepted</h1><p>You find it in the app, in your shared database.</p>"
+    static let signIn = """
+        <h1>Shared with you</h1>
+        <p>The local CloudKit signs in by name, without a password.</p>
+        <form method="get"><label>Account <input name="account" required></label> <button>Show</button></form>
+        """
+
+    static func share(_ share: SharePage, account: String) -> String {
+        let title = escaped(share.title ?? "Untitled")
+        let what =
+            share.permission == .readWrite ? "You can see and change it." : "You can see it, and not change it."
+        let head = "<h1>\(title)</h1><p>Shared by \(escaped(share.owner)) in \(escaped(share.containerIdentifier))."
+        if share.isOwner { return head + " It is yours.</p>" }
+        if share.hasAccepted { return head + " You have accepted it: open it in the app.</p>" }
+        return """
+            \(head) \(what)</p>
+            <form method="post"><input type="hidden" name="account" value="\(escaped(account))">
+            <input type="hidden" name="token" value="\(escaped(share.token))"><button>Accept</button></form>
+            <p>Or open this page's address in the app.</p>
+            """
+    }
+
+    /// Text as HTML shows it, in elements and in quoted attributes.
+    static func escaped(_ text: String) -> String {
+        text.unicodeScalars.reduce(into: "") { html, scalar in
+            switch scalar {
+            case "&": html += "&amp;"
+            case "<": html += "&lt;"
+            case ">": html += "&gt;"
+            case "\"": html += "&quot;"
+            case "'": html += "&#39;"
+            default: html.unicodeScalars.append(scalar)
+            }
+        }
+    }
+}

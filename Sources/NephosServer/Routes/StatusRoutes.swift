@@ -1,0 +1,43 @@
+import NephosService
+import NephosWire
+
+/// What whoever runs the server sees of it: `/`, a page for a browser, and `/status`, the same in JSON. Ours.
+enum StatusRoutes {
+    static let statusPath = "/status"
+
+    static let table: [Route] = [
+        Route([.get], "/") { _ in
+            HTTPResponse(
+                status: 200,
+                headers: [
+                    HTTPHeader("Content-Type", "text/html; charset=UTF-8"),
+                    // Nothing from elsewhere, and in nobody's frame.
+                    HTTPHeader(
+                        "Content-Security-Policy",
+                        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; "
+                            + "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
+                    HTTPHeader("X-Content-Type-Options", "nosniff"), HTTPHeader("Referrer-Policy", "no-referrer"),
+                ], body: Array(StatusPage.html.utf8))
+        },
+        Route([.get], statusPath) { routed throws(Refusal) in
+            let overview: ServiceOverview
+            do throws(ServiceError) {
+                overview = try await routed.service.overview()
+            } catch {
+                throw Refusal(error)
+            }
+            var writer = JSONWriter(reserving: 4096)
+            writer.beginObject()
+            overview.writeMembers(to: &writer)
+            let recent = routed.recent.all
+            writer.key("answered")
+            writer.int64(Int64(recent.count))
+            writer.key("requests")
+            writer.beginArray()
+            for request in recent.last { request.write(to: &writer) }
+            writer.endArray()
+            writer.endObject()
+            return .json(writer.finish())
+        },
+    ]
+}

@@ -1,0 +1,123 @@
+import NephosStorage
+package import NephosWire
+
+extension NephosService {
+    /// The shares of one account's records, or of every account's.
+    package func listShares(
+        _ request: ListSharesRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> AccountSharesResponse {
+        try await administer(context) { store in
+            try await store.engine.read { reader in
+                let zones: [ZoneRow]
+                if let name = request.account {
+                    zones = try reader.zones(owner: try Self.account(named: name, reader).owner)
+                } else {
+                    zones = try reader.zones(after: 0, limit: Limits.zonesPerPage)
+                }
+                return AccountSharesResponse(
+                    shares: try zones.flatMap { zone in
+                        try reader.shares(zone: zone.key, limit: Limits.sharesPerNotification).map {
+                            try Self.description($0, zone, reader)
+                        }
+                    })
+            }
+        }
+    }
+
+    private static func description(
+        _ share: ShareRow, _ zone: ZoneRow, _ reader: any StorageReader
+    ) throws -> AccountShare {
+        AccountShare(
+            account: try reader.account(id: zone.key.owner.rawValue)?.name ?? "", zoneName: zone.name,
+            recordName: share.name, rootRecordName: share.isZoneWide ? nil : share.root, shortGUID: share.guid,
+            publicPermission: share.openPermission.rawValue,
+            participants: try reader.participants(share: share.id).map { row in
+                AccountShare.Participant(
+                    name: row.account == 0 ? row.address : try reader.account(id: row.account)?.name ?? "",
+                    role: row.isRequester
+                        ? "REQUESTER" : row.isBlocked ? "BLOCKED" : ParticipantRole(number: row.role).rawValue,
+                    permission: row.permission(in: share).rawValue,
+                    status: AcceptanceStatus(number: row.status).rawValue)
+            })
+    }
+
+    /// What an account may do with a record of another's private database, or of its own, and why.
+    package func explainAccess(
+        _ request: ExplainAccessRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> ExplainAccessResponse {
+        try await administer(context) { store in
+            try await store.engine.read { reader in
+                let account = try Self.account(named: request.account, reader)
+                let owner = try Self.account(named: request.owner, reader)
+                guard let zone = try reader.zone(owner: owner.owner, named: request.zoneName) else {
+                    throw ServiceError.zoneNotFound(request.zoneName)
+                }
+                guard let record = try reader.record(zone: zone.key, named: request.recordName), !record.isDeleted
+                else { throw ServiceError.recordNotFound }
+                return ExplainAccessResponse(
+                    lines: try AccessExplanation(
+                        account: account, owner: owner, zone: zone, record: record, reader: reader
+                    ).lines())
+            }
+        }
+    }
+}
+
+/// What `ShareAccess` decides of a record for an account, in sentences.
+struct AccessExplanation {
+    let account: AccountRow
+    let owner: AccountRow
+    let zone: ZoneRow
+    let record: RecordRow
+    let reader: any StorageReader
+
+    func lines() throws -> [String] {
+        let standing = try standing()
+        let subject: ShareAccess.Subject =
+            record.type == SystemRecordType.share ? .share : record.share != nil ? .root : .record
+        let actions: [(ShareAccess.Action, String)] = [
+            (.read, "read it"), (.change, "change it"), (.delete, "delete it"),
+            (.move, "move it out of what is shared"), (.create, "create records below it"),
+        ]
+        return try [reason(standing)]
+            + actions.map { action, verb in
+                switch ShareAccess.decide(action, on: subject, by: standing) {
+                case .allowed: "\(account.name) may \(verb)."
+                case .invisible: "\(account.name) may not \(verb): it answers as if it did not exist."
+                case .refused(let reason): "\(account.name) may not \(verb): \(reason)."
+                }
+            }
+    }
+
+    private func standing() throws -> ShareAccess.Standing {
+        if account.id == owner.id { return .owner }
+        let view = SharedDatabaseView(account: account, reader: reader)
+        guard let shared = try view.zone(named: zone.name, owner: owner.userRecordName) else { return .outsider }
+        return try shared.standing(on: record.name, reader)
+    }
+
+    /// Why the account is what it is to the record.
+    private func reason(_ standing: ShareAccess.Standing) throws -> String {
+        switch standing {
+        case .owner: return "\(account.name) owns the record '\(record.name)'."
+        case .participant(let role, let permission):
+            return
+                "\(account.name) takes part in the share that '\(record.name)' is under, as \(role.rawValue) with the"
+                + " permission \(permission.rawValue)."
+        case .outsider: break
+        }
+        guard let share = try share() else { return "'\(record.name)' is under no share." }
+        guard let row = try reader.participants(share: share.id).first(where: { $0.isOf(account) && $0.isParticipant })
+        else { return "'\(record.name)' is under the share '\(share.name)', in which \(account.name) takes no part." }
+        if !row.hasAccepted {
+            return "\(account.name) is invited to the share '\(share.name)' and has not accepted it."
+        }
+        return "\(account.name) takes part in the share '\(share.name)' with the permission NONE."
+    }
+
+    private func share() throws -> ShareRow? {
+        if let whole = try reader.share(zone: zone.key, named: SystemRecordName.zoneWideShare) { return whole }
+        guard let shared = try reader.sharedRecord(zone: zone.key, named: record.name) else { return nil }
+        return try reader.share(id: shared.share).flatMap { $0.isLive ? $0 : nil }
+    }
+}

@@ -1,0 +1,63 @@
+import NephosStorage
+import NephosWire
+
+/// What a request does with assets: the addresses of those that it reads, the receipts of those that it saves.
+struct AssetAccess: Sendable {
+    let tokens: AssetTokens
+    /// How addresses begin: `https://cloud.example.org/assets/1/iCloud.org.example.App/development`.
+    let address: String
+    /// The caller's account; 0 for nobody.
+    var account: Int64
+    /// When the request began, in milliseconds since 1970.
+    let now: Int64
+    /// Whether the store has any file. Where it has none, records are not searched for assets.
+    let hasAssets: Bool
+
+    init(_ tokens: AssetTokens, baseURL: String, account: Int64 = 0, now: Int64, hasAssets: Bool) {
+        self.tokens = tokens
+        address =
+            "\(baseURL)/\(AssetAddress.module)/\(AssetAddress.version)/\(tokens.place.container)/\(tokens.place.environment)"
+        self.account = account
+        self.now = now
+        self.hasAssets = hasAssets
+    }
+
+    /// Where a file may be uploaded for a field.
+    func uploadURL(for target: AssetTarget, isPrivate: Bool) -> String {
+        let token = AssetTokens.Upload(target: target, isPrivate: isPrivate, expires: now + Limits.uploadLifetime)
+        return "\(address)/\(AssetAddress.upload)/\(tokens.text(token))"
+    }
+
+    /// The asset of a record that the caller may read, as the answer has it: with an address that a client completes with
+    /// a file name (CloudKit Web Services, Asset Dictionary).
+    func linked(_ asset: AssetValue, in zone: ZoneKey) -> AssetValue {
+        var linked = asset
+        linked.content = nil
+        guard let name = asset.content, let content = AssetContent.content(named: name) else { return linked }
+        let token = AssetTokens.Download(
+            zone: zone, account: account, content: content, size: asset.size,
+            expires: now + Limits.downloadLifetime)
+        linked.downloadURL = "\(address)/\(name)/\(tokens.text(token))/${f}"
+        return linked
+    }
+
+    /// A value by which an uploaded file can be saved in its field.
+    func receipt(_ asset: AssetRow, for target: AssetTarget, isPrivate: Bool) -> AssetValue {
+        let receipt = AssetTokens.Receipt(
+            target: target, content: asset.content, size: asset.size, expires: now + Limits.receiptLifetime)
+        var value = AssetValue(fileChecksum: asset.checksum, size: asset.size, receipt: tokens.text(receipt))
+        if isPrivate {
+            value.wrappingKey = tokens.wrappingKey(asset)
+            value.referenceChecksum = tokens.referenceChecksum(asset)
+        }
+        return value
+    }
+}
+
+/// The parts of assets' addresses: `/assets/1/{container}/{environment}/upload/{token}` and
+/// `/assets/1/{container}/{environment}/{content}/{token}/{file name}`.
+package enum AssetAddress {
+    package static let module = "assets"
+    package static let version = "1"
+    package static let upload = "upload"
+}

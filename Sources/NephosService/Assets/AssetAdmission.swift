@@ -1,0 +1,92 @@
+import NephosStorage
+import NephosWire
+
+/// Decides which files the assets of a save stand for:
+///
+/// - one with a receipt is the uploaded file, where the receipt was given for this field of this record, to this account;
+///   the same receipt again is a retry;
+/// - one without is a value that was read from this very field, and leaves its file as it is;
+/// - any other is refused: what a client says of a file is no proof that it may have it.
+struct AssetAdmission {
+    let access: AssetAccess
+    let zone: ZoneKey
+    let reader: any StorageReader
+
+    /// The fields with assets as they are stored.
+    func admit(_ fields: RecordFields, of recordName: String, stored: RecordRow?) throws -> RecordFields {
+        var result = fields
+        var count = 0
+        for entry in fields.entries {
+            guard let value = entry.field.value, !value.assets.isEmpty else { continue }
+            count += value.assets.count
+            let target = AssetTarget(
+                zone: zone, account: access.account, recordName: recordName, fieldName: entry.name)
+            let known = stored.map { Self.assets(of: $0, field: entry.name) } ?? []
+            let admitted = try value.mappingAssets { try admit($0, target, known) }
+            result[entry.name] = Field(
+                admitted, hasDeclaredType: entry.field.hasDeclaredType, isEncrypted: entry.field.isEncrypted)
+        }
+        if count > Limits.assetsPerRecord {
+            throw ServiceError.limitExceeded(
+                "record '\(recordName)' holds \(count) assets; at most \(Limits.assetsPerRecord) are allowed")
+        }
+        return result
+    }
+
+    private static func assets(of row: RecordRow, field: String) -> [AssetValue] {
+        EncodedFields(bytes: row.fields).assets().filter { $0.name == field }.map(\.value)
+    }
+
+    private func admit(_ sent: AssetValue, _ target: AssetTarget, _ known: [AssetValue]) throws -> AssetValue {
+        if let text = sent.receipt, let receipt = access.tokens.receipt(text), receipt.target.includes(target),
+            receipt.expires + Limits.clockSkew >= access.now,
+            let asset = try reader.asset(owner: zone.owner, content: receipt.content)
+        {
+            guard asset.size == sent.size, asset.checksum == sent.fileChecksum else {
+                throw refusal(target, "its receipt is for another file: send back what the upload answered, unchanged")
+            }
+            return AssetValue(
+                fileChecksum: asset.checksum, size: asset.size, content: AssetContent.name(asset.content))
+        }
+        if let same = known.first(where: { $0.fileChecksum == sent.fileChecksum && $0.size == sent.size }) {
+            return same
+        }
+        guard let text = sent.receipt else {
+            throw refusal(
+                target, "it has no receipt: upload its file (assets/upload), or ask for a receipt (assets/rereference)")
+        }
+        guard let receipt = access.tokens.receipt(text), receipt.target.includes(target) else {
+            throw refusal(
+                target,
+                "its receipt is not one of this field of this record: a receipt is good for what it was given for")
+        }
+        throw refusal(target, "its receipt has expired: upload the file again")
+    }
+
+    private func refusal(_ target: AssetTarget, _ reason: String) -> ServiceError {
+        .invalid("the asset in field '\(target.fieldName)' of record '\(target.recordName)' cannot be saved: \(reason)")
+    }
+}
+
+/// Which files a record refers to, from the pair of old and new.
+enum AssetReferences {
+    static func update(
+        _ zone: ZoneKey, _ recordName: String, old: [UInt8]?, new: [UInt8]?, now: Int64,
+        in transaction: any StorageTransaction
+    ) throws {
+        let before = old.map(contents) ?? []
+        let after = new.map(contents) ?? []
+        if before == after { return }
+        for content in after.subtracting(before) {
+            try transaction.insertAssetReference(content, zone: zone, record: recordName)
+        }
+        for content in before.subtracting(after) {
+            try transaction.removeAssetReference(
+                content, zone: zone, record: recordName, neededUntil: now + Limits.assetRetention)
+        }
+    }
+
+    private static func contents(of fields: [UInt8]) -> Set<[UInt8]> {
+        Set(EncodedFields(bytes: fields).assets().compactMap { $0.value.content.flatMap(AssetContent.content) })
+    }
+}

@@ -1,0 +1,209 @@
+import FoundationEssentials
+import NephosCrypto
+import NephosStorage
+
+/// Where a file may be saved: a field of a record, by an account.
+struct AssetTarget: Equatable, Sendable {
+    var zone: ZoneKey
+    var account: Int64
+    var recordName: String
+    var fieldName: String
+
+    /// Any field of any record of the zone: of a file that the account can read anyway.
+    static func anyField(in zone: ZoneKey, account: Int64) -> AssetTarget {
+        AssetTarget(zone: zone, account: account, recordName: "", fieldName: "")
+    }
+
+    /// Whether a receipt for this is good for `target`.
+    func includes(_ target: AssetTarget) -> Bool {
+        self == target || self == .anyField(in: target.zone, account: target.account)
+    }
+}
+
+/// The texts by which clients upload, save and download files, each good for what it names and nothing else. Whoever has
+/// one needs no account; nobody can make or change one.
+struct AssetTokens: Sendable {
+    let key: AuthenticationKey
+    /// The container and its environment.
+    let place: StoreID
+
+    private enum Purpose: String {
+        case assetUpload, assetReceipt, assetDownload
+    }
+
+    /// A file may be uploaded.
+    struct Upload: Equatable, Sendable {
+        var target: AssetTarget
+        /// Whether the database is one account's, whose assets have more attributes.
+        var isPrivate: Bool
+        /// Milliseconds since 1970.
+        var expires: Int64
+    }
+
+    /// A file was uploaded, and may be saved.
+    struct Receipt: Equatable, Sendable {
+        var target: AssetTarget
+        var content: [UInt8]
+        var size: Int64
+        var expires: Int64
+    }
+
+    /// A file may be downloaded, by who could read a record of that zone.
+    struct Download: Equatable, Sendable {
+        var zone: ZoneKey
+        /// 0 for nobody.
+        var account: Int64
+        var content: [UInt8]
+        var size: Int64
+        var expires: Int64
+    }
+
+    func text(_ token: Upload) -> String {
+        text(.assetUpload, Self.bytes(token.target) + [token.isPrivate ? 1 : 0] + Self.bytes(token.expires))
+    }
+
+    func text(_ token: Receipt) -> String {
+        text(
+            .assetReceipt,
+            Self.bytes(token.target) + Self.bytes(token.size) + Self.bytes(token.expires) + token.content)
+    }
+
+    func text(_ token: Download) -> String {
+        text(
+            .assetDownload,
+            Self.bytes(token.zone.owner.rawValue) + Self.bytes(token.zone.id) + Self.bytes(token.account)
+                + Self.bytes(token.size) + Self.bytes(token.expires) + token.content)
+    }
+
+    /// Nil for what is no token of this store's for an upload.
+    func upload(_ text: String) -> Upload? {
+        guard var reader = reader(text, .assetUpload), let target = reader.target(), let isPrivate = reader.byte(),
+            let expires = reader.integer(), reader.rest.isEmpty
+        else { return nil }
+        return Upload(target: target, isPrivate: isPrivate == 1, expires: expires)
+    }
+
+    /// Nil for what is no receipt of this store's.
+    func receipt(_ text: String) -> Receipt? {
+        guard var reader = reader(text, .assetReceipt), let target = reader.target(), let size = reader.integer(),
+            let expires = reader.integer()
+        else { return nil }
+        return Receipt(target: target, content: Array(reader.rest), size: size, expires: expires)
+    }
+
+    /// Nil for what is no token of this store's for a download.
+    func download(_ text: String) -> Download? {
+        guard var reader = reader(text, .assetDownload), let owner = reader.integer(), let zone = reader.integer(),
+            let account = reader.integer(), let size = reader.integer(), let expires = reader.integer()
+        else { return nil }
+        return Download(
+            zone: ZoneKey(owner: OwnerID(rawValue: owner), id: zone), account: account, content: Array(reader.rest),
+            size: size, expires: expires)
+    }
+
+    // MARK: Bytes
+
+    private var context: [UInt8] { Array("\(place.container)\0\(place.environment)".utf8) }
+
+    private func text(_ purpose: Purpose, _ content: [UInt8]) -> String {
+        AuthenticatedToken(content).text(key, purpose: purpose.rawValue, context: context)
+    }
+
+    private func reader(_ text: String, _ purpose: Purpose) -> Reader? {
+        AuthenticatedToken(text, key, purpose: purpose.rawValue, context: context).map { Reader(rest: $0.content[...]) }
+    }
+
+    private static func bytes(_ target: AssetTarget) -> [UInt8] {
+        bytes(target.zone.owner.rawValue) + bytes(target.zone.id) + bytes(target.account) + bytes(target.recordName)
+            + bytes(target.fieldName)
+    }
+
+    private static func bytes(_ number: Int64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
+
+    private static func bytes(_ text: String) -> [UInt8] { bytes(Int64(text.utf8.count)) + Array(text.utf8) }
+
+    private struct Reader {
+        var rest: ArraySlice<UInt8>
+
+        mutating func byte() -> UInt8? { rest.popFirst() }
+
+        mutating func integer() -> Int64? {
+            guard rest.count >= 8 else { return nil }
+            defer { rest = rest.dropFirst(8) }
+            return Int64(bitPattern: rest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+        }
+
+        mutating func text() -> String? {
+            guard let count = integer(), count >= 0, count <= rest.count else { return nil }
+            defer { rest = rest.dropFirst(Int(count)) }
+            return String(decoding: rest.prefix(Int(count)), as: UTF8.self)
+        }
+
+        mutating func target() -> AssetTarget? {
+            guard let owner = integer(), let zone = integer(), let account = integer(), let record = text(),
+                let field = text()
+            else { return nil }
+            return AssetTarget(
+                zone: ZoneKey(owner: OwnerID(rawValue: owner), id: zone), account: account, recordName: record,
+                fieldName: field)
+        }
+    }
+}
+
+/// The name of a content: its hash in hexadecimal digits.
+enum AssetContent {
+    static func name(_ content: [UInt8]) -> String {
+        var digits: [UInt8] = []
+        digits.reserveCapacity(2 * content.count)
+        for byte in content {
+            for half in [byte >> 4, byte & 15] {
+                digits.append(half < 10 ? UInt8(ascii: "0") + half : UInt8(ascii: "a") + half - 10)
+            }
+        }
+        return String(decoding: digits, as: UTF8.self)
+    }
+
+    /// Nil for what is no name.
+    static func content(named name: String) -> [UInt8]? {
+        let digits = Array(name.utf8)
+        guard digits.count == 64 else { return nil }
+        var content: [UInt8] = []
+        content.reserveCapacity(32)
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = half(digits[index]), let low = half(digits[index + 1]) else { return nil }
+            content.append(high << 4 | low)
+        }
+        return content
+    }
+
+    private static func half(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+}
+
+extension AssetTokens {
+    // What Apple's service says of files of private databases, beside their checksums. Ours encrypts none by it.
+
+    /// 16 bytes in base64.
+    func wrappingKey(_ asset: AssetRow) -> String {
+        Data(derived("wrappingKey", asset).prefix(16)).base64EncodedString()
+    }
+
+    /// 21 bytes in base64, as a `fileChecksum` has.
+    func referenceChecksum(_ asset: AssetRow) -> String {
+        Data([1] + derived("referenceChecksum", asset).prefix(20)).base64EncodedString()
+    }
+
+    private func derived(_ purpose: String, _ asset: AssetRow) -> [UInt8] {
+        let hash = StreamingHash(.blake2b)
+        hash.update(key.bytes)
+        hash.update(Array(purpose.utf8))
+        hash.update(Self.bytes(asset.owner.rawValue))
+        hash.update(asset.content)
+        return hash.finish()
+    }
+}

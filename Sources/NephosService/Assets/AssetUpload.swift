@@ -1,0 +1,104 @@
+import NephosCrypto
+import NephosStorage
+package import NephosWire
+import Synchronization
+
+/// A file that is being uploaded: its bytes come one piece after the other, from one task. It is gone unless it is
+/// finished.
+package final class AssetUpload: Sendable {
+    private let store: Store
+    private let token: AssetTokens.Upload
+    private let access: AssetAccess
+    private let reservation: AssetUploads.Reservation
+    private let file: any AssetFileWriter
+    private let hashes = Hashes()
+    private let size = Mutex(Int64(0))
+    /// Bytes that the client announced; nil where it did not.
+    private let announced: Int64?
+
+    /// What is known of the content so far. It goes from thread to thread with the pieces.
+    private final class Hashes: @unchecked Sendable {
+        // `@unchecked`: pieces come one after the other, as said above.
+        let content = StreamingHash(.blake2b)
+        let checksum = FileChecksum()
+    }
+
+    init(
+        _ store: Store, _ token: AssetTokens.Upload, _ access: AssetAccess, _ reservation: AssetUploads.Reservation,
+        _ file: any AssetFileWriter, announced: Int64?
+    ) {
+        self.store = store
+        self.token = token
+        self.access = access
+        self.reservation = reservation
+        self.file = file
+        self.announced = announced
+    }
+
+    /// Adds a piece.
+    package func append(_ piece: [UInt8]) async throws(ServiceError) {
+        let total = size.withLock { size in
+            size += Int64(piece.count)
+            return size
+        }
+        try reservation.grow(to: total)
+        do {
+            let hasRoom = try await FileThreads.shared.run { [self] in
+                guard try store.assets.hasRoom(for: Int64(piece.count)) else { return false }
+                try piece.withUnsafeBytes { bytes in
+                    hashes.content.update(bytes)
+                    hashes.checksum.update(bytes)
+                    try file.write(bytes)
+                }
+                return true
+            }
+            if !hasRoom { throw ServiceError.noRoomForAssets }
+        } catch {
+            throw store.assets.translate(error)
+        }
+    }
+
+    /// Adds a file's bytes.
+    /// - Parameter progress: is called with how many there are so far.
+    package func append(
+        contentsOfFile path: String, progress: @escaping @Sendable (Int64) -> Void
+    ) async throws(ServiceError) {
+        do {
+            let source = try await FileThreads.shared.run { try FileSource(path) }
+            var offset: Int64 = 0
+            while true {
+                try Task.checkCancellation()
+                let start = offset
+                let piece = try await FileThreads.shared.run { try source.read(at: start) }
+                if piece.isEmpty { return }
+                try await append(piece)
+                offset += Int64(piece.count)
+                progress(offset)
+            }
+        } catch {
+            throw store.assets.translate(error)
+        }
+    }
+
+    /// Keeps the file.
+    /// - Returns: what a client saves in the field.
+    package func finish() async throws(ServiceError) -> UploadedFile {
+        let size = size.withLock { $0 }
+        guard announced == nil || announced == size else {
+            throw .invalid("\(size) bytes of the file arrived, and \(announced ?? 0) were announced: upload it again")
+        }
+        do {
+            let (content, checksum) = try await FileThreads.shared.run { [hashes] in
+                (hashes.content.finish(), hashes.checksum.finish())
+            }
+            let asset = try await store.assets.keep(
+                AssetRow(
+                    owner: token.target.zone.owner, content: content, size: size, checksum: checksum, file: "",
+                    neededUntil: access.now + Limits.assetRetention), file, limit: reservation.databaseLimit)
+            return UploadedFile(
+                singleFile: access.receipt(asset, for: token.target, isPrivate: token.isPrivate))
+        } catch {
+            throw store.assets.translate(error)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import NephosStorage
+import NephosWire
+
+/// `assets/upload`: an address for each file, good for one field of one record that the caller may save.
+struct AssetUploadTokens {
+    let request: AssetUploadRequest
+    let caller: Caller
+
+    func validate() throws(ServiceError) {
+        guard !request.tokens.isEmpty else { throw .invalid("tokens must not be empty") }
+        if request.tokens.count > Limits.uploadTokensPerRequest {
+            throw .limitExceeded(
+                "number of tokens exceeds the limit of \(Limits.uploadTokensPerRequest): \(request.tokens.count)")
+        }
+        for token in request.tokens {
+            if let name = token.recordName, name != caller.userRecordName { try RecordName.check(name) }
+            guard Identifier.isValid(token.fieldName) else {
+                throw .invalid("fieldName '\(Identifier.excerpt(token.fieldName))' is no name of a field")
+            }
+            guard let type = token.recordType else {
+                throw .invalid("the token of field '\(token.fieldName)' needs a recordType")
+            }
+            guard Identifier.isValid(type) else {
+                throw .invalid("recordType '\(Identifier.excerpt(type))' is no name of a record type")
+            }
+        }
+    }
+
+    func run(
+        _ permissions: RecordPermissions, makeRecordName: () -> String, _ reader: any StorageReader
+    ) throws -> AssetUploadResponse {
+        let address = caller.address(request.zoneID)
+        guard let zone = try ZoneRegistry.find(address, caller, reader) else {
+            throw try ZoneRegistry.notFound(address, owner: caller.owner, reader)
+        }
+        return AssetUploadResponse(
+            tokens: try request.tokens.map { token in
+                let name = token.recordName ?? makeRecordName()
+                try AssetRules.checkMaySave(
+                    token, recordName: name, in: zone, isNew: token.recordName == nil, permissions, reader)
+                let target = AssetTarget(
+                    zone: zone.key, account: caller.assets.account, recordName: name, fieldName: token.fieldName)
+                return AssetUploadResponse.Token(
+                    recordName: name, fieldName: token.fieldName,
+                    url: caller.assets.uploadURL(for: target, isPrivate: caller.scope != .public))
+            })
+    }
+}
+
+/// Who may upload a file for a field, and who may use one again: an account that may save the one record, and read the
+/// other. Whether a save is allowed is decided again when the record is saved; here it keeps strangers' files away.
+enum AssetRules {
+    static func checkMaySave(
+        _ field: AssetField, recordName: String, in zone: FoundZone, isNew: Bool, _ permissions: RecordPermissions,
+        _ reader: any StorageReader
+    ) throws {
+        var stored = isNew ? nil : try reader.record(zone: zone.key, named: recordName)
+        if let shared = zone.shared {
+            // What the account cannot see is for it to make, if anything is.
+            if stored != nil, try !shared.mayRead(recordName, reader) { stored = nil }
+            let standings =
+                stored == nil ? shared.participations.map(\.standing) : [try shared.standing(on: recordName, reader)]
+            let decisions = standings.map {
+                ShareAccess.decide(stored == nil ? .create : .change, on: .record, by: $0)
+            }
+            if !decisions.contains(.allowed) {
+                guard case .refused(let reason) = decisions.first else { throw ServiceError.recordNotFound }
+                throw ServiceError.shareRefusal(reason)
+            }
+        }
+        try permissions.check(
+            ValidOperation(
+                operationType: .forceUpdate, recordName: recordName, recordType: field.recordType,
+                recordChangeTag: nil, fields: RecordFields(), parent: .keep),
+            stored: stored.flatMap { $0.isDeleted ? nil : $0 })
+    }
+
+    /// The assets of a field that the caller may read.
+    static func assets(
+        of field: AssetField, in zone: FoundZone, _ permissions: RecordPermissions, _ reader: any StorageReader
+    ) throws -> [AssetValue] {
+        guard let name = field.recordName else { throw ServiceError.invalid("an asset needs its recordName") }
+        guard let row = try reader.record(zone: zone.key, named: name), !row.isDeleted,
+            try zone.mayRead(name, reader), permissions.mayRead(row)
+        else {
+            throw ServiceError.recordNotFound
+        }
+        return EncodedFields(bytes: row.fields).assets().filter { $0.name == field.fieldName }.map(\.value)
+    }
+}

@@ -1,0 +1,162 @@
+import NephosStorage
+package import NephosWire
+
+/// A file that may be downloaded. It can be read to its end also when it is deleted meanwhile.
+package final class DownloadedAsset: Sendable {
+    private let file: any AssetFileReader
+    /// Bytes of the file.
+    package let size: Int64
+    /// What tells its content from others.
+    package let content: String
+
+    init(_ file: any AssetFileReader, _ asset: AssetRow) {
+        self.file = file
+        size = asset.size
+        content = AssetContent.name(asset.content)
+    }
+
+    /// Reads bytes at an offset without waiting for the disk; nil where it would have to.
+    package func readNow(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int? {
+        try file.readNow(into: buffer, at: offset)
+    }
+
+    /// Reads up to `count` bytes at an offset on a thread that may wait, and calls `completion` there.
+    package func read(
+        _ count: Int, at offset: Int64, _ completion: @escaping @Sendable (Result<[UInt8], any Error>) -> Void
+    ) {
+        FileThreads.shared.start { [self] in completion(Result { try read(count, at: offset) }) }
+    }
+
+    /// Writes the file to a path where none is.
+    /// - Parameter progress: is called with how many bytes were written.
+    package func copy(
+        toFile path: String, progress: @escaping @Sendable (Int64) -> Void
+    ) async throws(ServiceError) {
+        do {
+            try await FileThreads.shared.run { [self] in
+                let target = try FileTarget(path)
+                var offset: Int64 = 0
+                while offset < size {
+                    let piece = try read(FileSource.pieceSize, at: offset)
+                    guard !piece.isEmpty else { throw StorageError(.damaged, "an asset file has lost its end") }
+                    try target.write(piece)
+                    offset += Int64(piece.count)
+                    progress(offset)
+                }
+            }
+        } catch {
+            throw (error as? ServiceError) ?? .diskFailure
+        }
+    }
+
+    private func read(_ count: Int, at offset: Int64) throws -> [UInt8] {
+        try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            filled = try file.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+        }
+    }
+}
+
+extension NephosService {
+    /// Says where files may be uploaded (CloudKit Web Services, assets/upload).
+    package func assetUploads(
+        _ request: AssetUploadRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> AssetUploadResponse {
+        try await perform(context) { store, caller in
+            _ = try caller.requireAccount()
+            let tokens = AssetUploadTokens(request: request, caller: caller)
+            try tokens.validate()
+            let moment = store.schemas.now
+            return try await store.engine.read { [environment] reader in
+                let permissions = try RecordPermissions(caller, store.schemas, asOf: moment, reader)
+                return try tokens.run(permissions, makeRecordName: environment.makeUUID, reader)
+            }
+        }
+    }
+
+    /// Gives values by which files of existing fields can be saved in other fields (CloudKit Web Services,
+    /// assets/rereference).
+    package func rereferenceAssets(
+        _ request: RereferenceRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> RereferenceResponse {
+        try await perform(context) { store, caller in
+            _ = try caller.requireAccount()
+            let rereference = RereferenceAssets(request: request, caller: caller)
+            try rereference.validate()
+            let moment = store.schemas.now
+            return try await store.engine.write { transaction in
+                let permissions = try RecordPermissions(caller, store.schemas, asOf: moment, transaction)
+                return try rereference.run(permissions, transaction)
+            }
+        }
+    }
+
+    /// Begins to receive a file that is uploaded to an address of `assetUploads`.
+    /// - Parameters:
+    ///   - token: the last part of the address.
+    ///   - size: bytes of the file; nil where they are not known.
+    package func beginUpload(
+        _ token: String, size: Int64?, container: String, _ environment: ContainerEnvironment, requestID: String
+    ) async throws(ServiceError) -> AssetUpload {
+        try await withStore(container, environment, requestID) { store in
+            let tokens = store.tokens
+            let now = self.environment.now()
+            guard let upload = tokens.upload(token), upload.expires + Limits.clockSkew >= now else {
+                throw ServiceError.uploadExpired
+            }
+            let owner = upload.target.zone.owner
+            let used = try await store.engine.read { try $0.assetBytes(owner: owner) }
+            let reservation = try store.assets.uploads.begin(
+                AssetUploads.Terms(
+                    account: upload.target.account, owner: owner, sizeLimit: self.configuration.assetSize,
+                    databaseLimit: self.configuration.assetBytesPerDatabase, databaseBytes: used), size: size)
+            let file = try await FileThreads.shared.run { [assets = store.assets] in
+                guard try assets.hasRoom(for: size ?? 0) else { throw ServiceError.noRoomForAssets }
+                return try assets.files.makeFile()
+            }
+            let access = AssetAccess(
+                tokens, baseURL: "", account: upload.target.account, now: now, hasAssets: true)
+            return AssetUpload(store, upload, access, reservation, file, announced: size)
+        }
+    }
+
+    /// Opens a file that is downloaded from an address of a record's asset.
+    /// - Parameters:
+    ///   - content: the part of the address that names the content.
+    ///   - token: the part behind it.
+    package func openAsset(
+        _ content: String, _ token: String, container: String, _ environment: ContainerEnvironment, requestID: String
+    ) async throws(ServiceError) -> DownloadedAsset {
+        try await withStore(container, environment, requestID) { store in
+            guard let download = store.tokens.download(token), AssetContent.name(download.content) == content,
+                download.expires + Limits.clockSkew >= self.environment.now()
+            else { throw ServiceError.assetNotFound }
+            let owner = download.zone.owner
+            guard
+                let asset = try await store.engine.read({ try $0.asset(owner: owner, content: download.content) }),
+                let file = try await FileThreads.shared.run({ [files = store.assets.files] in
+                    try files.open(asset.file)
+                })
+            else { throw ServiceError.assetNotFound }
+            guard file.size == asset.size else {
+                throw StorageError(.damaged, "the asset file \(asset.file) has \(file.size) bytes, not \(asset.size)")
+            }
+            return DownloadedAsset(file, asset)
+        }
+    }
+
+    /// A request that authorises itself, so that it names no database and no account.
+    private func withStore<Response: Sendable>(
+        _ container: String, _ environment: ContainerEnvironment, _ requestID: String,
+        _ body: (Store) async throws -> Response
+    ) async throws(ServiceError) -> Response {
+        do {
+            let id = StoreID(container: container, environment: environment.rawValue)
+            return try await stores.usingExisting(id) { store in
+                guard let store else { throw ServiceError.assetNotFound }
+                return try await body(store)
+            }
+        } catch {
+            throw translate(error, requestID: requestID)
+        }
+    }
+}

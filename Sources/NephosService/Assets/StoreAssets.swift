@@ -1,0 +1,137 @@
+import NephosStorage
+import Synchronization
+
+/// The files of a store's assets: those being uploaded, those that are kept, and those that go.
+final class StoreAssets: Sendable {
+    let files: any AssetStore
+    let uploads = AssetUploads()
+    private let engine: any StorageEngine
+    private let environment: ServiceEnvironment
+    private let anyAsset = Atomic(false)
+    private let collection = WorkLoop()
+    /// When files that are not needed any more are looked for again, milliseconds since 1970.
+    private let nextCollection = Mutex(Int64.min)
+
+    init(_ files: any AssetStore, _ engine: any StorageEngine, _ environment: ServiceEnvironment) {
+        self.files = files
+        self.engine = engine
+        self.environment = environment
+    }
+
+    /// Whether the store has any file. Records of one that has none are not searched for assets.
+    var hasAssets: Bool { anyAsset.load(ordering: .acquiring) }
+
+    /// Finds out whether there are files, and ends what a process left that was killed between a file and its row.
+    func resume() async throws {
+        let any = try await engine.read { try $0.hasAssets() }
+        anyAsset.store(any, ordering: .releasing)
+        let left = try await FileThreads.shared.run { [files] in try files.leftovers() }
+        if left.isEmpty { return }
+        let known = try await engine.read { reader in
+            try left.map { try reader.hasAssetFile(named: $0.name) }
+        }
+        try await FileThreads.shared.run { for (leftover, hasRow) in zip(left, known) { try leftover.end(hasRow) } }
+    }
+
+    /// Whether the disk has room for more bytes without taking it from what saves of records need.
+    func hasRoom(for bytes: Int64) throws -> Bool {
+        guard let free = try files.freeBytes() else { return true }
+        return free - bytes >= Limits.freeDisk
+    }
+
+    /// Keeps an uploaded file: the database has each content once, so that of one which is there already goes.
+    /// - Parameter limit: bytes that the database's files may have.
+    func keep(_ asset: AssetRow, _ file: any AssetFileWriter, limit: Int64) async throws -> AssetRow {
+        if let known = try await engine.read({ try $0.asset(owner: asset.owner, content: asset.content) }),
+            try await FileThreads.shared.run({ [files] in try files.open(known.file)?.size == known.size }),
+            let kept = try await engine.write({ try Self.keepKnown(asset, $0) })
+        {
+            file.discard()
+            return kept
+        }
+        var asset = asset
+        // No name is given twice, so that no deletion that is under way meets a newer file of the same content.
+        asset.file = "\(AssetContent.name(asset.content))-\(environment.makeUUID().filter { $0 != "-" }.lowercased())"
+        let name = asset.file
+        try await FileThreads.shared.run { try file.publish(as: name) }
+        // Whoever reads a record that has the file has to find it: it counts before it is committed.
+        anyAsset.store(true, ordering: .releasing)
+        let new = asset
+        let kept = try await engine.write { transaction in
+            if let known = try Self.keepKnown(new, transaction) { return known }
+            // Others may have been faster since the upload began.
+            guard try transaction.assetBytes(owner: new.owner) + new.size <= limit else {
+                throw ServiceError.assetQuotaExceeded(limit: limit)
+            }
+            try transaction.insert(new)
+            return new
+        }
+        try await FileThreads.shared.run { if kept.file == name { try file.settle() } else { file.discard() } }
+        collectIfDue()
+        return kept
+    }
+
+    private static func keepKnown(_ asset: AssetRow, _ transaction: any StorageTransaction) throws -> AssetRow? {
+        guard let known = try transaction.asset(owner: asset.owner, content: asset.content) else { return nil }
+        try transaction.keepAsset(owner: asset.owner, content: asset.content, until: asset.neededUntil)
+        return known
+    }
+
+    // MARK: Collection
+
+    /// Looks for files that are not needed any more, if that was not done for a while.
+    func collectIfDue() {
+        let now = environment.now()
+        guard nextCollection.withLock({ $0 }) <= now else { return }
+        collection.wake { [self] in
+            do {
+                let now = environment.now()
+                try await collect(neededBefore: now)
+                nextCollection.withLock { $0 = now + Limits.purgeInterval }
+                return true
+            } catch {
+                environment.log("collecting assets: \(error)")
+                return false
+            }
+        }
+    }
+
+    /// The same, whenever it was done last.
+    func collectNow() {
+        nextCollection.withLock { $0 = .min }
+        collectIfDue()
+    }
+
+    /// Returns once nothing is being collected.
+    func settle() async { await collection.waitUntilIdle() }
+
+    /// Ends collecting.
+    func stop() async { await collection.close() }
+
+    /// Deletes the files that were not needed any more before a time. First their rows go, in transactions that a save sees
+    /// or that see it, so that no record refers to a file that is being deleted; what a crash leaves is deleted the next
+    /// time.
+    func collect(neededBefore time: Int64) async throws {
+        let limit = Limits.assetsPerCollectionStep
+        // Reading first costs no commit where there is nothing to do, which is nearly always.
+        while try await engine.read({ try $0.hasAsset(neededBefore: time) }) {
+            _ = try await engine.write { try $0.condemnAssets(neededBefore: time, limit: limit) }
+        }
+        while true {
+            let condemned = try await engine.read { try $0.condemnedAssetFiles(limit: limit) }
+            if condemned.isEmpty { return }
+            try await FileThreads.shared.run { [files] in for file in condemned { try files.remove(file) } }
+            try await engine.write { for file in condemned { try $0.removeCondemnedAsset(file: file) } }
+        }
+    }
+
+    /// What went wrong below the rules is logged, not sent.
+    func translate(_ error: any Error) -> ServiceError {
+        if let error = error as? ServiceError { return error }
+        if error is CancellationError { return .unavailable }
+        environment.log("assets: \(error)")
+        return (error as? StorageError)?.code == .closed ? .unavailable : .diskFailure
+    }
+
+    func close() { files.close() }
+}

@@ -1,0 +1,45 @@
+import NephosStorage
+
+/// Which job comes next: the owners have turns, and of one owner's jobs the oldest comes first. One that failed waits, longer
+/// each time, and the others go on.
+struct JobTurns {
+    private struct Failure {
+        var count: Int
+        /// When it is tried again, milliseconds since 1970.
+        var due: Int64
+    }
+
+    private var failures: [Int64: Failure] = [:]
+    /// Whose turn was last.
+    private var lastOwner = OwnerID(rawValue: .min)
+
+    /// The next job that may be done now (milliseconds since 1970); nil where none may.
+    func next(now: Int64, _ reader: any StorageReader) throws -> JobRow? {
+        try first(after: lastOwner, now, reader) ?? first(after: OwnerID(rawValue: .min), now, reader)
+    }
+
+    private func first(after owner: OwnerID, _ now: Int64, _ reader: any StorageReader) throws -> JobRow? {
+        var position = JobPosition(owner: owner, id: .max)
+        while true {
+            let jobs = try reader.jobs(after: position, limit: Limits.jobsPerRead)
+            if let job = jobs.first(where: { failures[$0.id].map { $0.due <= now } ?? true }) { return job }
+            guard jobs.count == Limits.jobsPerRead, let last = jobs.last else { return nil }
+            position = JobPosition(last)
+        }
+    }
+
+    mutating func begin(_ job: JobRow) { lastOwner = job.zone.owner }
+
+    mutating func succeeded(_ job: JobRow) { failures[job.id] = nil }
+
+    /// - Returns: the milliseconds until it is tried again.
+    mutating func failed(_ job: JobRow, now: Int64) -> Int64 {
+        let count = failures[job.id]?.count ?? 0
+        let pause = min(Limits.firstJobPause << min(count, 30), Limits.longestJobPause)
+        failures[job.id] = Failure(count: count + 1, due: now + pause)
+        return pause
+    }
+
+    /// When a job that failed may be tried again, milliseconds since 1970; nil where none failed.
+    var nextDue: Int64? { failures.values.map(\.due).min() }
+}

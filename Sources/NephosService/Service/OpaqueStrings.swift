@@ -1,0 +1,61 @@
+import NephosCrypto
+import NephosStorage
+
+/// The strings that clients get and give back unread: where a page of a query ended, up to where a feed was read.
+///
+/// Each is authenticated, and good only where it was made: in its store, of whose secret the key is made; for one
+/// database as one account sees it; for one purpose and one request. What comes back otherwise was not given by this
+/// service, and nothing of it is looked at.
+struct OpaqueStrings: Sendable {
+    enum Purpose: String {
+        /// `continuationMarker` of `records/query`.
+        case continuationMarker
+        /// `syncToken` of a zone and of a database.
+        case syncToken
+        /// `fetchEnd` of both.
+        case fetchEnd
+        /// `continuationMarker` of an administrator's list of zones.
+        case accountZones
+        /// What the page of a share accepts it with.
+        case shareAcceptance
+    }
+
+    let key: AuthenticationKey
+    /// What tells the database, as its caller sees it, from others.
+    let database: String
+
+    /// - Parameter request: what of the request has to be the same when the string comes back.
+    func text(_ content: [UInt8], for purpose: Purpose, of request: [UInt8] = []) -> String {
+        AuthenticatedToken(content).text(key, purpose: purpose.rawValue, context: context(request))
+    }
+
+    /// Nil for what `text` did not give for the same.
+    func content(of text: String, for purpose: Purpose, of request: [UInt8] = []) -> [UInt8]? {
+        AuthenticatedToken(text, key, purpose: purpose.rawValue, context: context(request))?.content
+    }
+
+    /// A zero ends the database's name, which has none.
+    private func context(_ request: [UInt8]) -> [UInt8] { Array(database.utf8) + [0] + request }
+}
+
+/// Finds a store's secret, or makes it.
+enum StoreSecret {
+    static func find(_ reader: any StorageReader) throws -> AuthenticationKey? {
+        guard let secret = try reader.secret() else { return nil }
+        guard let key = AuthenticationKey(secret) else {
+            throw StorageError(
+                .damaged, "The store's secret has \(secret.count) bytes instead of \(AuthenticationKey.size).")
+        }
+        return key
+    }
+
+    static func findOrMake(
+        _ environment: ServiceEnvironment, in transaction: any StorageTransaction
+    ) throws -> AuthenticationKey {
+        if let key = try find(transaction) { return key }
+        try transaction.setSecret(environment.makeSecret())
+        // Where another server was faster, its secret stays.
+        guard let key = try find(transaction) else { throw StorageError(.other, "The store keeps no secret.") }
+        return key
+    }
+}

@@ -1,0 +1,27 @@
+import Synchronization
+
+/// How much each account may ask for in a minute. Kept in memory: it restrains, it does not account.
+final class RateLimit: Sendable {
+    private struct State {
+        var minute: Int64 = 0
+        var counts: [Int64: Int] = [:]
+    }
+
+    private let perMinute: Int
+    private let state = Mutex(State())
+
+    init(perMinute: Int) { self.perMinute = perMinute }
+
+    /// - Parameter now: milliseconds since 1970.
+    /// - Returns: whether there is so much left.
+    func take(_ count: Int, for account: Int64, at now: Int64) -> Bool {
+        state.withLock { state in
+            let minute = now / 60_000
+            if state.minute != minute { state = State(minute: minute) }
+            let taken = state.counts[account, default: 0] + count
+            guard taken <= perMinute else { return false }
+            state.counts[account] = taken
+            return true
+        }
+    }
+}

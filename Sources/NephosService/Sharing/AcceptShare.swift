@@ -1,0 +1,174 @@
+import NephosStorage
+import NephosWire
+
+/// `records/resolve` and `records/accept`: what a share is, for who has its URL, and how an account joins it. Both are
+/// decided by the short GUID and the caller alone, never by what a client says that metadata said (`CKShare.Metadata`,
+/// Apple's documentation):
+///
+/// - the owner, participants and those who are invited learn of a share, and on a public one everybody does;
+/// - others get the answer of an unknown URL, or, where an invitation waits for an address to be proved,
+///   `participantMayNeedVerification`;
+/// - accepting twice, or one's own share, succeeds without effect; after a removal a new invitation is needed;
+/// - a one-time URL is used up by the first who accepts with it.
+struct ResolveShare {
+    let caller: Caller
+    let account: AccountRow
+    let container: String
+    let containerEnvironment: ContainerEnvironment
+    let accounts: Accounts
+    let reader: any StorageReader
+
+    /// A share as the caller may know of it.
+    struct Found {
+        var share: ShareRow
+        var zone: ZoneRow
+        /// Nil for the owner, and on a public share for who has not joined.
+        var row: ShareParticipantRow?
+    }
+
+    static let unknown = ServiceError(
+        .notFound, .unknownItem, "There is no share of that URL, or it is not the caller's to see")
+    static let needsVerification = ServiceError(
+        .accessDenied, .participantMayNeedVerification,
+        "The account is not among the share's participants; an invitation waits for an address to be verified")
+
+    func find(_ guid: String) throws -> Found {
+        var oneTime: ShareParticipantRow?
+        var share = try reader.share(guid: guid)
+        if share == nil, let row = try reader.participant(oneTimeGUID: guid) {
+            oneTime = row
+            share = try reader.share(id: row.share)
+        }
+        guard let share, share.isLive, let zone = try reader.zone(share.zone), !zone.isDeleted else {
+            throw Self.unknown
+        }
+        if share.zone.owner == account.owner { return Found(share: share, zone: zone, row: nil) }
+        let rows = try reader.participants(share: share.id)
+        if rows.contains(where: { $0.isBlocked && $0.account == account.id }) { throw Self.unknown }
+        if let row = rows.first(where: { $0.isParticipant && $0.isOf(account) }) {
+            return Found(share: share, zone: zone, row: row)
+        }
+        if let oneTime, !oneTime.hasAccepted, share.openPermission == .none {
+            return Found(share: share, zone: zone, row: oneTime)
+        }
+        if share.openPermission != .none { return Found(share: share, zone: zone, row: nil) }
+        let waits = rows.contains { $0.isParticipant && $0.account == 0 && !$0.address.isEmpty }
+        throw waits ? Self.needsVerification : Self.unknown
+    }
+
+    // MARK: - Answer
+
+    func info(_ found: Found, _ item: ShortGUIDsRequest.Item) throws -> RecordInfo {
+        let share = found.share
+        guard let record = try reader.record(zone: share.zone, named: share.name), !record.isDeleted else {
+            throw Self.unknown
+        }
+        let isOwner = share.zone.owner == account.owner
+        let details = ShareDetails(account: account, accounts: accounts, reader: reader)
+        let ownerName = try accounts.userRecordName(id: share.zone.owner.rawValue, reader)
+        let zoneID = ZoneIDDictionary(zoneName: found.zone.name, ownerRecordName: ownerName)
+        let answer = RecordAnswer(
+            desiredKeys: nil, numbersAsStrings: false, zoneID: zoneID, isShared: !isOwner, assets: caller.assets)
+        var dictionary = answer.dictionary(record, users: try users(of: record))
+        dictionary.shareDetails = try details.dictionary(share)
+        let part = part(found, isOwner)
+        return RecordInfo(
+            shortGUID: item, containerIdentifier: container,
+            environment: containerEnvironment == .production ? "PRODUCTION" : "DEVELOPMENT",
+            databaseScope: isOwner ? "PRIVATE" : "SHARED", zoneID: zoneID, share: dictionary,
+            rootRecordName: share.isZoneWide ? nil : share.root,
+            rootRecord: item.shouldFetchRootRecord ? try root(share, item, zoneID, isOwner) : nil,
+            ownerIdentity: try details.identity(share.zone.owner.rawValue), participantRole: part.role,
+            participantStatus: part.status, participantPermission: part.permission)
+    }
+
+    private typealias Part = (role: ParticipantRole, status: AcceptanceStatus, permission: SharePermission)
+
+    private func part(_ found: Found, _ isOwner: Bool) -> Part {
+        if isOwner { return (.owner, .accepted, .readWrite) }
+        guard let row = found.row else { return (.publicUser, .pending, found.share.openPermission) }
+        return (
+            ParticipantRole(number: row.role), AcceptanceStatus(number: row.status), row.permission(in: found.share)
+        )
+    }
+
+    private func root(
+        _ share: ShareRow, _ item: ShortGUIDsRequest.Item, _ zoneID: ZoneIDDictionary, _ isOwner: Bool
+    ) throws -> RecordDictionary? {
+        guard !share.isZoneWide, let row = try reader.record(zone: share.zone, named: share.root), !row.isDeleted
+        else { return nil }
+        return RecordAnswer(
+            desiredKeys: item.rootRecordDesiredKeys, numbersAsStrings: false, zoneID: zoneID, isShared: !isOwner,
+            assets: caller.assets
+        ).dictionary(row, users: try users(of: row))
+    }
+
+    private func users(of row: RecordRow) throws -> [Int64: String] {
+        var users: [Int64: String] = [:]
+        for id in [row.createdBy, row.modifiedBy] { users[id] = try accounts.userRecordName(id: id, reader) }
+        return users
+    }
+}
+
+/// `records/accept`, in its transaction.
+struct AcceptShare {
+    let resolve: ResolveShare
+    let environment: ServiceEnvironment
+    let indexes: IndexWriter
+    let notifier: Notifier
+    let transaction: any StorageTransaction
+
+    private var account: AccountRow { resolve.account }
+
+    /// Has the caller take part in the share.
+    /// - Returns: the share as it is then, and whether there are subscribers to tell.
+    func accept(_ guid: String) throws -> (found: ResolveShare.Found, leftEvents: Bool) {
+        var found = try resolve.find(guid)
+        let isOwner = found.share.zone.owner == account.owner
+        if isOwner || found.row?.hasAccepted == true { return (found, false) }
+        let rows = try transaction.participants(share: found.share.id)
+        var row: ShareParticipantRow
+        if let invited = found.row {
+            row = invited
+        } else {
+            if rows.filter(\.isParticipant).count >= Limits.shareParticipants { throw ServiceError.tooManyParticipants }
+            row = ShareParticipantRow(
+                share: found.share.id, id: environment.makeUUID(), account: account.id, address: "",
+                role: ParticipantRole.publicUser.number, permission: found.share.publicPermission,
+                status: AcceptanceStatus.pending.number, addedAt: environment.now())
+        }
+        let memberships = try transaction.memberships(account: account.id)
+        if memberships.filter({ $0.left == 0 }).count >= Limits.membershipsPerAccount {
+            throw ServiceError.limitExceeded(
+                "an account takes part in \(Limits.membershipsPerAccount) shares at most; leave some first")
+        }
+        row.account = account.id
+        row.status = AcceptanceStatus.accepted.number
+        row.oneTimeGUID = ""
+        try transaction.put(row)
+        for request in rows where request.isRequester && request.account == account.id {
+            try transaction.removeParticipant(share: request.share, id: request.id)
+        }
+        found.row = row
+        return (found, try join(found))
+    }
+
+    private func join(_ found: ResolveShare.Found) throws -> Bool {
+        guard let record = try transaction.record(zone: found.share.zone, named: found.share.name) else {
+            throw ResolveShare.unknown
+        }
+        let changes = notifier.changes(in: found.share.zone)
+        let sharedChanges = SharedChanges(notifier.watched)
+        let merge = FieldMerge(zone: found.share.zone, now: environment.now(), account: account.id)
+        let sequence = try ShareMembers.touch(record, merge, indexes, changes, sharedChanges, in: transaction)
+        if found.row?.permission(in: found.share) != SharePermission.none {
+            try transaction.put(
+                MembershipRow(
+                    account: account.id, share: found.share.id, zone: found.share.zone, joined: sequence))
+        }
+        try transaction.noteChange(zone: found.share.zone)
+        sharedChanges.note(share: found.share.id)
+        _ = try sharedChanges.leaveJobs(zone: found.share.zone, by: resolve.caller.origin, in: transaction)
+        return try notifier.notify(of: changes, in: found.zone, by: resolve.caller.origin, transaction)
+    }
+}

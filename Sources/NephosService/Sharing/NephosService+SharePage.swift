@@ -1,0 +1,90 @@
+import NephosStorage
+package import NephosWire
+
+/// What the page at a share's URL shows to an account.
+package struct SharePage: Sendable {
+    package var containerIdentifier: String
+    /// The share's title, as its owner wrote it; nil without one.
+    package var title: String?
+    /// The name of the owner's account.
+    package var owner: String
+    package var isOwner: Bool
+    package var hasAccepted: Bool
+    package var permission: SharePermission
+    /// What has to come back with an acceptance, so that no other page can make one.
+    package var token: String
+}
+
+extension NephosService {
+    /// The share whose URL ends in `guid`, in whichever container it is, as far as the account may know of it; nil else.
+    package func sharePage(
+        _ guid: String, account name: String, requestID: String
+    ) async throws(ServiceError) -> SharePage? {
+        guard let store = try await store(ofShare: guid, requestID) else { return nil }
+        let context = pageContext(store, name, requestID)
+        return try await perform(context) { store, caller in
+            let account = try caller.requireAccount()
+            return try await store.engine.read { reader in
+                let resolve = ResolveShare(
+                    caller: caller, account: account, container: context.container,
+                    containerEnvironment: context.environment, accounts: store.accounts, reader: reader)
+                guard let found = try? resolve.find(guid),
+                    let owner = try reader.account(id: found.share.zone.owner.rawValue)
+                else { return nil }
+                let isOwner = owner.id == account.id
+                return SharePage(
+                    containerIdentifier: context.container, title: try Self.title(found.share, reader),
+                    owner: owner.name, isOwner: isOwner, hasAccepted: isOwner || found.row?.hasAccepted == true,
+                    permission: found.row?.permission(in: found.share)
+                        ?? (isOwner ? .readWrite : found.share.openPermission),
+                    token: caller.opaqueStrings.text([], for: .shareAcceptance, of: Array(guid.utf8)))
+            }
+        }
+    }
+
+    /// Accepts a share on its page.
+    /// - Returns: whether it was; not where the token is not the one of the account's page.
+    package func acceptShare(
+        _ guid: String, account name: String, token: String, requestID: String
+    ) async throws(ServiceError) -> Bool {
+        guard let store = try await store(ofShare: guid, requestID) else { return false }
+        let context = pageContext(store, name, requestID)
+        let isGenuine = try await perform(context) { _, caller in
+            caller.opaqueStrings.content(of: token, for: .shareAcceptance, of: Array(guid.utf8)) != nil
+        }
+        guard isGenuine else { return false }
+        let response = try await acceptShares(ShortGUIDsRequest(shortGUIDs: [.init(value: guid)]), context)
+        if case .info? = response.results.first { return true }
+        return false
+    }
+
+    private func pageContext(_ store: Store, _ account: String, _ requestID: String) -> RequestContext {
+        RequestContext(
+            container: store.id.container,
+            environment: ContainerEnvironment(rawValue: store.id.environment) ?? .development, scope: .public,
+            account: account, requestID: requestID)
+    }
+
+    /// The store of a share: its URL does not name its container.
+    func store(ofShare guid: String, _ requestID: String) async throws(ServiceError) -> Store? {
+        do {
+            for store in openStores.sorted(by: { $0.id.container < $1.id.container }) {
+                let isThere = try await store.engine.read {
+                    try $0.share(guid: guid) != nil || $0.participant(oneTimeGUID: guid) != nil
+                }
+                if isThere { return store }
+            }
+            return nil
+        } catch {
+            throw translate(error, requestID: requestID)
+        }
+    }
+
+    private static func title(_ share: ShareRow, _ reader: any StorageReader) throws -> String? {
+        guard let record = try reader.record(zone: share.zone, named: share.name), !record.isDeleted,
+            let fields = try? EncodedFields(bytes: record.fields).decoded(),
+            case .string(let title)? = fields["cloudkit.title"]?.value
+        else { return nil }
+        return title
+    }
+}

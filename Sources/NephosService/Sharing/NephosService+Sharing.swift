@@ -1,0 +1,158 @@
+import NephosStorage
+package import NephosWire
+
+extension NephosService {
+    // MARK: - Sharing
+
+    /// What shares are, by what their URLs end in (CloudKit Web Services, records/resolve).
+    package func resolveShares(
+        _ request: ShortGUIDsRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> RecordInfosResponse {
+        var response = try await resolveOwnShares(request, context)
+        // "Metadata for any container may be fetched through any container."
+        for (index, item) in request.shortGUIDs.enumerated() {
+            guard case .failure(let error) = response.results[index],
+                error.clientErrorCode == ResolveShare.unknown.clientCode.rawValue,
+                let store = try await store(ofShare: item.value, context.requestID),
+                store.id.container != context.container, store.id.environment == context.environment.rawValue
+            else { continue }
+            var other = context
+            other.container = store.id.container
+            response.results[index] = try await resolveOwnShares(ShortGUIDsRequest(shortGUIDs: [item]), other).results[
+                0]
+        }
+        return response
+    }
+
+    private func resolveOwnShares(
+        _ request: ShortGUIDsRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> RecordInfosResponse {
+        try await perform(context) { store, caller in
+            let account = try caller.requireAccount()
+            try Self.check(request)
+            return try await store.engine.read { reader in
+                let resolve = ResolveShare(
+                    caller: caller, account: account, container: context.container,
+                    containerEnvironment: context.environment, accounts: store.accounts, reader: reader)
+                return RecordInfosResponse(
+                    results: try request.shortGUIDs.map { item in
+                        try Self.result(caller) { try resolve.info(try resolve.find(item.value), item) }
+                    })
+            }
+        }
+    }
+
+    /// Has the caller take part in shares (CloudKit Web Services, records/accept).
+    package func acceptShares(
+        _ request: ShortGUIDsRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> RecordInfosResponse {
+        try await perform(context) { store, caller in
+            let account = try caller.requireAccount()
+            try Self.check(request)
+            let environment = self.environment
+            let (response, leftEvents) = try await store.engine.write { transaction in
+                var leftEvents = false
+                let resolve = ResolveShare(
+                    caller: caller, account: account, container: context.container,
+                    containerEnvironment: context.environment, accounts: store.accounts, reader: transaction)
+                let accept = AcceptShare(
+                    resolve: resolve, environment: environment,
+                    indexes: IndexWriter(
+                        definitions: try store.indexes.definitions(in: transaction), accounts: store.accounts),
+                    notifier: store.notifier, transaction: transaction)
+                let results = try request.shortGUIDs.map { item in
+                    try Self.result(caller) {
+                        let accepted = try accept.accept(item.value)
+                        if accepted.leftEvents { leftEvents = true }
+                        return try resolve.info(accepted.found, item)
+                    }
+                }
+                return (RecordInfosResponse(results: results), leftEvents)
+            }
+            if leftEvents { store.fanOut.wake() }
+            store.background.wake()
+            return response
+        }
+    }
+
+    /// Asks the owners of shares for access (`CKShareRequestAccessOperation`, Apple's documentation).
+    package func requestShareAccess(
+        _ request: ShortGUIDsRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> AccessRequestsResponse {
+        try await perform(context) { store, caller in
+            let account = try caller.requireAccount()
+            try Self.check(request)
+            let environment = self.environment
+            let (response, leftEvents) = try await store.engine.write { transaction in
+                var leftEvents = false
+                let access = RequestAccess(
+                    resolve: ResolveShare(
+                        caller: caller, account: account, container: context.container,
+                        containerEnvironment: context.environment, accounts: store.accounts, reader: transaction),
+                    environment: environment,
+                    indexes: IndexWriter(
+                        definitions: try store.indexes.definitions(in: transaction), accounts: store.accounts),
+                    notifier: store.notifier, transaction: transaction)
+                let failures = try request.shortGUIDs.map { item -> ErrorDictionary? in
+                    do {
+                        if try access.request(item.value) { leftEvents = true }
+                        return nil
+                    } catch let error as ServiceError {
+                        return error.dictionary(requestID: caller.requestID)
+                    }
+                }
+                return (AccessRequestsResponse(failures: failures), leftEvents)
+            }
+            if leftEvents { store.fanOut.wake() }
+            store.background.wake()
+            return response
+        }
+    }
+
+    /// Whether addresses are those of accounts: nothing else is told of them, and of so many in a minute only.
+    package func lookUpParticipants(
+        _ request: UserLookupRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> ParticipantLookupResponse {
+        try await perform(context) { store, caller in
+            let account = try caller.requireAccount()
+            let infos = request.lookupInfos ?? []
+            guard infos.count <= Limits.operationsPerRequest else {
+                throw ServiceError.limitExceeded(
+                    "number of users exceeds the limit of \(Limits.operationsPerRequest)")
+            }
+            guard store.lookups.take(infos.count, for: account.id, at: self.environment.now()) else {
+                throw ServiceError(
+                    .throttled, .requestRateLimited, "too many users were looked up; try again later", retryAfter: 60)
+            }
+            return try await store.engine.read { reader in
+                let users = try infos.map { info in
+                    var identity = UserIdentityDictionary(lookupInfo: info)
+                    if let name = info.userRecordName {
+                        identity.hasAccount =
+                            try reader.account(userRecordName: caller.currentUser.resolve(name)) != nil
+                    } else if let address = InvitationAddress.canonical(info) {
+                        identity.hasAccount = try reader.account(named: address) != nil
+                    }
+                    return identity
+                }
+                return ParticipantLookupResponse(users: users)
+            }
+        }
+    }
+
+    private static func check(_ request: ShortGUIDsRequest) throws(ServiceError) {
+        if request.shortGUIDs.count > Limits.shortGUIDsPerRequest {
+            throw .limitExceeded("number of shortGUIDs exceeds the limit of \(Limits.shortGUIDsPerRequest)")
+        }
+    }
+
+    private static func result(
+        _ caller: Caller, _ info: () throws -> RecordInfo
+    ) throws -> RecordInfoResult {
+        do {
+            return .info(try info())
+        } catch let error as ServiceError {
+            return .failure(error.dictionary(requestID: caller.requestID))
+        }
+    }
+}

@@ -1,0 +1,188 @@
+import NephosStorage
+import NephosWire
+
+/// What a save makes of a share's participants. What a client sends is a wish, compared with what is stored: it invites,
+/// removes, changes permissions and the roles of private users; acceptance, owner, identifiers and dates are the service's.
+struct Participants {
+    /// Who saves: the owner, or an administrator with this row.
+    enum Editor {
+        case owner
+        case administrator(ShareParticipantRow)
+
+        func isOwn(_ row: ShareParticipantRow) -> Bool {
+            if case .administrator(let own) = self { own.id == row.id } else { false }
+        }
+    }
+
+    struct Change {
+        var share: ShareRow
+        var written: [ShareParticipantRow] = []
+        var removed: [ShareParticipantRow] = []
+    }
+
+    /// A participant of a request with the account that it means, where the service knows one: an account under two
+    /// addresses is one participant.
+    struct Wish {
+        var dictionary: ParticipantDictionary
+        var account: AccountRow?
+        var address: String
+    }
+
+    var share: ShareRow
+    var rows: [ShareParticipantRow]
+    var editor: Editor
+    var now: Int64
+    var owner: Int64
+    let makeID: () -> String
+    let makeGUID: () -> String
+
+    /// - Parameters:
+    ///   - request: what the client wishes.
+    ///   - wishes: its participants, with their accounts; nil where it says nothing of them. So with the other two.
+    func change(
+        _ request: ShareToModify, _ wishes: [Wish]?, requesters: [Wish]?, blocked: [Wish]?
+    ) throws(ServiceError) -> Change {
+        var change = Change(share: share)
+        var rows = rows
+        let formerPermission = share.openPermission
+        if let permission = request.publicPermission, permission != .unknown {
+            change.share.openPermission = permission
+        }
+        if let denies = request.deniesAccessRequests { change.share.allowsRequests = !denies }
+        if let wishes { try apply(wishes, to: &rows, &change) }
+        open(from: formerPermission, &rows, &change)
+        // Who is blocked is not among the requesters that stay, and is not only turned away.
+        if let blocked { block(blocked, &rows, &change) }
+        if let requesters { deny(keeping: requesters, &rows, &change) }
+        if rows.filter(\.isParticipant).count > Limits.shareParticipants { throw .tooManyParticipants }
+        return change
+    }
+
+    // MARK: - Invitations and removals
+
+    private func apply(
+        _ wishes: [Wish], to rows: inout [ShareParticipantRow], _ change: inout Change
+    ) throws(ServiceError) {
+        var named: Set<String> = []
+        for wish in wishes {
+            if wish.dictionary.role == .owner || wish.account?.id == owner { continue }
+            let index = rows.firstIndex { $0.isParticipant && wish.means($0) }
+            guard let index else {
+                named.insert(try invite(wish, &rows, &change))
+                continue
+            }
+            named.insert(rows[index].id)
+            let updated = try update(rows[index], wish)
+            if updated != rows[index] {
+                rows[index] = updated
+                change.written.append(updated)
+            }
+        }
+        for row in rows where row.isParticipant && !named.contains(row.id) && !editor.isOwn(row) {
+            remove(row, &rows, &change)
+        }
+    }
+
+    private func update(_ row: ShareParticipantRow, _ wish: Wish) throws(ServiceError) -> ShareParticipantRow {
+        var updated = row
+        let isPublic = ParticipantRole(number: row.role) == .publicUser
+        if let permission = wish.dictionary.permission, permission != .unknown, !isPublic {
+            updated.permission = permission.number
+        }
+        if let role = wish.dictionary.role, !isPublic, role == .administrator || role == .privateUser {
+            updated.role = role.number
+        }
+        if updated.role != row.role, editor.isOwn(row) {
+            throw .shareRefusal("an administrator cannot change its own role")
+        }
+        return updated
+    }
+
+    /// - Returns: the new participant's identifier.
+    private func invite(
+        _ wish: Wish, _ rows: inout [ShareParticipantRow], _ change: inout Change
+    ) throws(ServiceError) -> String {
+        let wanted = wish.dictionary
+        if wanted.role == .publicUser {
+            throw .invalid("a participant of the type PUBLIC_USER cannot be added: such join by the share's URL")
+        }
+        if change.share.openPermission != .none {
+            throw .invalid("participants can be added only while the share's publicPermission is NONE")
+        }
+        let isOneTime = wanted.oneTimeGUID != nil
+        guard isOneTime || wish.account != nil || !wish.address.isEmpty else {
+            throw .invalid("a participant to be added needs a userIdentity with a lookupInfo")
+        }
+        let permission = wanted.permission ?? .readOnly
+        var row = ShareParticipantRow(
+            share: share.id, id: makeID(), account: wish.account?.id ?? 0, address: wish.address,
+            role: (wanted.role == .administrator ? ParticipantRole.administrator : .privateUser).number,
+            permission: (permission == .unknown ? .readOnly : permission).number,
+            status: AcceptanceStatus.pending.number, addedAt: now + Int64(change.written.count),
+            oneTimeGUID: isOneTime && wish.account == nil && wish.address.isEmpty ? makeGUID() : "")
+        // Who asked for access and is invited is let in.
+        if let request = rows.first(where: { $0.isRequester && $0.account != 0 && $0.account == row.account }) {
+            row.isApprovedRequester = true
+            remove(request, &rows, &change)
+        }
+        rows.append(row)
+        change.written.append(row)
+        return row.id
+    }
+
+    private func remove(_ row: ShareParticipantRow, _ rows: inout [ShareParticipantRow], _ change: inout Change) {
+        rows.removeAll { $0.id == row.id }
+        change.written.removeAll { $0.id == row.id }
+        change.removed.append(row)
+    }
+
+    // MARK: - Public permission
+
+    /// "Changing to read-only or read-write removes all pending participants"; changing to none removes those who came by
+    /// the URL (`CKShare.publicPermission`, Apple's documentation).
+    private func open(from former: SharePermission, _ rows: inout [ShareParticipantRow], _ change: inout Change) {
+        if change.share.openPermission == former { return }
+        for row in rows where row.isParticipant {
+            let leaves =
+                change.share.openPermission == .none
+                ? ParticipantRole(number: row.role) == .publicUser : !row.hasAccepted
+            if leaves { remove(row, &rows, &change) }
+        }
+    }
+
+    // MARK: - Requests for access
+
+    /// Drops the requests that the client's list lacks.
+    private func deny(keeping requesters: [Wish], _ rows: inout [ShareParticipantRow], _ change: inout Change) {
+        for row in rows where row.isRequester && !requesters.contains(where: { $0.means(row) }) {
+            remove(row, &rows, &change)
+        }
+    }
+
+    /// Blocks those of the client's list that asked for access or take part, and unblocks those that it lacks.
+    private func block(_ blocked: [Wish], _ rows: inout [ShareParticipantRow], _ change: inout Change) {
+        for row in rows {
+            let isNamed = blocked.contains { $0.means(row) }
+            if row.isBlocked && !isNamed { remove(row, &rows, &change) }
+            guard isNamed, !row.isBlocked, row.account != 0, !editor.isOwn(row) else { continue }
+            remove(row, &rows, &change)
+            let isFull = rows.filter(\.isBlocked).count >= Limits.shareRequesters
+            if isFull || rows.contains(where: { $0.isBlocked && $0.account == row.account }) { continue }
+            let refused = ShareParticipantRow(
+                share: share.id, id: makeID(), account: row.account, address: row.address,
+                role: ShareParticipantRow.blockedRole, permission: SharePermission.none.number,
+                status: AcceptanceStatus.removed.number, addedAt: now)
+            rows.append(refused)
+            change.written.append(refused)
+        }
+    }
+}
+
+extension Participants.Wish {
+    /// Whether the row is about the one who is meant.
+    func means(_ row: ShareParticipantRow) -> Bool {
+        if let id = dictionary.participantID, id == row.id { return true }
+        if let account { return row.isOf(account) }
+        return !address.isEmpty && row.address == address
+    }
+}

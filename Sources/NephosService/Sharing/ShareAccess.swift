@@ -1,0 +1,76 @@
+import NephosWire
+
+/// What an account may do with a record that is shared, or is not, and why not. The one place that says it: every way out
+/// (fetch, query, feed, notification, conflict, error text) asks here (`CKShare`, Apple's documentation):
+///
+/// - the owner may do everything;
+/// - participants read what is under a share that they accepted; what is not answers as if it did not exist;
+/// - who may write creates, changes and deletes records under the share, but neither deletes its root nor moves anything
+///   out of it; a new record needs a parent in the share, or a zone that is shared as a whole;
+/// - administrators change the share's participants; the other participants of a share leave it by deleting it;
+/// - a permission of `.none` gives nothing.
+enum ShareAccess {
+    /// What an account is to the share that a record is under.
+    enum Standing: Equatable {
+        case owner
+        case participant(ParticipantRole, SharePermission)
+        /// Takes no part in the share, or the record is under none.
+        case outsider
+    }
+
+    enum Subject: Equatable {
+        case record
+        /// The record at the top of a shared hierarchy.
+        case root
+        /// The share's own record.
+        case share
+    }
+
+    enum Action: Equatable {
+        case read, create, change, delete
+        /// To take a record out of the hierarchy, or into another.
+        case move
+        /// To make a share.
+        case share
+    }
+
+    enum Decision: Equatable {
+        case allowed
+        /// The record answers as if it did not exist.
+        case invisible
+        case refused(String)
+    }
+
+    static func decide(_ action: Action, on subject: Subject, by standing: Standing) -> Decision {
+        guard case .participant(let role, let permission) = standing, permission != .none, permission != .unknown
+        else { return standing == .owner ? .allowed : .invisible }
+        switch action {
+        case .read: return .allowed
+        case .share: return .refused("only the owner of records may share them")
+        case .move: return .refused("only the owner may move records out of what is shared")
+        case .delete where subject == .share: return .allowed
+        case .change where subject == .share:
+            return role == .administrator
+                ? .allowed : .refused("only the owner and administrators may change a share")
+        case .delete where subject == .root: return .refused("only the owner may delete the root of what is shared")
+        case .create, .change, .delete:
+            return permission == .readWrite
+                ? .allowed : .refused("the share gives the account permission to read only")
+        }
+    }
+}
+
+extension ServiceError {
+    static func shareRefusal(_ reason: String) -> ServiceError {
+        ServiceError(.accessDenied, .permissionFailure, reason)
+    }
+
+    static func alreadyShared(_ name: String) -> ServiceError {
+        ServiceError(
+            .badRequest, .alreadyShared,
+            "record '\(name)' is shared already, or one of its ancestors or descendants is, by another share")
+    }
+
+    static let tooManyParticipants = ServiceError(
+        .badRequest, .tooManyParticipants, "a share has at most \(Limits.shareParticipants) participants")
+}

@@ -1,0 +1,194 @@
+import NephosStorage
+import NephosWire
+
+/// What a batch does to the shares of its zone, decided.
+struct SharePlan {
+    /// What the saves of share records do to their shares, by the records' names.
+    var changes: [String: Participants.Change] = [:]
+    /// The shares that end with the batch.
+    var ended: [ShareRow] = []
+    /// The shares that the caller leaves, with its row, and the share's record.
+    var left: [(share: ShareRow, row: ShareParticipantRow, record: RecordRow)] = []
+    /// Roots whose reference to a share changes with it, where the batch does not save them itself.
+    var roots: [PlannedSave] = []
+    /// The records of shares that end with their roots.
+    var deletions: [RecordRow] = []
+    /// Under which share records are from now on: those that the batch saves, and what is below them. Nil is none.
+    var under: [String: Int64?] = [:]
+    /// The share of the whole zone.
+    var zoneWide: Int64?
+    /// Whether anything in the zone is or was shared: else nothing has to be kept.
+    var isNeeded = false
+
+    static let none = SharePlan()
+}
+
+extension SharePlan {
+    /// Writes what the plan says beyond the batch's own saves and deletions, which are written.
+    func apply(_ batch: ZoneBatch, in transaction: any StorageTransaction) throws {
+        guard isNeeded else { return }
+        for save in roots { _ = try RecordWriter.save(save, batch.indexes, batch.changes, in: transaction) }
+        for row in deletions {
+            guard let record = try transaction.record(zone: row.zone, named: row.name), !record.isDeleted else {
+                continue
+            }
+            let tombstone = try RecordWriter.delete(
+                record, batch.merge, batch.indexes, batch.changes, in: transaction)
+            try SharedRecords.remove(tombstone, type: record.type, batch.sharedChanges, in: transaction)
+        }
+        for change in changes.values.sorted(by: { $0.share.id < $1.share.id }) {
+            try apply(change, at: try transaction.nextSequence(), batch.sharedChanges, in: transaction)
+        }
+        for share in ended {
+            try ShareMembers.end(share, at: try transaction.nextSequence(), batch.sharedChanges, in: transaction)
+        }
+        for (name, share) in under.sorted(by: { $0.key < $1.key }) {
+            try SharedRecords.put(name, under: share, zone: batch.zone.key, batch.sharedChanges, in: transaction)
+        }
+        for leave in left {
+            let sequence = try ShareMembers.touch(leave.record, batch, in: transaction)
+            try ShareMembers.remove(leave.row, from: leave.share, at: sequence, batch.sharedChanges, in: transaction)
+        }
+        if let zoneWide { batch.sharedChanges.note(share: zoneWide) }
+    }
+
+    private func apply(
+        _ change: Participants.Change, at sequence: Int64, _ changes: SharedChanges,
+        in transaction: any StorageTransaction
+    ) throws {
+        try transaction.put(change.share)
+        changes.note(share: change.share.id)
+        for row in change.removed {
+            try ShareMembers.remove(row, from: change.share, at: sequence, changes, in: transaction)
+        }
+        for row in change.written {
+            try transaction.put(row)
+            try ShareMembers.updateAccess(of: row, to: change.share, at: sequence, changes, in: transaction)
+        }
+    }
+}
+
+/// The accounts that take part in shares.
+enum ShareMembers {
+    /// Takes a participant out of a share: its account sees nothing of it from now on.
+    static func remove(
+        _ row: ShareParticipantRow, from share: ShareRow, at sequence: Int64, _ changes: SharedChanges,
+        in transaction: any StorageTransaction
+    ) throws {
+        try transaction.removeParticipant(share: share.id, id: row.id)
+        guard row.account != 0, row.isParticipant, row.hasAccepted else { return }
+        try end(account: row.account, share, at: sequence, changes, in: transaction)
+    }
+
+    /// A permission of `.none` gives no access: it ends, or begins again, with the participant's permission.
+    static func updateAccess(
+        of row: ShareParticipantRow, to share: ShareRow, at sequence: Int64, _ changes: SharedChanges,
+        in transaction: any StorageTransaction
+    ) throws {
+        guard row.account != 0, row.isParticipant, row.hasAccepted else { return }
+        if row.permission(in: share) == .none {
+            return try end(account: row.account, share, at: sequence, changes, in: transaction)
+        }
+        let memberships = try transaction.memberships(account: row.account, zone: share.zone)
+        if memberships.contains(where: { $0.share == share.id && $0.left == 0 }) { return }
+        try transaction.put(
+            MembershipRow(account: row.account, share: share.id, zone: share.zone, joined: sequence))
+    }
+
+    /// Ends a share for all.
+    static func end(
+        _ share: ShareRow, at sequence: Int64, _ changes: SharedChanges, in transaction: any StorageTransaction
+    ) throws {
+        var ended = share
+        ended.endedAt = sequence
+        try transaction.put(ended)
+        for account in try transaction.members(share: share.id) {
+            try end(account: account, share, at: sequence, changes, in: transaction)
+        }
+    }
+
+    private static func end(
+        account: Int64, _ share: ShareRow, at sequence: Int64, _ changes: SharedChanges,
+        in transaction: any StorageTransaction
+    ) throws {
+        changes.note(account: account)
+        let memberships = try transaction.memberships(account: account, zone: share.zone)
+        guard var membership = memberships.first(where: { $0.share == share.id && $0.left == 0 }) else { return }
+        membership.left = sequence
+        try transaction.put(membership)
+    }
+
+    /// Writes the share's record again, so that it has a new change tag and appears in the feeds.
+    /// - Returns: its change sequence.
+    @discardableResult
+    static func touch(
+        _ record: RecordRow, _ batch: ZoneBatch, in transaction: any StorageTransaction
+    ) throws -> Int64 {
+        try touch(record, batch.merge, batch.indexes, batch.changes, batch.sharedChanges, in: transaction)
+    }
+
+    static func touch(
+        _ record: RecordRow, _ merge: FieldMerge, _ indexes: IndexWriter, _ changes: RecordChanges?,
+        _ sharedChanges: SharedChanges, in transaction: any StorageTransaction
+    ) throws -> Int64 {
+        let edges = ReferenceGraph.edges(of: record)
+        let save = PlannedSave(
+            row: merge.touched(record), stored: record, fields: RecordFields(), oldEdges: edges, newEdges: edges,
+            isWhole: false)
+        let row = try RecordWriter.save(save, indexes, changes, in: transaction)
+        try SharedRecords.changed(row, sharedChanges, in: transaction)
+        return row.sequence
+    }
+}
+
+/// The rows that say which records are under which share.
+enum SharedRecords {
+    /// Notes that a record, which is under a share or not, was written.
+    static func changed(
+        _ record: RecordRow, _ changes: SharedChanges, in transaction: any StorageTransaction
+    ) throws {
+        guard var row = try transaction.sharedRecord(zone: record.zone, named: record.name) else { return }
+        changes.note(share: row.share)
+        row.sequence = record.sequence
+        try transaction.put(row)
+    }
+
+    /// Notes that a record was deleted.
+    static func remove(
+        _ tombstone: RecordRow, type: String, _ changes: SharedChanges, in transaction: any StorageTransaction
+    ) throws {
+        guard var row = try transaction.sharedRecord(zone: tombstone.zone, named: tombstone.name) else { return }
+        changes.note(share: row.share)
+        row.sequence = tombstone.sequence
+        row.isGone = true
+        row.type = type
+        try transaction.put(row)
+    }
+
+    /// Puts a live record under a share, or under none.
+    static func put(
+        _ name: String, under share: Int64?, zone: ZoneKey, _ changes: SharedChanges,
+        in transaction: any StorageTransaction
+    ) throws {
+        let old = try transaction.sharedRecord(zone: zone, named: name)
+        if old == nil && share == nil { return }
+        guard let record = try transaction.record(zone: zone, named: name), !record.isDeleted else { return }
+        let sequence = try transaction.nextSequence()
+        if let share { changes.note(share: share) }
+        if var old {
+            changes.note(share: old.share)
+            if old.share == share {
+                // The record itself may have been written.
+                old.sequence = sequence
+                return try transaction.put(old)
+            }
+            old.sequence = sequence
+            old.isGone = true
+            try transaction.put(old)
+        }
+        guard let share else { return }
+        try transaction.put(
+            SharedRecordRow(
+                zone: zone, share: share, name: name, type: record.type, entered: sequence, sequence: sequence))
+    }
+}

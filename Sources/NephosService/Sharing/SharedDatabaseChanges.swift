@@ -1,0 +1,56 @@
+import NephosStorage
+import NephosWire
+
+/// Which zones of an account's shared database changed, came or went: what it costs follows the account's memberships.
+struct SharedDatabaseChanges {
+    let account: AccountRow
+    let reader: any StorageReader
+
+    struct Zone {
+        /// The sequence at which it last changed, came or went.
+        var sequence: Int64
+        var zoneID: ZoneIDDictionary
+        var isDeleted = false
+        var reason = ZoneDeletionReason.deleted
+    }
+
+    /// Every zone that the account takes part in, or did, in the order in which they last changed.
+    func zones() throws -> [Zone] {
+        let memberships = Dictionary(grouping: try reader.memberships(account: account.id)) { $0.zone }
+        var zones: [Zone] = []
+        for (key, memberships) in memberships {
+            guard let row = try reader.zone(key), let owner = try reader.account(id: key.owner.rawValue) else {
+                continue
+            }
+            let zoneID = ZoneIDDictionary(zoneName: row.name, ownerRecordName: owner.userRecordName)
+            let view = SharedDatabaseView(account: account, reader: reader)
+            let left = memberships.reduce(0) { max($0, $1.left) }
+            if !row.isDeleted, let zone = try view.zone(named: row.name, owner: owner.userRecordName) {
+                let change = max(left, try SharedZoneFeed(zone: zone, reader: reader).lastChange())
+                zones.append(Zone(sequence: change, zoneID: zoneID))
+            } else if row.isDeleted && memberships.contains(where: { $0.left == 0 }) {
+                zones.append(
+                    Zone(
+                        sequence: row.sequence, zoneID: zoneID, isDeleted: true,
+                        reason: ZoneDeletion.reason(of: row)))
+            } else {
+                zones.append(Zone(sequence: left, zoneID: zoneID, isDeleted: true))
+            }
+        }
+        return Self.newest(zones)
+    }
+
+    /// A zone that was deleted and made again is the newer one.
+    private static func newest(_ zones: [Zone]) -> [Zone] {
+        var newest: [ZoneIDDictionary: Zone] = [:]
+        for zone in zones {
+            guard let known = newest[zone.zoneID] else {
+                newest[zone.zoneID] = zone
+                continue
+            }
+            let isNewer = zone.isDeleted == known.isDeleted ? zone.sequence > known.sequence : known.isDeleted
+            if isNewer { newest[zone.zoneID] = zone }
+        }
+        return newest.values.sorted { $0.sequence < $1.sequence }
+    }
+}

@@ -1,0 +1,109 @@
+import NephosStorage
+import NephosWire
+
+/// An account's part in a share that it accepted.
+struct Participation {
+    var share: ShareRow
+    var role: ParticipantRole
+    var permission: SharePermission
+    /// The change sequence at which it joined.
+    var joined: Int64
+
+    var standing: ShareAccess.Standing { .participant(role, permission) }
+}
+
+/// A zone of another owner's, as an account sees it in its shared database.
+struct SharedZone {
+    let zone: ZoneRow
+    let owner: AccountRow
+    /// The shares that the account takes part in; one at least.
+    let participations: [Participation]
+
+    /// Its part in the share of the whole zone.
+    var zoneWide: Participation? { participations.first { $0.share.isZoneWide } }
+
+    /// The account's part in the share that a record is under; nil where it has none.
+    func participation(of recordName: String, _ reader: any StorageReader) throws -> Participation? {
+        if let zoneWide { return zoneWide }
+        guard let shared = try reader.sharedRecord(zone: zone.key, named: recordName) else { return nil }
+        return participation(in: shared.share)
+    }
+
+    func participation(in share: Int64) -> Participation? { participations.first { $0.share.id == share } }
+
+    func standing(on recordName: String, _ reader: any StorageReader) throws -> ShareAccess.Standing {
+        try participation(of: recordName, reader)?.standing ?? .outsider
+    }
+
+    func mayRead(_ recordName: String, _ reader: any StorageReader) throws -> Bool {
+        try ShareAccess.decide(.read, on: .record, by: standing(on: recordName, reader)) == .allowed
+    }
+}
+
+/// What an account's shared database holds: the zones of others of which something is shared with it.
+struct SharedDatabaseView {
+    let account: AccountRow
+    let reader: any StorageReader
+
+    /// The zone, as long as it and a share of it live and give the account something.
+    func zone(named name: String, owner ownerName: String) throws -> SharedZone? {
+        guard ownerName != account.userRecordName, let owner = try reader.account(userRecordName: ownerName),
+            let zone = try reader.zone(owner: owner.owner, named: name)
+        else { return nil }
+        return try sharedZone(zone, owner, try reader.memberships(account: account.id, zone: zone.key))
+    }
+
+    /// All zones, in the order in which they were made.
+    func zones() throws -> [SharedZone] {
+        let memberships = Dictionary(grouping: try reader.memberships(account: account.id).filter { $0.left == 0 }) {
+            $0.zone
+        }
+        return try memberships.keys.sorted { $0.id < $1.id }.compactMap { key in
+            guard let zone = try reader.zone(key), !zone.isDeleted,
+                let owner = try reader.account(id: key.owner.rawValue)
+            else { return nil }
+            return try sharedZone(zone, owner, memberships[key] ?? [])
+        }
+    }
+
+    private func sharedZone(
+        _ zone: ZoneRow, _ owner: AccountRow, _ memberships: [MembershipRow]
+    ) throws -> SharedZone? {
+        let participations = try memberships.compactMap { try participation($0) }
+        return participations.isEmpty
+            ? nil : SharedZone(zone: zone, owner: owner, participations: participations)
+    }
+
+    private func participation(_ membership: MembershipRow) throws -> Participation? {
+        guard membership.left == 0, let share = try reader.share(id: membership.share), share.isLive,
+            let row = try reader.participants(share: share.id).first(where: { $0.account == account.id }),
+            row.isParticipant, row.hasAccepted
+        else { return nil }
+        let permission = row.permission(in: share)
+        guard permission != .none, permission != .unknown else { return nil }
+        return Participation(
+            share: share, role: ParticipantRole(number: row.role), permission: permission, joined: membership.joined)
+    }
+}
+
+/// A zone that a request is about: the caller's own, the public database's, or one of another's that is shared with it.
+struct FoundZone {
+    var row: ZoneRow
+    /// What the caller sees of it; nil where the zone is in the caller's own database or the public one.
+    var shared: SharedZone?
+
+    var key: ZoneKey { row.key }
+    var name: String { row.name }
+
+    /// The owner's name, for the zone's ID.
+    func zoneID(for caller: Caller) -> ZoneIDDictionary {
+        guard let shared else { return caller.zoneID(name) }
+        return ZoneIDDictionary(zoneName: name, ownerRecordName: shared.owner.userRecordName)
+    }
+
+    /// Whether the record may be known of, as far as shares say.
+    func mayRead(_ recordName: @autoclosure () -> String, _ reader: any StorageReader) throws -> Bool {
+        guard let shared else { return true }
+        return try shared.mayRead(recordName(), reader)
+    }
+}

@@ -1,0 +1,184 @@
+import NephosStorage
+import NephosWire
+
+/// The feed of a zone as an account sees it that takes part in shares of it, share after share:
+///
+/// - joining brings all of a share, whatever its sequence;
+/// - a record that moved out is a deletion, and so is each that was under a share when the account left it: never a name
+///   that came later;
+/// - what left one share for another that the account takes part in is no deletion.
+struct SharedZoneFeed {
+    let zone: SharedZone
+    let reader: any StorageReader
+
+    /// One change, with where its share was read up to.
+    enum Change {
+        case changed(RecordRow)
+        case deleted(name: String, type: String)
+    }
+
+    struct Page {
+        var changes: [Change] = []
+        var token: SharedZoneToken
+        var hasMore = false
+    }
+
+    /// The token of an account that has everything.
+    func currentToken(_ strings: OpaqueStrings) throws -> String {
+        let positions = try zone.participations.map { part in
+            SharedZoneToken.Position(share: part.share.id, joined: part.joined, sequence: try end(of: part))
+        }
+        return SharedZoneToken(zone: zone.zone.key.id, positions: positions).text(strings)
+    }
+
+    /// The sequence at which something that the account sees last changed.
+    func lastChange() throws -> Int64 {
+        try zone.participations.reduce(0) { max($0, $1.joined, try end(of: $1)) }
+    }
+
+    private func end(of part: Participation) throws -> Int64 {
+        part.share.isZoneWide
+            ? try reader.completeUpTo(zone: zone.zone.key)
+            : try reader.lastSharedSequence(zone: zone.zone.key, share: part.share.id)
+    }
+
+    /// - Parameters:
+    ///   - token: where the last page ended; nil is the beginning.
+    ///   - former: the account's memberships in the zone, those that ended too.
+    /// - Throws: `changeTokenExpired` for a token of another zone, or from before the account left and joined again.
+    func page(
+        after token: SharedZoneToken?, former memberships: [MembershipRow], limit: Int, room answer: inout AnswerRoom
+    ) throws -> Page {
+        var token = token ?? SharedZoneToken(zone: zone.zone.key.id)
+        guard token.zone == zone.zone.key.id else { throw ServiceError.changeTokenExpired }
+        for position in token.positions {
+            let part = zone.participation(in: position.share)
+            if let part, part.joined != position.joined { throw ServiceError.changeTokenExpired }
+        }
+        var room = answer.forOneMore()
+        defer { answer = room }
+        var page = Page(token: token)
+        let gone = token.positions.filter { zone.participation(in: $0.share) == nil }
+        for position in gone {
+            guard try readDeparture(position, memberships, limit, &page, &room, &token) else {
+                page.hasMore = true
+                page.token = token
+                return page
+            }
+        }
+        for part in zone.participations.sorted(by: { $0.share.id < $1.share.id }) {
+            guard try read(part, limit, &page, &room, &token) else {
+                page.hasMore = true
+                break
+            }
+        }
+        page.token = token
+        return page
+    }
+
+    // MARK: - A share that the account takes part in
+
+    /// - Returns: whether the share was read to its end.
+    private func read(
+        _ part: Participation, _ limit: Int, _ page: inout Page, _ room: inout AnswerRoom,
+        _ token: inout SharedZoneToken
+    ) throws -> Bool {
+        let index =
+            token.positions.firstIndex { $0.share == part.share.id }
+            ?? {
+                token.positions.append(.init(share: part.share.id, joined: part.joined, sequence: 0))
+                return token.positions.count - 1
+            }()
+        let end = try end(of: part)
+        while token.positions[index].sequence < end {
+            let wanted = min(limit - page.changes.count, room.rows)
+            guard wanted > 0, room.size > 0 else { return false }
+            let sequence = token.positions[index].sequence
+            let rows =
+                part.share.isZoneWide
+                ? try zoneRows(after: sequence, wanted, room.size, part) : try shareRows(after: sequence, wanted, part)
+            for row in rows.rows {
+                room.rows -= 1
+                token.positions[index].sequence = row.sequence
+                guard let change = row.change else { continue }
+                page.changes.append(change)
+                if case .changed(let record) = change { room.size -= record.fields.count }
+                if room.size <= 0 { break }
+            }
+            if rows.rows.isEmpty || rows.isAtEnd && token.positions[index].sequence == rows.rows.last?.sequence {
+                token.positions[index].sequence = max(end, token.positions[index].sequence)
+            }
+        }
+        return true
+    }
+
+    private typealias Rows = (rows: [(sequence: Int64, change: Change?)], isAtEnd: Bool)
+
+    private func zoneRows(after sequence: Int64, _ limit: Int, _ size: Int, _ part: Participation) throws -> Rows {
+        let records = try reader.records(zone: zone.zone.key, after: sequence, limit: limit, size: size)
+        let rows = records.map { record -> (sequence: Int64, change: Change?) in
+            if !record.isDeleted { return (record.sequence, .changed(record)) }
+            // What was deleted before the account joined is no news to it.
+            let isNews = record.sequence > part.joined
+            return (record.sequence, isNews ? .deleted(name: record.name, type: record.type) : nil)
+        }
+        return (rows, false)
+    }
+
+    private func shareRows(after sequence: Int64, _ limit: Int, _ part: Participation) throws -> Rows {
+        let shared = try reader.sharedRecords(
+            zone: zone.zone.key, share: part.share.id, after: sequence, limit: limit)
+        let rows = try shared.map { row -> (sequence: Int64, change: Change?) in
+            if row.isGone {
+                guard row.sequence > part.joined, try !zone.mayRead(row.name, reader) else {
+                    return (row.sequence, nil)
+                }
+                return (row.sequence, .deleted(name: row.name, type: row.type))
+            }
+            guard let record = try reader.record(zone: zone.zone.key, named: row.name), !record.isDeleted else {
+                return (row.sequence, nil)
+            }
+            return (row.sequence, .changed(record))
+        }
+        return (rows, shared.count < limit)
+    }
+
+    // MARK: - A share that the account left
+
+    /// Deletes what was under the share when the account left it.
+    /// - Returns: whether it did all; then the share is out of the token.
+    private func readDeparture(
+        _ position: SharedZoneToken.Position, _ memberships: [MembershipRow], _ limit: Int, _ page: inout Page,
+        _ room: inout AnswerRoom, _ token: inout SharedZoneToken
+    ) throws -> Bool {
+        guard let membership = memberships.first(where: { $0.share == position.share }),
+            membership.joined == position.joined, membership.left > 0, let share = try reader.share(id: position.share),
+            !share.isZoneWide,
+            let index = token.positions.firstIndex(of: position)
+        else {
+            // Without a record of the stay there is no telling what was seen.
+            throw ServiceError.changeTokenExpired
+        }
+        // While a departure is read, the position counts down from zero: the sequences that were read, negated.
+        var sequence = min(0, position.sequence)
+        while true {
+            let wanted = min(limit - page.changes.count, room.rows)
+            guard wanted > 0 else {
+                token.positions[index].sequence = sequence == 0 ? -1 : sequence
+                return false
+            }
+            let rows = try reader.sharedRecords(
+                zone: zone.zone.key, share: position.share, after: -sequence, limit: wanted)
+            for row in rows {
+                room.rows -= 1
+                sequence = -row.sequence
+                guard row.entered <= membership.left, try !zone.mayRead(row.name, reader) else { continue }
+                page.changes.append(.deleted(name: row.name, type: row.type))
+            }
+            if rows.count < wanted {
+                token.positions.remove(at: index)
+                return true
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import NephosStorage
+import NephosWire
+
+/// Writes notifications to the destinations of their accounts.
+struct OutboxWriter {
+    let transaction: any StorageTransaction
+    private(set) var notices = Notices()
+    private let outlets: NotificationOutlets
+    private let origin: Notifier.Origin?
+    private let now: Int64
+    private var known: [Int64: [OutboxDestination]] = [:]
+    /// Where more may wait now than is kept.
+    private var grown: [OutboxKey: Int64] = [:]
+
+    private struct OutboxKey: Hashable {
+        var account: Int64
+        var destination: String
+    }
+
+    init(
+        _ outlets: NotificationOutlets, by origin: Notifier.Origin?, at now: Int64,
+        _ transaction: any StorageTransaction
+    ) {
+        self.outlets = outlets
+        self.origin = origin
+        self.transaction = transaction
+        self.now = now
+    }
+
+    /// - Parameter subject: of notifications to a destination with the same one only the last is kept.
+    mutating func add(
+        _ payload: NotificationPayload, collapseID: String?, account: Int64, subject: String
+    ) throws {
+        let destinations = try destinations(account)
+        if destinations.isEmpty { return }
+        let row = OutboxRow(
+            account: account, destination: "", id: 0, subject: subject,
+            notificationID: payload.notificationID ?? "", subscriptionID: payload.subscriptionID ?? "",
+            collapseID: collapseID, isSilent: payload.isSilent, createdAt: now,
+            payload: payload.pruned(to: Limits.notificationSize), due: 0)
+        try removeReplaced(by: row, at: destinations)
+        var places: [OutboxPlace] = []
+        places.reserveCapacity(destinations.count)
+        for destination in destinations {
+            var due: Int64 = 0
+            if case .courier = destination {} else { due = max(1, now) }
+            let place = OutboxPlace(destination: destination.text, id: try transaction.nextSequence(), due: due)
+            places.append(place)
+            notices.note(row.at(place), destination)
+            if subject.isEmpty { grown[OutboxKey(account: account, destination: place.destination)] = place.id }
+        }
+        try transaction.insert(row, at: places)
+    }
+
+    /// Removes what is too much at any destination: the oldest make room.
+    mutating func finish() throws -> Notices {
+        for key in grown.sorted(by: { $0.value < $1.value }).map(\.key) {
+            try transaction.removeOutbox(
+                account: key.account, destination: key.destination, keeping: Limits.waitingNotifications)
+        }
+        return notices
+    }
+
+    private func removeReplaced(by row: OutboxRow, at destinations: [OutboxDestination]) throws {
+        if row.subject.isEmpty { return }
+        let waiting = try transaction.outboxDestinations(account: row.account, subject: row.subject)
+        guard !waiting.isEmpty else { return }
+        for text in destinations.lazy.map(\.text) where waiting.contains(text) {
+            try transaction.removeOutbox(account: row.account, destination: text, subject: row.subject)
+        }
+    }
+
+    private mutating func destinations(_ account: Int64) throws -> [OutboxDestination] {
+        if let known = known[account] { return known }
+        let found = try Self.destinations(of: account, outlets, by: origin, transaction)
+        known[account] = found
+        return found
+    }
+
+    /// Where an account's notifications go; nobody would ever fetch those of an account that has nowhere.
+    static func destinations(
+        of account: Int64, _ outlets: NotificationOutlets, by origin: Notifier.Origin?, _ reader: any StorageReader
+    ) throws -> [OutboxDestination] {
+        var found = outlets.webHookDestinations.map { OutboxDestination.webHook(url: $0.url) }
+        for token in try reader.pushTokens(account: account) where !isOrigin(token, origin) {
+            if token.polls { found.append(.courier(token: token.token)) }
+            if token.isDevice, outlets.devices != nil { found.append(.device(token: token.token)) }
+        }
+        return found
+    }
+
+    private static func isOrigin(_ token: PushTokenRow, _ origin: Notifier.Origin?) -> Bool {
+        guard let origin else { return false }
+        return token.account == origin.account && !token.client.isEmpty
+            && token.client.hasSameBytes(as: origin.clientID)
+    }
+}

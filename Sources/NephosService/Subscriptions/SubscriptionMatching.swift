@@ -1,0 +1,52 @@
+import NephosStorage
+import NephosWire
+
+/// Holds what happened against a subscription: a function of the two and of what its account may read.
+struct SubscriptionMatching {
+    let zone: ZoneKey
+    let event: ChangeEvent
+    /// The records of the event as conditions see them.
+    private let records: [StoredRecord]
+
+    init(_ event: ChangeEvent, in zone: ZoneKey, record: (RecordRow) throws -> StoredRecord) rethrows {
+        self.zone = zone
+        self.event = event
+        if case .records(let changes) = event {
+            records = try changes.map { try record($0.record) }
+        } else {
+            records = []
+        }
+    }
+
+    enum Outcome: Equatable {
+        case nothing
+        /// That there is something to fetch.
+        case hint
+        /// One notification for each.
+        case changes([RecordChange])
+    }
+
+    func outcome(
+        for subscription: SubscriptionDictionary, _ row: SubscriptionRow, permissions: RecordPermissions
+    ) -> Outcome {
+        guard row.zone == 0 || row.zone == zone.id else { return .nothing }
+        guard case .records(let changes) = event else {
+            return subscription.subscriptionType != .query && row.recordType.isEmpty ? .hint : .nothing
+        }
+        if subscription.subscriptionType != .query {
+            // What tells of one type only looks at the records, which it may always read: they are its account's.
+            let isTold = row.recordType.isEmpty || changes.contains { $0.record.type == row.recordType }
+            return isTold ? .hint : .nothing
+        }
+        guard let query = subscription.query else { return .nothing }
+        let matcher = QueryMatcher(query.condition)
+        var told: [RecordChange] = []
+        for (change, record) in zip(changes, records)
+        where change.record.type == query.recordType && subscription.firesOn.contains(change.trigger) {
+            guard permissions.mayRead(change.record), matcher.matches(record) else { continue }
+            told.append(change)
+            if subscription.firesOnce { break }
+        }
+        return told.isEmpty ? .nothing : .changes(told)
+    }
+}

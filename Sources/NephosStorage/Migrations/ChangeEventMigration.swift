@@ -1,0 +1,22 @@
+extension Migration {
+    /// What the background tells subscribers of. A subscription knows since when it is one, so that nobody is told of what
+    /// happened before.
+    static let changeEvents = Migration(
+        script: """
+            ALTER TABLE subscription ADD COLUMN since {integer} NOT NULL DEFAULT 0;
+            CREATE TABLE change_event (
+                id {key},
+                owner {integer} NOT NULL,
+                zone {integer} NOT NULL,
+                zone_name {text} NOT NULL,
+                sequence {integer} NOT NULL,
+                origin_account {integer} NOT NULL,
+                origin_client {text} NOT NULL,
+                body {bytes} NOT NULL,
+                done_type {text},
+                done_account {integer} NOT NULL DEFAULT 0,
+                done_id {text},
+                done_count {integer} NOT NULL DEFAULT 0
+            );
+            """)
+}

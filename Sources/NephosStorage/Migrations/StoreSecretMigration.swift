@@ -1,0 +1,11 @@
+extension Migration {
+    /// The secret by which a store's servers know the opaque strings that they gave to clients. It is in the store, so that
+    /// all of them agree, and so does what was restored from a backup.
+    static let storeSecret = Migration(
+        script: """
+            CREATE TABLE store_secret (
+                id {integer} NOT NULL PRIMARY KEY CHECK (id = 1),
+                secret {bytes} NOT NULL
+            );
+            """)
+}

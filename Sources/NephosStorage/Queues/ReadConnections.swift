@@ -1,0 +1,237 @@
+import Synchronization
+
+/// The read connections of a store. A thread that may block borrows one where one is free, and never waits for one; all
+/// other reads are run by `ReadThreads`, which all stores share, and wait here while none is free.
+///
+/// A connection that comes back keeps its snapshot until something is written: then the next read need not open one, which
+/// costs two system calls and a lock that all connections share. The writer says when it writes.
+package final class ReadConnections: Sendable {
+    /// A connection, and the zones that were found in its snapshot. They mean nothing once that has ended.
+    private struct Reading {
+        let connection: any SQLConnection
+        var zones: [ZoneRow] = []
+    }
+
+    /// A read that was handed in.
+    private struct Waiting: @unchecked Sendable {
+        // Unchecked: it belongs to whoever took it from the queue or runs it, one after the other.
+        let work: any Work<SQLReader>
+    }
+
+    private struct State: @unchecked Sendable {
+        // Unchecked: a connection belongs to whoever took it from here, under the lock.
+        var idle: [Reading] = []
+        var borrowed = 0
+        /// Reads that wait for a connection, oldest first.
+        var waiting = ReadQueue<Waiting>()
+        /// Reads that were handed to the threads and are not answered.
+        var handedIn = 0
+        /// Odd while a transaction writes. Snapshots of one even number are all of the same state, the newest.
+        var era = 0
+        var isClosing = false
+        var closers: [CheckedContinuation<Void, Never>] = []
+
+        /// What is left to close, and who waits for that, once nobody reads any more.
+        mutating func end() -> (connections: [any SQLConnection], closers: [CheckedContinuation<Void, Never>]) {
+            guard isClosing, borrowed == 0, handedIn == 0 else { return ([], []) }
+            defer { (idle, closers) = ([], []) }
+            return (idle.map(\.connection), closers)
+        }
+    }
+
+    private let state = Mutex(State())
+    private let limit: Int
+    private let threads: ReadThreads
+    private let open: @Sendable () throws -> any SQLConnection
+
+    /// - Parameters:
+    ///   - limit: the largest number of connections.
+    ///   - threads: run what the caller's thread does not.
+    ///   - open: opens a connection; called on the thread that uses it first.
+    package init(
+        limit: Int, threads: ReadThreads = .shared, open: @escaping @Sendable () throws -> any SQLConnection
+    ) {
+        self.limit = max(1, limit)
+        self.threads = threads
+        self.open = open
+    }
+
+    // MARK: Readers
+
+    /// Runs `body` over a snapshot: on the calling thread where that may block and a connection is free.
+    package func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
+        if BlockingThread.isCurrent, let result = try readHere(body) { return result }
+        return try await withUnsafeThrowingContinuation { continuation in
+            handIn(Request<SQLReader, T>({ try body($0) }, continuation))
+        }
+    }
+
+    /// Runs `body` over a snapshot on the calling thread; nil if no connection is free.
+    package func readHere<T>(_ body: (any StorageReader) throws -> T) throws -> T? {
+        guard let (reading, era) = try borrow() else { return nil }
+        return try run({ try body($0) }, over: reading, era)
+    }
+
+    private func run<T>(_ body: (SQLReader) throws -> T, over borrowed: Reading, _ era: Int) throws -> T {
+        var reading = borrowed
+        let connection = reading.connection
+        do {
+            if !connection.isInTransaction {
+                try connection.begin(writing: false)
+                reading.zones = []
+            }
+            let reader = SQLReader(connection, foundZones: reading.zones)
+            defer { reader.invalidate() }
+            let result = try body(reader)
+            reading.zones = reader.foundZones ?? []
+            if !giveBackWithSnapshot(reading, of: era) { giveBack(connection) }
+            return result
+        } catch {
+            giveBack(connection)
+            throw error
+        }
+    }
+
+    private func handIn(_ work: any Work<SQLReader>) {
+        let isClosing = state.withLock { state in
+            if !state.isClosing { state.handedIn += 1 }
+            return state.isClosing
+        }
+        if isClosing { return work.answer(failure: StorageError.closed) }
+        runOnThread(Waiting(work: work))
+    }
+
+    private func runOnThread(_ waiting: Waiting) {
+        threads.run {
+            self.run(waiting.work)
+        } orFail: { error in
+            self.finish(waiting.work, failure: error)
+        }
+    }
+
+    /// Runs a read on one of the threads, or leaves it to whoever gives a connection back.
+    private func run(_ work: any Work<SQLReader>) {
+        do {
+            guard let (reading, era) = try borrow(for: work) else { return }
+            // Its connection is back before the answer, so that an answer leaves nothing behind.
+            try run({ reader in if let failure = work.run(reader) { throw failure } }, over: reading, era)
+            finish(work, failure: nil)
+        } catch {
+            finish(work, failure: error)
+        }
+    }
+
+    private func finish(_ work: any Work<SQLReader>, failure: (any Error)?) {
+        let (connections, closers) = state.withLock { state in
+            state.handedIn -= 1
+            return state.end()
+        }
+        for connection in connections { connection.close() }
+        work.answer(failure: failure)
+        for closer in closers { closer.resume() }
+    }
+
+    // MARK: Connections
+
+    /// - Parameter work: was handed in, and waits where no connection is free; without it nothing is borrowed any more once
+    ///   the store closes.
+    private func borrow(for work: (any Work<SQLReader>)? = nil) throws -> (Reading, era: Int)? {
+        enum Found {
+            case reading(Reading)
+            case room, nothing
+        }
+        let (found, era) = try state.withLock { state -> (Found, Int) in
+            if state.isClosing && work == nil { throw StorageError.closed }
+            if let reading = state.idle.popLast() {
+                state.borrowed += 1
+                return (.reading(reading), state.era)
+            }
+            guard state.borrowed < limit else {
+                if let work { state.waiting.append(Waiting(work: work)) }
+                return (.nothing, state.era)
+            }
+            state.borrowed += 1
+            return (.room, state.era)
+        }
+        switch found {
+        case .reading(let reading): return (reading, era)
+        case .nothing: return nil
+        case .room:
+            do {
+                return (Reading(connection: try open()), era)
+            } catch {
+                giveBack(nil)
+                throw error
+            }
+        }
+    }
+
+    /// Takes back a connection with its snapshot, if nothing has been written since `era`.
+    private func giveBackWithSnapshot(_ reading: Reading, of era: Int) -> Bool {
+        let (isTaken, next) = state.withLock { state -> (Bool, Waiting?) in
+            guard state.era == era, era.isMultiple(of: 2), !state.isClosing else { return (false, nil) }
+            state.borrowed -= 1
+            state.idle.append(reading)
+            return (true, state.waiting.popFirst())
+        }
+        if let next { runOnThread(next) }
+        return isTaken
+    }
+
+    private func giveBack(_ connection: (any SQLConnection)?) {
+        connection?.rollback()
+        let (next, end) = state.withLock { state in
+            state.borrowed -= 1
+            if let connection { state.idle.append(Reading(connection: connection)) }
+            return (state.waiting.popFirst(), state.end())
+        }
+        if let next { runOnThread(next) }
+        for connection in end.connections { connection.close() }
+        for closer in end.closers { closer.resume() }
+    }
+
+    // MARK: The writer
+
+    /// A transaction is about to write: from here until `didWrite()` no snapshot is kept. One that is older than the
+    /// transaction would not show what it writes, and would keep the log from being moved into the database.
+    func willWrite() {
+        state.withLock { state in
+            state.era += 1
+            for reading in state.idle { reading.connection.rollback() }
+        }
+    }
+
+    /// The transaction is over. Called before anybody learns of it.
+    func didWrite() {
+        state.withLock { $0.era += 1 }
+    }
+
+    /// The log was moved into the database: a snapshot that was taken before would go on reading the log.
+    package func renew() {
+        state.withLock { state in
+            state.era += 2
+            for reading in state.idle { reading.connection.rollback() }
+        }
+    }
+
+    // MARK: The end
+
+    /// Finishes what was handed in and closes the connections, once those that are borrowed are back. Later reads throw.
+    package func close() async {
+        await withCheckedContinuation { continuation in shutDown(continuation) }
+    }
+
+    /// Like `close()`, without waiting for it.
+    package func shutDown() { shutDown(nil) }
+
+    private func shutDown(_ closer: CheckedContinuation<Void, Never>?) {
+        // The closer is added with the mark that makes the last reader look for it: between the two it could leave.
+        let (connections, closers) = state.withLock { state in
+            state.isClosing = true
+            if let closer { state.closers.append(closer) }
+            return state.end()
+        }
+        for connection in connections { connection.close() }
+        for closer in closers { closer.resume() }
+    }
+}

@@ -1,0 +1,30 @@
+/// A stored file: a database has each content once.
+package struct AssetRow: Hashable, Sendable {
+    /// The owner of the database.
+    package var owner: OwnerID
+    /// The hash of the content, unique in the database.
+    package var content: [UInt8]
+    /// Bytes of the file.
+    package var size: Int64
+    /// What clients know the content by, opaque here.
+    package var checksum: String
+    /// The file's name in the asset store, unique there.
+    package var file: String
+    /// Milliseconds since 1970 until which the file is kept although no record refers to it; `AssetRow.referenced` while
+    /// one does.
+    package var neededUntil: Int64
+
+    /// The `neededUntil` of a file that a record refers to.
+    package static let referenced = Int64.max
+
+    package init(
+        owner: OwnerID, content: [UInt8], size: Int64, checksum: String, file: String, neededUntil: Int64
+    ) {
+        self.owner = owner
+        self.content = content
+        self.size = size
+        self.checksum = checksum
+        self.file = file
+        self.neededUntil = neededUntil
+    }
+}

@@ -1,0 +1,76 @@
+import CXXHash
+
+/// XXH3 over several values, one after another: it finds damage, not forgery.
+struct Checksum {
+    private(set) var value: UInt64
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        value = XXH3_64bits(bytes.baseAddress, bytes.count)
+    }
+
+    init(_ bytes: [UInt8]) {
+        self = bytes.withUnsafeBytes { Checksum($0) }
+    }
+
+    /// Adds the next value. What came before decides how it is hashed, so no byte moves from one to the other unseen.
+    mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        value = XXH3_64bits_withSeed(bytes.baseAddress, bytes.count, value)
+    }
+
+    mutating func add(_ text: String) {
+        var text = text
+        text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
+    }
+}
+
+// A record's checksum is over its name, its change sequence and all that it holds: whatever an answer says of it.
+
+extension Checksum {
+    /// Of what a record has besides its texts, which follow: those that it `has` of its parent, share and share's root.
+    fileprivate init(
+        fields: UnsafeRawBufferPointer, isDeleted: Bool, numbers: (Int64, Int64, Int64, Int64, Int64),
+        has texts: (Bool, Bool, Bool)
+    ) {
+        self.init(fields)
+        let flags: Int64 =
+            (isDeleted ? 1 : 0) | (texts.0 ? 2 : 0) | (texts.1 ? 4 : 0) | (texts.2 ? 8 : 0)
+        let words = (
+            flags.littleEndian, numbers.0.littleEndian, numbers.1.littleEndian, numbers.2.littleEndian,
+            numbers.3.littleEndian, numbers.4.littleEndian
+        )
+        withUnsafeBytes(of: words) { add($0) }
+    }
+
+    /// As databases have it, whose integers are signed.
+    fileprivate var stored: Int64 { Int64(bitPattern: value) }
+}
+
+extension RecordRow {
+    var checksum: Int64 {
+        var checksum = fields.withUnsafeBytes { fields in
+            Checksum(
+                fields: fields, isDeleted: isDeleted, numbers: (sequence, createdAt, createdBy, modifiedAt, modifiedBy),
+                has: (parent != nil, share != nil, shareRoot != nil))
+        }
+        checksum.add(name)
+        checksum.add(type)
+        if let parent { checksum.add(parent) }
+        if let share { checksum.add(share) }
+        if let shareRoot { checksum.add(shareRoot) }
+        return checksum.stored
+    }
+}
+
+extension VisitedRecord {
+    var checksum: Int64 {
+        var checksum = Checksum(
+            fields: fields, isDeleted: isDeleted, numbers: (sequence, createdAt, createdBy, modifiedAt, modifiedBy),
+            has: (parent != nil, share != nil, shareRoot != nil))
+        checksum.add(name)
+        checksum.add(type)
+        if let parent { checksum.add(parent) }
+        if let share { checksum.add(share) }
+        if let shareRoot { checksum.add(shareRoot) }
+        return checksum.stored
+    }
+}

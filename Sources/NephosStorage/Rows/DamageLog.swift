@@ -1,0 +1,30 @@
+import Synchronization
+
+/// Names the records of a store that are not what was written, each once, for whoever runs it.
+package final class DamageLog: Sendable {
+    /// Named before, by number.
+    private let named = Mutex<Set<Int64>>([])
+    private let store: String
+    private let write: @Sendable (String) -> Void
+    /// Where more are damaged it is the store that is.
+    private static let most = 1000
+
+    /// - Parameters:
+    ///   - store: what the operator knows the store by.
+    ///   - write: writes a line.
+    package init(store: String, write: @escaping @Sendable (String) -> Void) {
+        self.store = store
+        self.write = write
+    }
+
+    package func note(_ record: VisitedRecord) {
+        let isNews = named.withLock { $0.count < Self.most && $0.insert(record.number.value).inserted }
+        guard isNews else { return }
+        let name = String(decoding: record.name, as: UTF8.self)
+        write(
+            """
+            The record \(name) of zone \(record.zone.id) is damaged in \(store) (row \(record.number.value)): it is not what \
+            was written, and is given to nobody. Restore the store from a backup.
+            """)
+    }
+}

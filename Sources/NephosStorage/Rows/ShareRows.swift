@@ -1,0 +1,163 @@
+/// A share of a zone, or of the hierarchy under one of its records. A share that ended stays, so that feeds can say what went.
+package struct ShareRow: Hashable, Sendable {
+    /// A change sequence, so it is never given again.
+    package var id: Int64
+    package var zone: ZoneKey
+    /// The name of its share record.
+    package var name: String
+    /// The name of the record at the top of the hierarchy; empty where the whole zone is shared.
+    package var root: String
+    /// What its URL ends in. Shares of one root have the same.
+    package var guid: String
+    /// The change sequence at which it ended; 0 while it lives.
+    package var endedAt: Int64
+    /// What everybody who has the URL may do, opaque here.
+    package var publicPermission: Int64
+    /// Whether accounts that were not invited may ask for access.
+    package var allowsRequests: Bool
+
+    package init(
+        id: Int64, zone: ZoneKey, name: String, root: String, guid: String, endedAt: Int64 = 0,
+        publicPermission: Int64, allowsRequests: Bool = false
+    ) {
+        self.id = id
+        self.zone = zone
+        self.name = name
+        self.root = root
+        self.guid = guid
+        self.endedAt = endedAt
+        self.publicPermission = publicPermission
+        self.allowsRequests = allowsRequests
+    }
+}
+
+/// A participant of a share besides its owner: invited or joined. Accounts that ask for access, or may not, are rows of it too.
+package struct ShareParticipantRow: Hashable, Sendable {
+    package var share: Int64
+    /// Unique in the share.
+    package var id: String
+    /// The participant's account; 0 where it is not known yet.
+    package var account: Int64
+    /// The address that was invited, in the service's own terms; empty for none.
+    package var address: String
+    /// These three are opaque here.
+    package var role: Int64
+    package var permission: Int64
+    package var status: Int64
+    /// Milliseconds since 1970.
+    package var addedAt: Int64
+    /// What a URL that one account may use ends in; empty where there is none.
+    package var oneTimeGUID: String
+    /// Whether the participant asked for access and was let in.
+    package var isApprovedRequester: Bool
+
+    package init(
+        share: Int64, id: String, account: Int64, address: String, role: Int64, permission: Int64, status: Int64,
+        addedAt: Int64, oneTimeGUID: String = "", isApprovedRequester: Bool = false
+    ) {
+        self.share = share
+        self.id = id
+        self.account = account
+        self.address = address
+        self.role = role
+        self.permission = permission
+        self.status = status
+        self.addedAt = addedAt
+        self.oneTimeGUID = oneTimeGUID
+        self.isApprovedRequester = isApprovedRequester
+    }
+}
+
+/// That an account takes part in a share, or did. An account has one row for a share, of the last time.
+package struct MembershipRow: Hashable, Sendable {
+    package var account: Int64
+    package var share: Int64
+    package var zone: ZoneKey
+    /// The change sequence at which the account joined.
+    package var joined: Int64
+    /// The change sequence at which it left, or the share ended; 0 while it takes part.
+    package var left: Int64
+
+    package init(account: Int64, share: Int64, zone: ZoneKey, joined: Int64, left: Int64 = 0) {
+        self.account = account
+        self.share = share
+        self.zone = zone
+        self.joined = joined
+        self.left = left
+    }
+}
+
+/// That a record is under a hierarchy's share, or was: the share's change feed. A record is under one share at most.
+package struct SharedRecordRow: Hashable, Sendable {
+    package var zone: ZoneKey
+    package var share: Int64
+    /// The record's name.
+    package var name: String
+    package var type: String
+    /// The change sequence at which it came under the share, the last time.
+    package var entered: Int64
+    /// The change sequence at which it last changed, or came or went; unique in the share.
+    package var sequence: Int64
+    /// Whether it was deleted, or moved away.
+    package var isGone: Bool
+
+    package init(
+        zone: ZoneKey, share: Int64, name: String, type: String, entered: Int64, sequence: Int64, isGone: Bool = false
+    ) {
+        self.zone = zone
+        self.share = share
+        self.name = name
+        self.type = type
+        self.entered = entered
+        self.sequence = sequence
+        self.isGone = isGone
+    }
+}
+
+/// What a storage engine reads of shares.
+package protocol ShareReader {
+    func share(id: Int64) throws -> ShareRow?
+    /// The live share whose URL ends in `guid`.
+    func share(guid: String) throws -> ShareRow?
+    /// The live share whose record has that name.
+    func share(zone: ZoneKey, named name: String) throws -> ShareRow?
+    /// The share of a root that was made last, whether or not it lives. An empty root is the whole zone.
+    func lastShare(zone: ZoneKey, root: String) throws -> ShareRow?
+    /// The live shares of a zone, in the order in which they were made.
+    func shares(zone: ZoneKey, limit: Int) throws -> [ShareRow]
+
+    /// A share's participants, ordered by when they were added and id.
+    func participants(share: Int64) throws -> [ShareParticipantRow]
+    /// The participant with that one-time GUID.
+    func participant(oneTimeGUID: String) throws -> ShareParticipantRow?
+
+    /// An account's memberships, former ones too, ordered by share.
+    func memberships(account: Int64) throws -> [MembershipRow]
+    /// The same in one zone.
+    func memberships(account: Int64, zone: ZoneKey) throws -> [MembershipRow]
+    /// The accounts that take part in a share.
+    func members(share: Int64) throws -> [Int64]
+
+    /// Under which share a record is; nil for none.
+    func sharedRecord(zone: ZoneKey, named name: String) throws -> SharedRecordRow?
+    /// The share's records, those that are gone too, that changed after `sequence`, in the order of their sequences.
+    func sharedRecords(zone: ZoneKey, share: Int64, after sequence: Int64, limit: Int) throws -> [SharedRecordRow]
+    /// The sequence at which something under the share last changed; 0 if nothing ever did.
+    func lastSharedSequence(zone: ZoneKey, share: Int64) throws -> Int64
+
+    /// The zone with that key, whether or not it lives.
+    func zone(_ key: ZoneKey) throws -> ZoneRow?
+}
+
+/// What a storage engine writes of shares.
+package protocol ShareTransaction: ShareReader {
+    /// Writes the share of that id, whether or not one exists.
+    func put(_ share: ShareRow) throws
+    /// Writes the participant of that share and id, whether or not one exists.
+    func put(_ participant: ShareParticipantRow) throws
+    func removeParticipant(share: Int64, id: String) throws
+    /// Writes the membership of that account in that share, whether or not there is one.
+    func put(_ membership: MembershipRow) throws
+    /// Writes the record's row under that share, whether or not there is one.
+    func put(_ record: SharedRecordRow) throws
+}

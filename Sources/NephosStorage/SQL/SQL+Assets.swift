@@ -1,0 +1,45 @@
+extension SQL {
+    private static let assets = "SELECT owner, content, size, checksum, file, needed_until FROM asset"
+
+    /// The statements about assets.
+    var assetText: String {
+        switch self {
+        case .asset: "\(Self.assets) WHERE owner = $1 AND content = $2"
+        case .assetsByFile: "\(Self.assets) WHERE file > $1 ORDER BY file LIMIT $2"
+        case .assetFile: "SELECT 1 FROM asset WHERE file = $1"
+        case .anyAsset: "SELECT 1 FROM asset LIMIT 1"
+        case .assetBytes: "SELECT bytes FROM asset_usage WHERE owner = $1"
+        case .anyExpiredAsset: "SELECT 1 FROM asset WHERE needed_until < $1 LIMIT 1"
+        case .expiredAssets: "\(Self.assets) WHERE needed_until < $1 ORDER BY needed_until LIMIT $2"
+        case .insertAsset:
+            "INSERT INTO asset (owner, content, size, checksum, file, needed_until) VALUES ($1, $2, $3, $4, $5, $6)"
+        case .addAssetBytes:
+            """
+            INSERT INTO asset_usage (owner, bytes) VALUES ($1, $2)
+            ON CONFLICT (owner) DO UPDATE SET bytes = asset_usage.bytes + excluded.bytes
+            """
+        case .keepAsset:
+            """
+            UPDATE asset SET needed_until = $1 WHERE owner = $2 AND content = $3 AND needed_until < $1
+            """
+        case .releaseAsset:
+            """
+            UPDATE asset SET needed_until = $1 WHERE owner = $2 AND content = $3 AND NOT EXISTS (
+                SELECT 1 FROM asset_reference AS r WHERE r.owner = asset.owner AND r.content = asset.content)
+            """
+        case .removeAsset: "DELETE FROM asset WHERE owner = $1 AND content = $2"
+        case .assetReferencesOfZone:
+            "SELECT record, content FROM asset_reference WHERE owner = $1 AND zone = $2 LIMIT $3"
+        case .insertAssetReference:
+            """
+            INSERT INTO asset_reference (owner, zone, record, content) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING
+            """
+        case .removeAssetReference:
+            "DELETE FROM asset_reference WHERE owner = $1 AND zone = $2 AND record = $3 AND content = $4"
+        case .condemnedAssets: "SELECT file FROM condemned_asset ORDER BY file LIMIT $1"
+        case .condemnAsset: "INSERT INTO condemned_asset (file) VALUES ($1) ON CONFLICT DO NOTHING"
+        case .removeCondemnedAsset: "DELETE FROM condemned_asset WHERE file = $1"
+        default: preconditionFailure("\(self) is no statement about assets")
+        }
+    }
+}

@@ -1,0 +1,39 @@
+extension SQLReader {
+    package final func changeEvents(limit: Int) throws -> [ChangeEventRow] {
+        try rows(.changeEvents, bind: { try $0.bind(limit: limit) }, read: { ChangeEventRow($0) })
+    }
+}
+
+extension SQLTransaction {
+    package func insert(_ event: ChangeEventRow) throws {
+        try change(.insertChangeEvent) {
+            try $0.bind(event.zone).bind(event.zoneName).bind(event.sequence).bind(event.originAccount)
+                .bind(event.originClient).bind(event.body)
+        }
+    }
+
+    package func update(_ event: ChangeEventRow) throws {
+        let position = event.position
+        try change(.updateChangeEvent) {
+            try $0.bind(event.sequence).bind(position?.recordType).bind(position?.account ?? 0).bind(position?.id)
+                .bind(position?.count ?? 0).bind(event.id)
+        }
+    }
+
+    package func removeChangeEvent(id: Int64) throws {
+        try change(.removeChangeEvent) { try $0.bind(id) }
+    }
+}
+
+extension ChangeEventRow {
+    fileprivate init(_ row: any SQLStatement) {
+        self.init(
+            id: row.integer(0), zone: ZoneKey(owner: OwnerID(rawValue: row.integer(1)), id: row.integer(2)),
+            zoneName: row.text(3), sequence: row.integer(4), originAccount: row.integer(5), originClient: row.text(6),
+            body: row.bytes(7),
+            position: row.optionalText(8).map { type in
+                SubscriptionPosition(
+                    recordType: type, account: row.integer(9), id: row.text(10), count: row.integer(11))
+            })
+    }
+}

@@ -1,0 +1,91 @@
+extension SQLReader {
+    // MARK: Assets
+
+    package final func asset(owner: OwnerID, content: [UInt8]) throws -> AssetRow? {
+        try row(.asset, bind: { try $0.bind(owner.rawValue).bind(content) }, read: { AssetRow($0) })
+    }
+
+    package final func assets(afterFile file: String, limit: Int) throws -> [AssetRow] {
+        try rows(.assetsByFile, bind: { try $0.bind(file).bind(limit: limit) }, read: { AssetRow($0) })
+    }
+
+    package final func hasAssetFile(named name: String) throws -> Bool {
+        try row(.assetFile, bind: { try $0.bind(name) }, read: { _ in true }) ?? false
+    }
+
+    package final func hasAssets() throws -> Bool {
+        try row(.anyAsset, bind: { _ in }, read: { _ in true }) ?? false
+    }
+
+    package final func assetBytes(owner: OwnerID) throws -> Int64 {
+        try row(.assetBytes, bind: { try $0.bind(owner.rawValue) }, read: { $0.integer(0) }) ?? 0
+    }
+
+    package final func hasAsset(neededBefore time: Int64) throws -> Bool {
+        try row(.anyExpiredAsset, bind: { try $0.bind(time) }, read: { _ in true }) ?? false
+    }
+
+    package final func condemnedAssetFiles(limit: Int) throws -> [String] {
+        try rows(.condemnedAssets, bind: { try $0.bind(limit: limit) }, read: { $0.text(0) })
+    }
+}
+
+extension SQLTransaction {
+    package func insert(_ asset: AssetRow) throws {
+        try change(.insertAsset) {
+            try $0.bind(asset.owner.rawValue).bind(asset.content).bind(asset.size).bind(asset.checksum)
+                .bind(asset.file).bind(asset.neededUntil)
+        }
+        try change(.addAssetBytes) { try $0.bind(asset.owner.rawValue).bind(asset.size) }
+    }
+
+    package func keepAsset(owner: OwnerID, content: [UInt8], until time: Int64) throws {
+        try change(.keepAsset) { try $0.bind(time).bind(owner.rawValue).bind(content) }
+    }
+
+    package func insertAssetReference(_ content: [UInt8], zone: ZoneKey, record: String) throws {
+        try change(.insertAssetReference) { try $0.bind(zone).bind(record).bind(content) }
+        try change(.keepAsset) { try $0.bind(AssetRow.referenced).bind(zone.owner.rawValue).bind(content) }
+    }
+
+    package func removeAssetReference(
+        _ content: [UInt8], zone: ZoneKey, record: String, neededUntil time: Int64
+    ) throws {
+        try change(.removeAssetReference) { try $0.bind(zone).bind(record).bind(content) }
+        try change(.releaseAsset) { try $0.bind(time).bind(zone.owner.rawValue).bind(content) }
+    }
+
+    package func purgeAssetReferences(zone: ZoneKey, limit: Int, neededUntil time: Int64) throws -> Int {
+        let references = try rows(.assetReferencesOfZone) {
+            try $0.bind(zone).bind(limit: limit)
+        } read: {
+            (record: $0.text(0), content: $0.bytes(1))
+        }
+        for reference in references {
+            try removeAssetReference(reference.content, zone: zone, record: reference.record, neededUntil: time)
+        }
+        return references.count
+    }
+
+    package func condemnAssets(neededBefore time: Int64, limit: Int) throws -> Int {
+        let expired = try rows(.expiredAssets, bind: { try $0.bind(time).bind(limit: limit) }, read: { AssetRow($0) })
+        for asset in expired {
+            try change(.condemnAsset) { try $0.bind(asset.file) }
+            try change(.removeAsset) { try $0.bind(asset.owner.rawValue).bind(asset.content) }
+            try change(.addAssetBytes) { try $0.bind(asset.owner.rawValue).bind(-asset.size) }
+        }
+        return expired.count
+    }
+
+    package func removeCondemnedAsset(file: String) throws {
+        try change(.removeCondemnedAsset) { try $0.bind(file) }
+    }
+}
+
+extension AssetRow {
+    fileprivate init(_ row: any SQLStatement) {
+        self.init(
+            owner: OwnerID(rawValue: row.integer(0)), content: row.bytes(1), size: row.integer(2),
+            checksum: row.text(3), file: row.text(4), neededUntil: row.integer(5))
+    }
+}

@@ -1,0 +1,266 @@
+extension SQL {
+    /// The statements of shares.
+    var shareText: String {
+        switch self {
+        case .shareByID: "SELECT \(Self.shareColumns) FROM share WHERE id = $1"
+        case .shareByGUID: "SELECT \(Self.shareColumns) FROM share WHERE guid = $1 AND ended_at = 0"
+        case .shareByName:
+            "SELECT \(Self.shareColumns) FROM share WHERE owner = $1 AND zone = $2 AND ended_at = 0 AND name = $3"
+        case .lastShareOfRoot:
+            """
+            SELECT \(Self.shareColumns) FROM share WHERE owner = $1 AND zone = $2 AND root = $3
+            ORDER BY id DESC LIMIT 1
+            """
+        case .sharesOfZone:
+            """
+            SELECT \(Self.shareColumns) FROM share WHERE owner = $1 AND zone = $2 AND ended_at = 0
+            ORDER BY id LIMIT $3
+            """
+        case .putShare:
+            """
+            INSERT INTO share (\(Self.shareColumns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+            ON CONFLICT (id) DO UPDATE SET
+                ended_at = excluded.ended_at, public_permission = excluded.public_permission,
+                allows_requests = excluded.allows_requests
+            """
+
+        case .participantsOfShare:
+            "SELECT \(Self.participantColumns) FROM share_participant WHERE share = $1 ORDER BY id"
+        case .participantByGUID:
+            """
+            SELECT \(Self.participantColumns) FROM share_participant
+            WHERE one_time_guid <> '' AND one_time_guid = $1
+            """
+        case .putParticipant:
+            """
+            INSERT INTO share_participant (\(Self.participantColumns))
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+            ON CONFLICT (share, id) DO UPDATE SET
+                account = excluded.account, address = excluded.address, role = excluded.role,
+                permission = excluded.permission, status = excluded.status, added_at = excluded.added_at,
+                one_time_guid = excluded.one_time_guid, approved = excluded.approved
+            """
+        case .removeParticipant: "DELETE FROM share_participant WHERE share = $1 AND id = $2"
+
+        case .membershipsOfAccount:
+            "SELECT \(Self.membershipColumns) FROM membership WHERE account = $1 ORDER BY share"
+        case .membershipsInZone:
+            """
+            SELECT \(Self.membershipColumns) FROM membership WHERE account = $1 AND owner = $2 AND zone = $3
+            ORDER BY share
+            """
+        case .membersOfShare: "SELECT account FROM membership WHERE share = $1 AND left_at = 0 ORDER BY account"
+        case .putMembership:
+            """
+            INSERT INTO membership (\(Self.membershipColumns)) VALUES ($1, $2, $3, $4, $5, $6)
+            ON CONFLICT (account, share) DO UPDATE SET joined_at = excluded.joined_at, left_at = excluded.left_at
+            """
+
+        case .sharedRecordByName:
+            """
+            SELECT \(Self.sharedRecordColumns) FROM shared_record
+            WHERE owner = $1 AND zone = $2 AND name = $3 AND gone = 0
+            """
+        case .sharedRecordsAfter:
+            """
+            SELECT \(Self.sharedRecordColumns) FROM shared_record
+            WHERE owner = $1 AND zone = $2 AND share = $3 AND sequence > $4 ORDER BY sequence LIMIT $5
+            """
+        case .lastSharedSequence:
+            """
+            SELECT sequence FROM shared_record WHERE owner = $1 AND zone = $2 AND share = $3
+            ORDER BY sequence DESC LIMIT 1
+            """
+        case .putSharedRecord:
+            """
+            INSERT INTO shared_record (\(Self.sharedRecordColumns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+            ON CONFLICT (owner, zone, name, share) DO UPDATE SET
+                type = excluded.type, entered = excluded.entered, sequence = excluded.sequence, gone = excluded.gone
+            """
+        case .purgeSharedRecords:
+            """
+            DELETE FROM shared_record WHERE owner = $1 AND zone = $2 AND name IN (
+                SELECT name FROM shared_record WHERE owner = $1 AND zone = $2 ORDER BY name LIMIT $3)
+            """
+        case .purgeParticipants:
+            """
+            DELETE FROM share_participant WHERE share IN (SELECT id FROM share WHERE owner = $1 AND zone = $2)
+            """
+        case .purgeMemberships:
+            "DELETE FROM membership WHERE share IN (SELECT id FROM share WHERE owner = $1 AND zone = $2)"
+        case .purgeShares: "DELETE FROM share WHERE owner = $1 AND zone = $2"
+        case .zoneByID: "SELECT \(Self.zoneColumns) FROM zone WHERE owner = $1 AND id = $2"
+        default: preconditionFailure("\(self) is no statement of shares.")
+        }
+    }
+
+    private static let shareColumns = "id, owner, zone, name, root, guid, ended_at, public_permission, allows_requests"
+    private static let participantColumns = """
+        share, id, account, address, role, permission, status, added_at, one_time_guid, approved
+        """
+    private static let membershipColumns = "account, share, owner, zone, joined_at, left_at"
+    private static let sharedRecordColumns = "owner, zone, name, share, type, entered, sequence, gone"
+}
+
+extension SQLReader {
+    // MARK: Shares
+
+    package final func share(id: Int64) throws -> ShareRow? {
+        try row(.shareByID, bind: { try $0.bind(id) }, read: { ShareRow($0) })
+    }
+
+    package final func share(guid: String) throws -> ShareRow? {
+        try row(.shareByGUID, bind: { try $0.bind(guid) }, read: { ShareRow($0) })
+    }
+
+    package final func share(zone: ZoneKey, named name: String) throws -> ShareRow? {
+        try row(.shareByName, bind: { try $0.bind(zone).bind(name) }, read: { ShareRow($0) })
+    }
+
+    package final func lastShare(zone: ZoneKey, root: String) throws -> ShareRow? {
+        try row(.lastShareOfRoot, bind: { try $0.bind(zone).bind(root) }, read: { ShareRow($0) })
+    }
+
+    package final func shares(zone: ZoneKey, limit: Int) throws -> [ShareRow] {
+        try rows(.sharesOfZone, bind: { try $0.bind(zone).bind(limit: limit) }, read: { ShareRow($0) })
+    }
+
+    // MARK: Participants and memberships
+
+    package final func participants(share: Int64) throws -> [ShareParticipantRow] {
+        // A share has few, and the index that would order them would cost more than this.
+        try rows(.participantsOfShare, bind: { try $0.bind(share) }, read: { ShareParticipantRow($0) })
+            .sorted { ($0.addedAt, $0.id) < ($1.addedAt, $1.id) }
+    }
+
+    package final func participant(oneTimeGUID: String) throws -> ShareParticipantRow? {
+        try row(.participantByGUID, bind: { try $0.bind(oneTimeGUID) }, read: { ShareParticipantRow($0) })
+    }
+
+    package final func memberships(account: Int64) throws -> [MembershipRow] {
+        try rows(.membershipsOfAccount, bind: { try $0.bind(account) }, read: { MembershipRow($0) })
+    }
+
+    package final func memberships(account: Int64, zone: ZoneKey) throws -> [MembershipRow] {
+        try rows(.membershipsInZone, bind: { try $0.bind(account).bind(zone) }, read: { MembershipRow($0) })
+    }
+
+    package final func members(share: Int64) throws -> [Int64] {
+        try rows(.membersOfShare, bind: { try $0.bind(share) }, read: { $0.integer(0) })
+    }
+
+    // MARK: Shared records
+
+    package final func sharedRecord(zone: ZoneKey, named name: String) throws -> SharedRecordRow? {
+        try row(.sharedRecordByName, bind: { try $0.bind(zone).bind(name) }, read: { SharedRecordRow($0) })
+    }
+
+    package final func sharedRecords(
+        zone: ZoneKey, share: Int64, after sequence: Int64, limit: Int
+    ) throws -> [SharedRecordRow] {
+        try rows(.sharedRecordsAfter) {
+            try $0.bind(zone).bind(share).bind(sequence).bind(limit: limit)
+        } read: {
+            SharedRecordRow($0)
+        }
+    }
+
+    package final func lastSharedSequence(zone: ZoneKey, share: Int64) throws -> Int64 {
+        try row(.lastSharedSequence, bind: { try $0.bind(zone).bind(share) }, read: { $0.integer(0) }) ?? 0
+    }
+
+    package final func zone(_ key: ZoneKey) throws -> ZoneRow? {
+        try row(.zoneByID, bind: { try $0.bind(key) }, read: { ZoneRow(owner: key.owner, $0) })
+    }
+}
+
+extension SQLTransaction {
+    package func put(_ share: ShareRow) throws {
+        try change(.putShare) {
+            try $0.bind(share.id).bind(share.zone).bind(share.name).bind(share.root).bind(share.guid)
+                .bind(share.endedAt).bind(share.publicPermission).bind(share.allowsRequests ? 1 : 0)
+        }
+    }
+
+    package func put(_ participant: ShareParticipantRow) throws {
+        try change(.putParticipant) {
+            try $0.bind(participant.share).bind(participant.id).bind(participant.account).bind(participant.address)
+                .bind(participant.role).bind(participant.permission).bind(participant.status)
+                .bind(participant.addedAt).bind(participant.oneTimeGUID)
+                .bind(participant.isApprovedRequester ? 1 : 0)
+        }
+    }
+
+    package func removeParticipant(share: Int64, id: String) throws {
+        try change(.removeParticipant) { try $0.bind(share).bind(id) }
+    }
+
+    package func put(_ membership: MembershipRow) throws {
+        try change(.putMembership) {
+            try $0.bind(membership.account).bind(membership.share).bind(membership.zone).bind(membership.joined)
+                .bind(membership.left)
+        }
+    }
+
+    package func put(_ record: SharedRecordRow) throws {
+        try change(.putSharedRecord) {
+            try $0.bind(record.zone).bind(record.name).bind(record.share).bind(record.type).bind(record.entered)
+                .bind(record.sequence).bind(record.isGone ? 1 : 0)
+        }
+    }
+}
+
+extension SQLTransaction {
+    /// Removes what a deleted zone held of shared records.
+    /// - Returns: how many rows it removed.
+    func purgeSharedRecords(zone: ZoneKey, limit: Int) throws -> Int {
+        try change(.purgeSharedRecords) { try $0.bind(zone).bind(limit: limit) }
+    }
+
+    /// Removes the shares of a zone that is forgotten, and who took part in them.
+    func purgeShares(zone: ZoneKey) throws {
+        for statement in [SQL.purgeParticipants, .purgeMemberships, .purgeShares] {
+            try change(statement) { try $0.bind(zone) }
+        }
+    }
+}
+
+extension ShareRow {
+    fileprivate init(_ row: any SQLStatement) {
+        self.init(
+            id: row.integer(0), zone: ZoneKey(row, at: 1), name: row.text(3), root: row.text(4), guid: row.text(5),
+            endedAt: row.integer(6), publicPermission: row.integer(7), allowsRequests: row.integer(8) != 0)
+    }
+}
+
+extension ShareParticipantRow {
+    fileprivate init(_ row: any SQLStatement) {
+        self.init(
+            share: row.integer(0), id: row.text(1), account: row.integer(2), address: row.text(3),
+            role: row.integer(4), permission: row.integer(5), status: row.integer(6), addedAt: row.integer(7),
+            oneTimeGUID: row.text(8), isApprovedRequester: row.integer(9) != 0)
+    }
+}
+
+extension MembershipRow {
+    fileprivate init(_ row: any SQLStatement) {
+        self.init(
+            account: row.integer(0), share: row.integer(1), zone: ZoneKey(row, at: 2), joined: row.integer(4),
+            left: row.integer(5))
+    }
+}
+
+extension SharedRecordRow {
+    fileprivate init(_ row: any SQLStatement) {
+        self.init(
+            zone: ZoneKey(row, at: 0), share: row.integer(3), name: row.text(2), type: row.text(4),
+            entered: row.integer(5), sequence: row.integer(6), isGone: row.integer(7) != 0)
+    }
+}
+
+extension ZoneKey {
+    /// The owner's column and the one behind it.
+    fileprivate init(_ row: any SQLStatement, at column: Int) {
+        self.init(owner: OwnerID(rawValue: row.integer(column)), id: row.integer(column + 1))
+    }
+}

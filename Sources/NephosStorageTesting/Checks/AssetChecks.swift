@@ -1,0 +1,110 @@
+import NephosStorage
+
+extension StorageConformance {
+    private static func asset(_ owner: Int64, _ content: UInt8, size: Int64 = 10, until: Int64 = 5) -> AssetRow {
+        AssetRow(
+            owner: OwnerID(rawValue: owner), content: [content, 0, 255], size: size, checksum: "c\(content)",
+            file: "file-\(owner)-\(content)", neededUntil: until)
+    }
+
+    private static func neededUntil(_ asset: AssetRow, _ engine: any StorageEngine) async throws -> Int64? {
+        try await engine.read { try $0.asset(owner: asset.owner, content: asset.content)?.neededUntil }
+    }
+
+    static let assets: [StorageCheck] = [
+        .engine("A file is found by its owner and content, and counts towards its owner's bytes") { engine in
+            let (one, two) = (asset(1, 7, size: 10), asset(2, 7, size: 30))
+            try expect(try await engine.read { try $0.hasAssets() }, equals: false)
+            try await engine.write { transaction in
+                try transaction.insert(one)
+                try transaction.insert(two)
+            }
+            let found = try await engine.read { reader in
+                [
+                    try reader.asset(owner: one.owner, content: one.content),
+                    try reader.asset(owner: two.owner, content: two.content),
+                    try reader.asset(owner: one.owner, content: [7]),
+                ]
+            }
+            try expect(found, equals: [one, two, nil])
+            let bytes = try await engine.read { reader in
+                try [Int64(1), 2, 3].map { try reader.assetBytes(owner: OwnerID(rawValue: $0)) }
+            }
+            try expect(bytes, equals: [10, 30, 0])
+            let named = try await engine.read { reader in
+                [try reader.hasAssetFile(named: one.file), try reader.hasAssetFile(named: "file-1-8")]
+            }
+            try expect(named, equals: [true, false])
+            let files = try await engine.read { try $0.assets(afterFile: one.file, limit: 10).map(\.file) }
+            try expect(files, equals: [two.file])
+            try await expect(.constraint, "the same content twice") {
+                try await engine.write { try $0.insert(one) }
+            }
+        },
+        .engine("A file that a record refers to is needed until the last record lets go of it") { engine in
+            let file = asset(1, 7)
+            let zone = ZoneKey(owner: file.owner, id: 3)
+            try await engine.write { transaction in
+                try transaction.insert(file)
+                for record in ["a", "b", "b"] {
+                    try transaction.insertAssetReference(file.content, zone: zone, record: record)
+                }
+            }
+            try expect(try await neededUntil(file, engine), equals: AssetRow.referenced)
+            try await engine.write {
+                try $0.removeAssetReference(file.content, zone: zone, record: "a", neededUntil: 50)
+            }
+            try expect(try await neededUntil(file, engine), equals: AssetRow.referenced)
+            try await engine.write {
+                try $0.removeAssetReference(file.content, zone: zone, record: "b", neededUntil: 60)
+            }
+            try expect(try await neededUntil(file, engine), equals: 60)
+            try await engine.write { try $0.keepAsset(owner: file.owner, content: file.content, until: 20) }
+            try expect(try await neededUntil(file, engine), equals: 60)
+            try await engine.write { try $0.keepAsset(owner: file.owner, content: file.content, until: 70) }
+            try expect(try await neededUntil(file, engine), equals: 70)
+        },
+        .engine("What records of a zone refer to is purged step by step") { engine in
+            let file = asset(1, 7)
+            let (zone, other) = (ZoneKey(owner: file.owner, id: 3), ZoneKey(owner: file.owner, id: 4))
+            try await engine.write { transaction in
+                try transaction.insert(file)
+                for record in ["a", "b", "c"] {
+                    try transaction.insertAssetReference(file.content, zone: zone, record: record)
+                }
+                try transaction.insertAssetReference(file.content, zone: other, record: "a")
+            }
+            var counts: [Int] = []
+            for _ in 0..<3 {
+                counts.append(
+                    try await engine.write { try $0.purgeAssetReferences(zone: zone, limit: 2, neededUntil: 80) })
+            }
+            try expect(counts, equals: [2, 1, 0])
+            try expect(try await neededUntil(file, engine), equals: AssetRow.referenced)
+            _ = try await engine.write { try $0.purgeAssetReferences(zone: other, limit: 2, neededUntil: 80) }
+            try expect(try await neededUntil(file, engine), equals: 80)
+        },
+        .engine("Files that are not needed are condemned, the longest unneeded first, and their content is free again")
+        {
+            engine in
+            try await engine.write { transaction in
+                for content in UInt8(1)...5 { try transaction.insert(asset(1, content, until: Int64(content) * 10)) }
+            }
+            try expect(try await engine.read { try $0.hasAsset(neededBefore: 10) }, equals: false)
+            try expect(try await engine.read { try $0.hasAsset(neededBefore: 11) }, equals: true)
+            let count = try await engine.write { try $0.condemnAssets(neededBefore: 41, limit: 3) }
+            try expect(count, equals: 3)
+            let condemned = try await engine.read { try $0.condemnedAssetFiles(limit: 10) }
+            try expect(condemned, equals: ["file-1-1", "file-1-2", "file-1-3"])
+            try expect(try await neededUntil(asset(1, 1), engine), equals: nil)
+            try expect(try await engine.read { try $0.assetBytes(owner: OwnerID(rawValue: 1)) }, equals: 20)
+            try await engine.write { transaction in
+                try transaction.removeCondemnedAsset(file: "file-1-2")
+                var again = asset(1, 1)
+                again.file = "file-1-1-again"
+                try transaction.insert(again)
+            }
+            try expect(try await engine.read { try $0.condemnedAssetFiles(limit: 1) }, equals: ["file-1-1"])
+        },
+    ]
+}

@@ -1,0 +1,138 @@
+import NephosStorage
+
+extension StorageConformance {
+    static let shares: [StorageCheck] = [
+        .engine("A share is found by id, GUID, record and root, and is not by the middle two once it ended") { engine in
+            let zone = try await engine.makeZone()
+            var share = ShareRow.sample(zone, 7, root: "root")
+            try await engine.write { [share] in try $0.put(share) }
+            try expect(try await engine.read { try $0.share(id: 7) }, equals: share)
+            try expect(try await engine.read { try $0.share(guid: "guid 7") }, equals: share)
+            try expect(try await engine.read { try $0.share(zone: zone, named: "share 7") }, equals: share)
+            try expect(try await engine.read { try $0.lastShare(zone: zone, root: "root") }, equals: share)
+            try expect(try await engine.read { try $0.shares(zone: zone, limit: 9) }, equals: [share])
+            share.endedAt = 9
+            share.publicPermission = 3
+            share.allowsRequests = true
+            try await engine.write { [share] in try $0.put(share) }
+            try expect(try await engine.read { try $0.share(id: 7) }, equals: share)
+            try expect(try await engine.read { try $0.share(guid: "guid 7") }, equals: nil)
+            try expect(try await engine.read { try $0.share(zone: zone, named: "share 7") }, equals: nil)
+            try expect(try await engine.read { try $0.shares(zone: zone, limit: 9) }, equals: [])
+            try expect(try await engine.read { try $0.lastShare(zone: zone, root: "root") }, equals: share)
+            // Its name and its GUID are free again.
+            let next = ShareRow(
+                id: 11, zone: zone, name: "share 7", root: "root", guid: "guid 7", publicPermission: 1)
+            try await engine.write { try $0.put(next) }
+            try expect(try await engine.read { try $0.lastShare(zone: zone, root: "root") }, equals: next)
+            try expect(try await engine.read { try $0.share(guid: "guid 7") }, equals: next)
+        },
+        .engine("Participants are a share's, in the order in which they were added, and go one by one") { engine in
+            let rows = trickyTexts.enumerated().map { index, name in
+                ShareParticipantRow(
+                    share: 1, id: name, account: Int64(index), address: name, role: 3, permission: 2, status: 1,
+                    addedAt: Int64(100 - index), isApprovedRequester: index % 2 == 0)
+            }
+            let once = ShareParticipantRow(
+                share: 2, id: "a", account: 0, address: "", role: 3, permission: 2, status: 1, addedAt: 1,
+                oneTimeGUID: "once")
+            try await engine.write { transaction in
+                for row in rows + [once] { try transaction.put(row) }
+            }
+            let found = try await engine.read { try $0.participants(share: 1) }
+            try expect(found.map(\.id).asBytes, equals: rows.reversed().map(\.id).asBytes)
+            try expect(found.last, equals: rows.first)
+            try expect(try await engine.read { try $0.participant(oneTimeGUID: "once") }, equals: once)
+            try expect(try await engine.read { try $0.participant(oneTimeGUID: "") }, equals: nil)
+            try await engine.write { try $0.removeParticipant(share: 1, id: rows[0].id) }
+            try expect(try await engine.read { try $0.participants(share: 1).count }, equals: rows.count - 1)
+            try expect(try await engine.read { try $0.participants(share: 2) }, equals: [once])
+        },
+        .engine("Memberships are listed by account, former ones too, and members by share") { engine in
+            let (one, other) = (try await engine.makeZone("One"), try await engine.makeZone("Two"))
+            let rows = [
+                MembershipRow(account: 1, share: 5, zone: one, joined: 10),
+                MembershipRow(account: 1, share: 6, zone: other, joined: 11, left: 12),
+                MembershipRow(account: 2, share: 5, zone: one, joined: 13),
+            ]
+            try await engine.write { transaction in for row in rows { try transaction.put(row) } }
+            try expect(try await engine.read { try $0.memberships(account: 1) }, equals: Array(rows[..<2]))
+            try expect(try await engine.read { try $0.memberships(account: 1, zone: other) }, equals: [rows[1]])
+            try expect(try await engine.read { try $0.members(share: 5) }, equals: [1, 2])
+            try expect(try await engine.read { try $0.members(share: 6) }, equals: [])
+            var left = rows[0]
+            left.left = 20
+            try await engine.write { [left] in try $0.put(left) }
+            try expect(try await engine.read { try $0.members(share: 5) }, equals: [2])
+            try expect(try await engine.read { try $0.memberships(account: 1, zone: one) }, equals: [left])
+        },
+        .engine("A share's feed has its records in the order of their sequences, and a record is under one share") {
+            engine in
+            let (zone, other) = (try await engine.makeZone("One"), try await engine.makeZone("Two"))
+            try await engine.write { transaction in
+                for (index, name) in trickyTexts.enumerated() {
+                    try transaction.put(SharedRecordRow.sample(name, Int64(1000 - index), zone))
+                }
+                try transaction.put(SharedRecordRow.sample("a", 1, other))
+                try transaction.put(SharedRecordRow.sample("b", 2, share: 2, zone, isGone: true))
+            }
+            let all = try await engine.read { try $0.sharedRecords(zone: zone, share: 1, after: 0, limit: .max) }
+            try expect(all.map(\.name).asBytes, equals: trickyTexts.reversed().asBytes)
+            let page = try await engine.read {
+                try $0.sharedRecords(zone: zone, share: 1, after: all[2].sequence, limit: 2)
+            }
+            try expect(page, equals: Array(all[3..<5]))
+            try expect(try await engine.read { try $0.lastSharedSequence(zone: zone, share: 1) }, equals: 1000)
+            try expect(try await engine.read { try $0.lastSharedSequence(zone: zone, share: 9) }, equals: 0)
+            let found = try await engine.read { try $0.sharedRecord(zone: zone, named: "b") }
+            try expect(found?.share, equals: 1)
+            try await engine.write { try $0.put(SharedRecordRow.sample("b", 2000, zone, isGone: true)) }
+            try expect(try await engine.read { try $0.sharedRecord(zone: zone, named: "b") }, equals: nil)
+            let last = try await engine.read { try $0.sharedRecords(zone: zone, share: 1, after: 1000, limit: 9) }
+            try expect(last, equals: [SharedRecordRow.sample("b", 2000, zone, isGone: true)])
+        },
+        .engine("With a deleted zone's records goes what was shared of it, and with the zone its shares") { engine in
+            let zone = try await engine.makeZone()
+            let kept = try await engine.makeZone("Kept")
+            for (zone, id) in [(zone, 1), (kept, 2)] as [(ZoneKey, Int64)] {
+                try await engine.write { transaction in
+                    try transaction.put(ShareRow.sample(zone, id, root: ""))
+                    try transaction.put(MembershipRow(account: 1, share: id, zone: zone, joined: 1))
+                    for name in ["a", "b", "c"] {
+                        try transaction.put(
+                            SharedRecordRow(
+                                zone: zone, share: id, name: name, type: "T", entered: 1,
+                                sequence: try transaction.nextSequence()))
+                    }
+                }
+            }
+            try await engine.delete(zone)
+            while try await engine.write({ try $0.purgeRecords(zone: zone, limit: 2) }) >= 2 {}
+            let left = try await engine.read { try $0.sharedRecords(zone: zone, share: 1, after: 0, limit: 9) }
+            try expect(left, equals: [])
+            try expect(try await engine.read { try $0.memberships(account: 1).count }, equals: 2)
+            _ = try await engine.write { try $0.forgetZones(deletedBefore: 2, limit: 9) }
+            try expect(try await engine.read { try $0.share(id: 1) }, equals: nil)
+            try expect(try await engine.read { try $0.memberships(account: 1).map(\.share) }, equals: [2])
+            let others = try await engine.read { try $0.sharedRecords(zone: kept, share: 2, after: 0, limit: 9) }
+            try expect(others.count, equals: 3)
+            try expect(try await engine.read { try $0.zone(kept)?.name }, equals: "Kept")
+            try expect(try await engine.read { try $0.zone(zone) }, equals: nil)
+        },
+    ]
+}
+
+extension ShareRow {
+    fileprivate static func sample(_ zone: ZoneKey, _ id: Int64, root: String) -> ShareRow {
+        ShareRow(id: id, zone: zone, name: "share \(id)", root: root, guid: "guid \(id)", publicPermission: 1)
+    }
+}
+
+extension SharedRecordRow {
+    fileprivate static func sample(
+        _ name: String, _ sequence: Int64, share: Int64 = 1, _ zone: ZoneKey, isGone: Bool = false
+    ) -> SharedRecordRow {
+        SharedRecordRow(
+            zone: zone, share: share, name: name, type: "Note", entered: 1, sequence: sequence, isGone: isGone)
+    }
+}

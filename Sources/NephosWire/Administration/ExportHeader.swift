@@ -1,0 +1,44 @@
+/// The first line of what `nephos export` writes: where the lines below it come from, and, unless something else is asked
+/// for, where `nephos import` puts them. Each of those lines is a body of `zones/modify` or of `records/modify`.
+package struct ExportHeader: Hashable, Sendable {
+    package static let version: Int64 = 1
+
+    package var container: String
+    package var environment: String
+    package var database: String
+    /// The account of the local CloudKit whose private database it is.
+    package var account: String?
+
+    package init(container: String, environment: String, database: String, account: String?) {
+        self.container = container
+        self.environment = environment
+        self.database = database
+        self.account = account
+    }
+}
+
+extension ExportHeader: WireMessage {
+    package init(json: JSONValue) throws(WireError) {
+        let expected = "the version of an export, \(Self.version)"
+        try json.required("nephosExport", expected) { (json) throws(WireError) in
+            guard try json.int64(expected) == Self.version else { throw json.mismatch(expected) }
+        }
+        func text(_ name: StaticString) throws(WireError) -> String {
+            try json.required(name, "a string") { (json) throws(WireError) in try json.string() }
+        }
+        self.init(
+            container: try text("container"), environment: try text("environment"), database: try text("database"),
+            account: try json.member("account")?.string())
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("nephosExport")
+        writer.int64(Self.version)
+        writer.member("container", container)
+        writer.member("environment", environment)
+        writer.member("database", database)
+        writer.member("account", account)
+        writer.endObject()
+    }
+}

@@ -1,0 +1,82 @@
+/// A field that a file is to be uploaded for, or whose file is to be used again (CloudKit Web Services, Asset Field
+/// Dictionary).
+package struct AssetField: Hashable, Sendable {
+    /// Nil for a record that is to be made, whose name the service makes up.
+    package var recordName: String?
+    /// Only an upload needs it.
+    package var recordType: String?
+    package var fieldName: String
+
+    package init(recordName: String?, recordType: String? = nil, fieldName: String) {
+        self.recordName = recordName
+        self.recordType = recordType
+        self.fieldName = fieldName
+    }
+}
+
+/// `assets/upload`: asks where files may be uploaded to, one for each token.
+package struct AssetUploadRequest: Hashable, Sendable {
+    package var zoneID: ZoneIDDictionary?
+    package var tokens: [AssetField]
+
+    package init(zoneID: ZoneIDDictionary? = nil, tokens: [AssetField]) {
+        self.zoneID = zoneID
+        self.tokens = tokens
+    }
+}
+
+/// The answer of `assets/upload`, in the order of the request.
+package struct AssetUploadResponse: Hashable, Sendable {
+    package struct Token: Hashable, Sendable {
+        package var recordName: String
+        package var fieldName: String
+        /// Where the file's bytes are sent by POST. It authorises itself.
+        package var url: String
+
+        package init(recordName: String, fieldName: String, url: String) {
+            self.recordName = recordName
+            self.fieldName = fieldName
+            self.url = url
+        }
+    }
+
+    package var tokens: [Token]
+
+    package init(tokens: [Token]) { self.tokens = tokens }
+}
+
+/// What the upload of a file is answered with: the value of its field in `records/modify`.
+package struct UploadedFile: Hashable, Sendable {
+    package var singleFile: AssetValue
+
+    package init(singleFile: AssetValue) { self.singleFile = singleFile }
+}
+
+/// `assets/rereference`: asks for values by which files of existing fields can be saved elsewhere.
+package struct RereferenceRequest: Hashable, Sendable {
+    /// The zone of the fields.
+    package var zoneID: ZoneIDDictionary?
+    /// The zone where the values will be saved; nil is that of the fields.
+    package var targetZoneID: ZoneIDDictionary?
+    package var assets: [AssetField]
+
+    package init(
+        zoneID: ZoneIDDictionary? = nil, targetZoneID: ZoneIDDictionary? = nil, assets: [AssetField]
+    ) {
+        self.zoneID = zoneID
+        self.targetZoneID = targetZoneID
+        self.assets = assets
+    }
+}
+
+/// The answer of `assets/rereference`, in the order of the request.
+package struct RereferenceResponse: Hashable, Sendable {
+    package enum Result: Hashable, Sendable {
+        case asset(AssetValue)
+        case failure(ErrorDictionary)
+    }
+
+    package var assets: [Result]
+
+    package init(assets: [Result]) { self.assets = assets }
+}

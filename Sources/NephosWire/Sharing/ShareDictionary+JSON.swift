@@ -1,0 +1,105 @@
+extension ShareDictionary {
+    init(json: JSONValue) throws(WireError) {
+        self.init(publicPermission: .none, participants: [])
+        for (key, value) in try json.members("a share") {
+            guard let value = value.nonNull else { continue }
+            switch key {
+            case "shortGUID": shortGUID = try value.string()
+            case "publicPermission": publicPermission = try SharePermission(json: value)
+            case "participants": participants = try value.participants()
+            case "owner": owner = try ParticipantDictionary(json: value)
+            case "currentUserParticipant": currentUserParticipant = try ParticipantDictionary(json: value)
+            case "denyAccessRequests": deniesAccessRequests = try value.bool()
+            case "requesters": requesters = try value.identities()
+            case "blocked": blocked = try value.identities()
+            case "nephosRootRecordName": rootRecordName = try value.string()
+            default: break
+            }
+        }
+    }
+
+    /// Writes the keys as members of the record's object.
+    func writeMembers(to writer: inout JSONWriter) {
+        writer.member("shortGUID", shortGUID)
+        writer.member("publicPermission", publicPermission.rawValue)
+        writer.participants("participants", participants)
+        if let owner {
+            writer.key("owner")
+            owner.write(to: &writer)
+        }
+        if let currentUserParticipant {
+            writer.key("currentUserParticipant")
+            currentUserParticipant.write(to: &writer)
+        }
+        writer.key("denyAccessRequests")
+        writer.bool(deniesAccessRequests)
+        writer.identities("requesters", requesters)
+        writer.identities("blocked", blocked)
+        writer.member("nephosRootRecordName", rootRecordName)
+    }
+}
+
+extension ShareToModify {
+    /// Decodes what a record's object says of a share; nil where it says nothing of one.
+    init?(json: JSONValue) throws(WireError) {
+        self.init()
+        for (key, value) in try json.members("a record") {
+            guard let value = value.nonNull else { continue }
+            switch key {
+            case "forRecord": forRecord = try Root(json: value)
+            case "publicPermission": publicPermission = try SharePermission(json: value)
+            case "participants": participants = try value.participants()
+            case "denyAccessRequests": deniesAccessRequests = try value.bool()
+            case "requesters": requesters = try value.identities()
+            case "blocked": blocked = try value.identities()
+            default: break
+            }
+        }
+        if self == Self() { return nil }
+    }
+
+    /// Writes the keys as members of the record's object.
+    func writeMembers(to writer: inout JSONWriter) {
+        if let forRecord {
+            writer.key("forRecord")
+            writer.beginObject()
+            writer.member("recordName", forRecord.recordName)
+            writer.member("recordChangeTag", forRecord.recordChangeTag)
+            writer.endObject()
+        }
+        writer.member("publicPermission", publicPermission?.rawValue)
+        writer.participants("participants", participants)
+        if let deniesAccessRequests {
+            writer.key("denyAccessRequests")
+            writer.bool(deniesAccessRequests)
+        }
+        writer.identities("requesters", requesters)
+        writer.identities("blocked", blocked)
+    }
+}
+
+extension ShareToModify.Root {
+    fileprivate init(json: JSONValue) throws(WireError) {
+        var name: JSONValue?
+        self.init(recordName: "")
+        for (key, value) in try json.members("a dictionary with the key \"recordName\"") {
+            switch key {
+            case "recordName": name = value.nonNull
+            case "recordChangeTag": recordChangeTag = try value.nonNull?.string()
+            default: break
+            }
+        }
+        guard let name else { throw json.missing("recordName", "a string") }
+        recordName = try name.string()
+    }
+}
+
+extension JSONValue {
+    fileprivate func participants() throws(WireError) -> [ParticipantDictionary] {
+        try elements("an array of participants", ParticipantDictionary.init(json:))
+    }
+
+    fileprivate func identities() throws(WireError) -> [UserIdentityDictionary] {
+        try elements("an array of user identities", UserIdentityDictionary.init(json:))
+    }
+}

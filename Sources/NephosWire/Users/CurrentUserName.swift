@@ -1,0 +1,10 @@
+/// The names by which clients call the current user: `CKCurrentUserDefaultName` of Apple's framework, and the spelling of
+/// CloudKit Web Services' own clients. No user record has either for its own name.
+package enum CurrentUserName {
+    package static let native = "__defaultOwner__"
+    package static let webServices = "_defaultOwner"
+
+    package static func isOne(_ name: String) -> Bool {
+        name.utf8.first == UInt8(ascii: "_") && (name == native || name == webServices)
+    }
+}

@@ -1,0 +1,24 @@
+import Glibc
+
+/// Asks before something is erased: on a terminal by a question, elsewhere nothing is erased without `--yes`.
+struct Confirmation {
+    static let option = CommandOption("--yes", nil, "Erase without asking.")
+
+    private let isGiven: Bool
+
+    init(_ arguments: Arguments) { isGiven = arguments.has(Self.option.name) }
+
+    /// Returns where it may be done, and ends the process otherwise.
+    /// - Parameter what: what is erased, as the object of a sentence: `the zone 'A' of 'me'`.
+    /// - Throws: `UsageError` where there is nobody to ask.
+    func ask(_ what: String) throws(UsageError) {
+        if isGiven { return }
+        guard isatty(STDIN_FILENO) == 1 else {
+            throw UsageError("this erases \(what). Nothing is erased without a question: give '--yes'.")
+        }
+        Console.prompt("Erase \(what)? [y/N] ")
+        guard let answer = readLine()?.lowercased(), answer == "y" || answer == "yes" else {
+            Console.fail("nothing is erased.")
+        }
+    }
+}

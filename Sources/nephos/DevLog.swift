@@ -1,0 +1,97 @@
+import Glibc
+import NephosServer
+
+/// What `nephos dev` says while it runs, on standard error: a banner, then a line for every request. On a terminal; a
+/// program that starts it asks with `--log`. Standard output has the line that says that it is ready, and nothing else.
+struct DevLog {
+    enum Format: String {
+        case text, json, off
+    }
+
+    static let options = [
+        CommandOption(
+            "--log", "FORMAT",
+            """
+            What to write about each request, on standard error: text, json (a line
+            of JSON each) or off. Default: text on a terminal, otherwise off
+            """),
+        CommandOption("--quiet", nil, "Say nothing about requests, and nothing at the start but that it is ready."),
+    ]
+
+    let format: Format
+    let isQuiet: Bool
+    /// Ends with `flush`, or its last lines are lost.
+    let writer = LogWriter(STDERR_FILENO)
+    private let isTerminal: Bool
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        isTerminal = isatty(STDERR_FILENO) == 1
+        isQuiet = arguments.has("--quiet")
+        guard let text = arguments["--log"] else {
+            format = isTerminal && !isQuiet ? .text : .off
+            return
+        }
+        guard !isQuiet else { throw UsageError("'--log' and '--quiet' exclude each other.") }
+        guard let format = Format(rawValue: text) else {
+            throw UsageError("'\(text)' is unknown: '--log' takes text, json or off.")
+        }
+        self.format = format
+    }
+
+    /// What is called for every answered request; nil where nothing is written.
+    func observer() -> (@Sendable (AnsweredRequest) -> Void)? {
+        let colours = showsColours
+        switch format {
+        case .off: return nil
+        case .text: return { [writer] in writer.write($0.line(time: Self.timeOfDay(), colours: colours)) }
+        case .json: return { [writer] in writer.write($0.json(time: Self.milliseconds())) }
+        }
+    }
+
+    /// What a person needs who sees it start for the first time; nil where no person looks.
+    /// - Parameter data: the data directory; nil for memory.
+    func banner(port: UInt16, data: String?) -> String? {
+        guard isTerminal, !isQuiet, format != .json else { return nil }
+        let bold = { (text: String) in showsColours ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
+        let url = "http://127.0.0.1:\(port)"
+        let place = data.map { "\($0)  (erase it to begin anew)" } ?? "in memory, gone at the end"
+        return """
+
+              \(bold("Nephos \(Nephos.version)")), the local CloudKit
+
+              address   \(bold(url))
+              data      \(place)
+              apps      NEPHOS_URL=\(url) NEPHOS_TOKEN=dev:NAME   sign in as NAME, who is made on first use
+              requests  …?ckAPIToken=any&ckWebAuthToken=dev:NAME
+              page      \(bold(url + "/"))  shows containers, accounts, records and the last requests
+              stop      control-C
+
+
+            """
+    }
+
+    /// See no-color.org.
+    private var showsColours: Bool {
+        isTerminal && getenv("NO_COLOR") == nil && getenv("TERM").map { String(cString: $0) } != "dumb"
+    }
+
+    private static func milliseconds() -> Int64 {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
+    }
+
+    /// 16:04:05.123, in the machine's time zone.
+    private static func timeOfDay() -> String {
+        let now = milliseconds()
+        var seconds = time_t(now / 1000)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        let padded = { (number: Int, width: Int) in
+            let digits = String(number)
+            return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        }
+        return "\(padded(Int(parts.tm_hour), 2)):\(padded(Int(parts.tm_min), 2)):\(padded(Int(parts.tm_sec), 2))"
+            + ".\(padded(Int(now % 1000), 3))"
+    }
+}

@@ -1,0 +1,38 @@
+import Glibc
+
+/// How far a command is: a line that is written over, on a terminal alone.
+struct Progress {
+    /// Records between two looks at the clock and writes of the line.
+    private static let step = 100
+
+    private let verb: String
+    /// Bytes of the whole; nil where that is not known.
+    private let total: Int?
+    private let isShown = isatty(STDERR_FILENO) == 1
+    private(set) var count = 0
+    /// Bytes that are done.
+    var position = 0
+
+    init(_ verb: String, total: Int? = nil) {
+        self.verb = verb
+        self.total = total
+    }
+
+    mutating func advance(by records: Int = 1) {
+        let before = count / Self.step
+        count += records
+        if isShown, count / Self.step != before { Console.prompt("\r\(line)") }
+    }
+
+    func finish() {
+        if isShown, count >= Self.step { Console.prompt("\r\u{1B}[K") }
+        Console.note("\(count) records \(verb)")
+    }
+
+    private var line: String {
+        guard let total, total > 0 else { return "\(count) records \(verb)" }
+        let done = min(position * 30 / total, 30)
+        return "[\(String(repeating: "=", count: done))\(String(repeating: " ", count: 30 - done))] "
+            + "\(min(position * 100 / total, 100)) %, \(count) records \(verb)"
+    }
+}

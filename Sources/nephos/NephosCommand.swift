@@ -1,0 +1,180 @@
+/// A command of `nephos`, as its help, the manual page and the completion know it.
+struct NephosCommand: Sendable {
+    typealias Main = @Sendable ([String]) throws(UsageError) -> Void
+
+    let name: String
+    let summary: String
+    let help: String
+    let main: Main
+
+    static let all = [
+        NephosCommand(
+            name: "dev", summary: "Run the local CloudKit on this machine, for development and tests.",
+            help: DevCommand.help, main: { arguments throws(UsageError) in try DevCommand.main(arguments) }),
+        NephosCommand(
+            name: "status", summary: "See what a running server holds.",
+            help: StatusCommand.help, main: { arguments throws(UsageError) in try StatusCommand.main(arguments) }),
+        NephosCommand(
+            name: "export", summary: "Export the records of a database, one to a line.",
+            help: ExportCommand.help, main: { arguments throws(UsageError) in try ExportCommand.main(arguments) }),
+        NephosCommand(
+            name: "import", summary: "Import the records of an export.",
+            help: ImportCommand.help, main: { arguments throws(UsageError) in try ImportCommand.main(arguments) }),
+        NephosCommand(
+            name: "query", summary: "Find records, count them, or explain how a query is answered.",
+            help: QueryCommand.help, main: { arguments throws(UsageError) in try QueryCommand.main(arguments) }),
+        NephosCommand(
+            name: "schema", summary: "Export, import, validate, reset and deploy a container's schema.",
+            help: SchemaCommand.help, main: { arguments throws(UsageError) in try SchemaCommand.main(arguments) }),
+        NephosCommand(
+            name: "zones", summary: "See accounts' zones, and remove them as their user can.",
+            help: ZonesCommand.help, main: { arguments throws(UsageError) in try ZonesCommand.main(arguments) }),
+        NephosCommand(
+            name: "deletions", summary: "Forget deletions before their time is over.",
+            help: DeletionsCommand.help,
+            main: { arguments throws(UsageError) in try DeletionsCommand.main(arguments) }),
+        NephosCommand(
+            name: "roles", summary: "Give accounts the roles that a schema makes.",
+            help: RolesCommand.help, main: { arguments throws(UsageError) in try RolesCommand.main(arguments) }),
+        NephosCommand(
+            name: "share", summary: "See what accounts share, and with whom.",
+            help: ShareCommand.help, main: { arguments throws(UsageError) in try ShareCommand.main(arguments) }),
+        NephosCommand(
+            name: "why", summary: "Say what an account may do with a record, and why.",
+            help: WhyCommand.help, main: { arguments throws(UsageError) in try WhyCommand.main(arguments) }),
+        NephosCommand(
+            name: "completion", summary: "Print what completes these commands in bash.",
+            help: Completion.help, main: { arguments throws(UsageError) in try Completion.main(arguments) }),
+        NephosCommand(
+            name: "manual", summary: "Print the manual page, for man.",
+            help: ManualPage.help, main: { arguments throws(UsageError) in try ManualPage.main(arguments) }),
+    ]
+
+    /// The options that its help describes, in its order.
+    var options: [String] {
+        var seen: Set<String> = []
+        return help.split(separator: "\n").compactMap { line in
+            let text = line.drop { $0 == " " }
+            guard line.hasPrefix("  "), text.hasPrefix("--") else { return nil }
+            let name = String(text.prefix { $0 != " " && $0 != "," })
+            return seen.insert(name).inserted ? name : nil
+        }
+    }
+
+    /// The words that may follow its name: `export`, `import`.
+    var actions: [String] {
+        var seen: Set<String> = []
+        return help.split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ").drop { $0 == "Usage:" }
+            guard words.starts(with: ["nephos", name[...]]), let word = words.dropFirst(2).first,
+                word.allSatisfy({ $0.isLowercase || $0 == "-" }), !word.hasPrefix("-")
+            else { return nil }
+            return seen.insert(String(word)).inserted ? String(word) : nil
+        }
+    }
+}
+
+/// `nephos completion`: what bash sources to complete commands and options.
+enum Completion {
+    static let help = """
+        Print what completes nephos' commands, their actions and their options in bash.
+
+        Usage: nephos completion
+
+        For this shell:  source <(nephos completion)
+
+        Options:
+          --help  Show this help.
+
+        """
+
+    static func main(_ arguments: [String]) throws(UsageError) {
+        if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
+        _ = try Arguments(arguments, options: [], command: "completion")
+        Console.print(script)
+    }
+
+    static var script: String {
+        let names = NephosCommand.all.map(\.name) + ["help", "version"]
+        let cases = NephosCommand.all.map { command in
+            "        \(command.name)) words=\"\((command.actions + command.options).joined(separator: " "))\" ;;\n"
+        }
+        return """
+            # Completes nephos \(Nephos.version) in bash.
+            _nephos() {
+                local current="${COMP_WORDS[COMP_CWORD]}" words=""
+                if [ "$COMP_CWORD" -eq 1 ]; then words="\(names.joined(separator: " "))"; else
+                    case "${COMP_WORDS[1]}" in
+                    help) words="\(NephosCommand.all.map(\.name).joined(separator: " "))" ;;
+
+            """ + cases.joined() + """
+                        esac
+                    fi
+                    COMPREPLY=($(compgen -W "$words" -- "$current"))
+                }
+                complete -o default -F _nephos nephos
+
+                """
+    }
+}
+
+/// `nephos manual`: nephos(1), made of the commands' help so that it says nothing else.
+enum ManualPage {
+    static let help = """
+        Print the manual page, nephos(1), as man reads it.
+
+        Usage: nephos manual
+
+        To read it without installing it:  nephos manual | man -l -
+
+        Options:
+          --help  Show this help.
+
+        """
+
+    static func main(_ arguments: [String]) throws(UsageError) {
+        if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
+        _ = try Arguments(arguments, options: [], command: "manual")
+        Console.print(page)
+    }
+
+    static var page: String {
+        let head = """
+            .TH NEPHOS 1 "" "Nephos \(Nephos.version)"
+            .SH NAME
+            nephos \\- CloudKit that anyone can run
+            .SH SYNOPSIS
+            .B nephos
+            .I COMMAND
+            [\\fIOPTIONS\\fR]
+
+            """
+        let commands = NephosCommand.all.map { command in
+            ".SH \"\(("nephos " + command.name).uppercased())\"\n.nf\n\(escaped(command.help)).fi\n"
+        }
+        let tail = """
+            .SH ENVIRONMENT
+            .nf
+            NEPHOS_URL          The server that commands and apps reach. Default: http://127.0.0.1:8484
+            NEPHOS_TOKEN        The web authentication token to sign in with, for example dev:NAME
+            NEPHOS_CONTAINER    The container, where a command names none.
+            NEPHOS_ENVIRONMENT  development or production. Default: development
+            NO_COLOR            No colours on a terminal.
+            http_proxy, https_proxy, no_proxy
+                                How servers elsewhere are reached.
+            .fi
+            .SH "EXIT STATUS"
+            0 for success, 1 for a failure, 2 for a command line that cannot be understood.
+
+            """
+        return head + commands.joined() + tail
+    }
+
+    /// What roff would take for its own: backslashes, and points and quotes at the beginning of a line.
+    private static func escaped(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            let line = line.replacing("\\", with: "\\e").replacing("-", with: "\\-")
+            return line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" + line : String(line)
+        }.joined(separator: "\n")
+    }
+}

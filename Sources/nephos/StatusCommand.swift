@@ -1,0 +1,59 @@
+import NephosHTTP
+import NephosWire
+
+/// `nephos status`: what a running server holds.
+struct StatusCommand {
+    static let options = [
+        CommandOption("--url", "URL", "The running server. Default: NEPHOS_URL, or \(RemoteSchema.localURL)"),
+        CommandOption("--json", nil, "Print what the server says, in JSON."),
+        CommandOption("--help", nil, "Show this help."),
+    ]
+
+    static let help = """
+        See what a running server holds: containers, accounts, and records by type.
+
+        Usage: nephos status [OPTIONS]
+
+        A browser shows the same, and the last requests, at the server's address.
+
+        Options:
+        \(CommandOption.help(options))
+
+        """
+
+    static func main(_ arguments: [String]) throws(UsageError) {
+        if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
+        let arguments = try Arguments(arguments, options: options, command: "status")
+        let address = try ServerAddress(
+            arguments["--url"] ?? CloudAddress.variable("NEPHOS_URL") ?? RemoteSchema.localURL)
+        do {
+            let (status, body) = try ServerConnection(address: address).request(.get, "/status")
+            guard status == 200 else {
+                Console.fail((try? ErrorDictionary(decoding: body))?.reason ?? "\(address) answered \(status).")
+            }
+            let overview = try ServiceOverview(decoding: body)
+            Console.print(
+                arguments.has("--json") ? String(decoding: body, as: UTF8.self) : text(overview, address.description))
+        } catch let failure as ServerConnection.Failure {
+            Console.fail(failure.description)
+        } catch {
+            Console.fail("\(address) gave an answer that is not a Nephos server's of this version.")
+        }
+    }
+
+    static func text(_ overview: ServiceOverview, _ address: String) -> String {
+        var text = "\(address) answers\n"
+        if overview.containers.isEmpty { text += "no containers yet\n" }
+        for container in overview.containers {
+            let accounts = container.accounts.isEmpty ? "no accounts" : container.accounts.joined(separator: ", ")
+            text += "\n\(container.container), \(container.environment): \(container.zones) zones; \(accounts)\n"
+            let width = (container.recordTypes.map(\.name.count).max() ?? 0) + 2
+            for type in container.recordTypes {
+                let padding = String(repeating: " ", count: width - type.name.count)
+                text += "  \(type.name)\(padding)\(type.records)\n"
+            }
+            if !container.isComplete { text += "  and more that was not counted\n" }
+        }
+        return overview.isComplete ? text : text + "\nand more containers\n"
+    }
+}

@@ -1,0 +1,34 @@
+/// What was probably meant by a word that is not known.
+enum Suggestion {
+    /// ` Did you mean 'NAME'?`, or nothing where no known word is near.
+    static func text(for word: String, among known: [String]) -> String {
+        nearest(to: word, among: known).map { " Did you mean '\($0)'?" } ?? ""
+    }
+
+    /// The word that takes the fewest changes of a letter; nil if that is more than a third of its letters.
+    static func nearest(to word: String, among known: [String]) -> String? {
+        // A long word is no mistyped one, and comparing costs the product of the lengths.
+        guard word.count <= 40 else { return nil }
+        let ranked = known.map { (name: $0, distance: distance(word, $0)) }.filter {
+            $0.distance <= max(1, $0.name.count / 3)
+        }
+        return ranked.min { $0.distance < $1.distance }?.name
+    }
+
+    /// How many letters to insert, delete, replace or swap with the next (Damerau and Levenshtein).
+    static func distance(_ one: String, _ other: String) -> Int {
+        let (a, b) = (Array(one), Array(other))
+        var before: [Int] = []
+        var row = Array(0...b.count)
+        for i in a.indices {
+            var next = [i + 1]
+            for j in b.indices {
+                var best = min(row[j] + (a[i] == b[j] ? 0 : 1), row[j + 1] + 1, next[j] + 1)
+                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { best = min(best, before[j - 1] + 1) }
+                next.append(best)
+            }
+            (before, row) = (row, next)
+        }
+        return row[b.count]
+    }
+}

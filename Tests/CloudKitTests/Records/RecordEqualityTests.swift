@@ -1,0 +1,65 @@
+import CloudKit
+import Testing
+
+@Suite struct RecordEqualityTests {
+    private let id = CKRecord.ID(recordName: "a")
+
+    private func record(_ title: String?) -> CKRecord {
+        let record = CKRecord(recordType: "Note", recordID: id)
+        record["title"] = title
+        return record
+    }
+
+    @Test func `unsaved records with different values are two in a set, those with equal ones are one`() {
+        #expect(record("one") != record("two") && record("one") != record(nil))
+        #expect(Set([record("one"), record("two"), record("one")]).count == 2)
+        #expect(record("one") == record("one").copy() as? CKRecord)
+        let encrypted = record(nil)
+        encrypted.encryptedValues["title"] = "one"
+        #expect(encrypted != record("one"))
+        let child = record("one")
+        child.setParent(CKRecord.ID(recordName: "root"))
+        #expect(child != record("one"))
+    }
+
+    @Test(arguments: Transport.allCases)
+    func `of saved records the change tag tells the versions apart`(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let database = cloud.database()
+            let saved = try await database.save(record("one"))
+            let fetched = try await database.record(for: id)
+            #expect(saved == fetched && saved != record("one"))
+            fetched["title"] = "two"
+            #expect(saved == fetched)
+            try await database.save(fetched)
+            #expect(saved != fetched)
+        }
+    }
+}
+
+/// Names and forms of Apple's that apps use and that Linux lacks.
+@Suite struct FormTests {
+    private func isBitwise<Value>(_ value: Value) -> Bool { false }
+    private func isBitwise<Value: BitwiseCopyable>(_ value: Value) -> Bool { true }
+
+    @Test func `what Apple's framework imports as plain numbers is bitwise copyable`() {
+        #expect(isBitwise(CKRecord.ReferenceAction.deleteSelf))
+        #expect(isBitwise(CKDatabase.Scope.private) && isBitwise(CKError.Code.internalError))
+        #expect(isBitwise(CKQuerySubscription.Options.firesOnce) && isBitwise(CKRecordZone.Capabilities.atomic))
+    }
+
+    @Test func `the initialiser that Objective-C's is imported as`() {
+        let id = CKRecord.ID(recordName: "a")
+        let record = CKRecord(__recordType: "Note", recordID: id)
+        #expect(record.recordType == "Note" && record.recordID == id)
+    }
+
+    @Test func `apps set defaults by key-value coding's name, and count in nanoseconds`() throws {
+        let defaults = try #require(UserDefaults(suiteName: "nephos-forms-\(UUID().uuidString)"))
+        defaults.setValue(Data([1]), forKey: "token")
+        #expect(defaults.data(forKey: "token") == Data([1]))
+        defaults.setValue(nil, forKey: "token")
+        #expect(defaults.data(forKey: "token") == nil)
+        #expect(2 * NSEC_PER_SEC == 2_000 * NSEC_PER_MSEC)
+    }
+}

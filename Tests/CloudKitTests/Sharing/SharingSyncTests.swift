@@ -1,0 +1,92 @@
+import CloudKit
+import Testing
+
+/// How participants' devices learn of what others do.
+@Suite struct SharingSyncTests {
+    /// A list that bob takes part in, and its zone as bob names it.
+    private func withGuest(
+        _ transport: Transport = .inProcess,
+        _ body: (Cloud, SharedList, CKContainer, CKRecordZone.ID) async throws -> Void
+    ) async throws {
+        try await Cloud.with(transport) { cloud in
+            let list = try await SharedList(cloud.container("alice"))
+            let share = try await list.share(with: "bob@localhost")
+            let guest = cloud.container("bob")
+            let joined = try await guest.join(share.url)
+            try await body(cloud, list, guest, joined.recordID.zoneID)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5)), arguments: Transport.allCases)
+    func `A database subscription notifies of what is shared, and of nothing else`(
+        _ transport: Transport
+    ) async throws {
+        try await withGuest(transport) { _, list, guest, zoneID in
+            let subscription = CKDatabaseSubscription(subscriptionID: "shared")
+            subscription.notificationInfo = CKSubscription.NotificationInfo(shouldSendContentAvailable: true)
+            _ = try await guest.sharedCloudDatabase.save(subscription)
+            let notifications = try await guest.notifications()
+            var iterator = notifications.makeAsyncIterator()
+            let own = list.owner.privateCloudDatabase
+            // Nobody is woken by this.
+            let note = try await own.record(for: CKRecord.ID(recordName: "note", zoneID: list.zoneID))
+            note["title"] = "Still private"
+            try await own.saveAll([note])
+            list.item["title"] = "Oat milk"
+            try await own.saveAll([list.item])
+            let first = try #require(await iterator.next() as? CKDatabaseNotification)
+            #expect(first.databaseScope == .shared && first.subscriptionID == "shared")
+            let shareID = try #require(list.root.share).recordID
+            let share = try #require(try await own.record(for: shareID) as? CKShare)
+            share.removeParticipant(try #require(share.participants.last))
+            try await own.saveAll([share])
+            // A removal notifies who is removed.
+            #expect(await iterator.next() is CKDatabaseNotification)
+            #expect(try await guest.sharedCloudDatabase.allRecordZones().isEmpty)
+            _ = zoneID
+        }
+    }
+
+    @Test func `Only database subscriptions are kept in the shared database`() async throws {
+        try await withGuest { _, _, guest, zoneID in
+            let zone = CKRecordZoneSubscription(zoneID: zoneID, subscriptionID: "zone")
+            await #expect(codeOf { _ = try await guest.sharedCloudDatabase.save(zone) } == .badDatabase)
+            let query = CKQuerySubscription(
+                recordType: "Item", predicate: NSPredicate(value: true), subscriptionID: "query",
+                options: .firesOnRecordCreation)
+            await #expect(codeOf { _ = try await guest.sharedCloudDatabase.save(query) } == .badDatabase)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `Sync engines keep both databases in step`() async throws {
+        try await withGuest { _, list, guest, zoneID in
+            let (owner, participant) = (SyncDevice(), SyncDevice())
+            owner.start(list.owner.privateCloudDatabase)
+            participant.start(guest.sharedCloudDatabase)
+            try await owner.engine.fetchChanges()
+            try await participant.engine.fetchChanges()
+            let shareName = try #require(list.root.share).recordID.recordName
+            #expect(Set(owner.notes.keys.map(\.recordName)) == ["list", "milk", "note", shareName])
+            #expect(Set(participant.notes.keys.map(\.recordName)) == ["list", "milk", shareName])
+            #expect(participant.notes.keys.allSatisfy { $0.zoneID == zoneID })
+            // A share that is saved past the engine arrives with its next fetch.
+            let shareID = try #require(list.root.share).recordID
+            let share = try #require(
+                try await list.owner.privateCloudDatabase.record(for: shareID) as? CKShare)
+            share[CKShare.SystemFieldKey.title] = "Renamed"
+            try await list.owner.privateCloudDatabase.saveAll([share])
+            try await owner.engine.fetchChanges()
+            let fetched = owner.notes.first { $0.key.recordName == shareName }?.value.record as? CKShare
+            #expect(fetched?[CKShare.SystemFieldKey.title] == "Renamed" && fetched?.participants.count == 2)
+            // The participant's engine sends, and the owner's fetches.
+            participant.edit(CKRecord.ID(recordName: "milk", zoneID: zoneID), "Bob's")
+            try await participant.engine.sendChanges()
+            try await owner.engine.fetchChanges()
+            #expect(owner.texts["milk"] == "Bob's")
+            // What is not shared any more goes.
+            try await list.owner.privateCloudDatabase.saveAll([], deleting: [share.recordID])
+            try await participant.engine.fetchChanges()
+            #expect(participant.notes.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+/// Every Swift block of a page is code of a source that is compiled here or in `Examples`, so that no page shows what
+/// does not build. Most of it is run by the tests beside this file.
+@Suite struct DocumentedCodeTests {
+    @Test(arguments: try Checkout.pages())
+    func `every Swift block of a page is compiled`(page: String) throws {
+        let sources = try Checkout.sources()
+        for block in try CodeBlock.swift(inPage: page) where !sources.contains(where: { $0.contains(block.code) }) {
+            Issue.record("\(page):\(block.line): no source of Tests/DocumentationTests or Examples has this block.")
+        }
+    }
+
+    @Test func `a page that shows other code than the sources is found`() {
+        let source = CodeBlock.normalised(["func f() {", "    let one = 1", "", "    use(one)", "}"])
+        #expect(source.contains(CodeBlock.normalised(["let one = 1", "", "use(one)"])))
+        #expect(!source.contains(CodeBlock.normalised(["let one = 2"])))
+        #expect(!source.contains(CodeBlock.normalised(["let one"])))
+        let page = ["text", "```swift", "a", "```", "```text", "b", "```", "  ```swift", "  c", "  ```"]
+        let blocks = CodeBlock.swift(inLines: page)
+        #expect(blocks.map(\.code) == ["\na\n", "\nc\n"])
+        #expect(blocks.map(\.line) == [2, 8])
+    }
+}
+
+/// A fenced block of a page.
+struct CodeBlock {
+    /// The number of the line with the fence, from 1.
+    let line: Int
+    /// The block's lines without what surrounds them; one before and after each of them, to be searched for whole lines.
+    let code: String
+
+    static func swift(inPage page: String) throws -> [CodeBlock] {
+        swift(inLines: try Checkout.lines(of: page))
+    }
+
+    static func swift(inLines lines: [String]) -> [CodeBlock] {
+        var blocks: [CodeBlock] = []
+        var open: (line: Int, isSwift: Bool, code: [String])?
+        for (index, line) in lines.enumerated() {
+            let text = line.trimmingCharacters(in: .whitespaces)
+            if text.hasPrefix("```") {
+                if let block = open {
+                    if block.isSwift { blocks.append(CodeBlock(line: block.line, code: normalised(block.code))) }
+                    open = nil
+                } else {
+                    open = (index + 1, text == "```swift", [])
+                }
+            } else {
+                open?.code.append(line)
+            }
+        }
+        return blocks
+    }
+
+    /// Lines without their indentation.
+    static func normalised(_ lines: [String]) -> String {
+        "\n" + lines.map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n") + "\n"
+    }
+}
+
+/// The files of this package.
+enum Checkout {
+    private static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    static func lines(of path: String) throws -> [String] {
+        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+            .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    }
+
+    static func write(_ text: String, to path: String) throws {
+        try text.write(to: root.appendingPathComponent(path), atomically: true, encoding: .utf8)
+    }
+
+    static func exists(_ path: String) -> Bool {
+        FileManager.default.fileExists(atPath: root.appendingPathComponent(path).path)
+    }
+
+    /// The path of what a page calls `target`.
+    static func path(_ target: String, from page: String) -> String {
+        var parts = page.split(separator: "/").dropLast()
+        for part in target.split(separator: "/") where part != "." {
+            if part == ".." { _ = parts.popLast() } else { parts.append(part) }
+        }
+        return parts.joined(separator: "/")
+    }
+
+    /// The pages and DocC's articles.
+    static func pages() throws -> [String] {
+        let pages = try files(below: "Documentation") + files(below: "Sources")
+        return ["README.md", "CONTRIBUTING.md"] + pages.filter { $0.hasSuffix(".md") }.sorted()
+    }
+
+    /// What is compiled with the pages' code in it.
+    static func sources() throws -> [String] {
+        let files = try files(below: "Tests/DocumentationTests") + files(below: "Examples")
+        return try files.filter { $0.hasSuffix(".swift") }.map { CodeBlock.normalised(try lines(of: $0)) }
+    }
+
+    private static func files(below path: String) throws -> [String] {
+        let directory = root.appendingPathComponent(path)
+        return try FileManager.default.subpathsOfDirectory(atPath: directory.path)
+            .filter { !$0.hasPrefix(".build/") && !$0.contains("/.build/") }.map { "\(path)/\($0)" }
+    }
+}

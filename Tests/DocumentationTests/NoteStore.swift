@@ -1,0 +1,1 @@
+../../Examples/Starter/Sources/Notes/NoteStore.swift

@@ -1,0 +1,10 @@
+import CloudKit
+import CloudKitLocal
+import Testing
+
+@Test func savesANote() async throws {
+    let container = try CKContainer.local()
+    let database = container.privateCloudDatabase
+    let note = try await database.save(CKRecord(recordType: "Note"))
+    #expect(note.recordChangeTag != nil)
+}

@@ -1,0 +1,254 @@
+import Foundation
+import NephosSQLite
+import NephosService
+import Testing
+
+@testable import NephosServer
+
+/// Connections of clients that send what no library sends, and what they may cost.
+@Suite struct HostileConnectionTests {
+    private static let list =
+        "/database/1/iCloud.org.example.App/development/private/zones/list?ckAPIToken=x&ckWebAuthToken=dev:mei"
+    private static let modify =
+        "/database/1/iCloud.org.example.App/development/private/records/modify?ckAPIToken=x&ckWebAuthToken=dev:mei"
+
+    private func withServer(
+        _ change: (inout HTTPServer.Options) -> Void = { _ in }, _ body: (UInt16) async throws -> Void
+    ) async throws {
+        let service = NephosService(stores: MemoryStores())
+        let responder = Responder(service)
+        var options = HTTPServer.Options()
+        options.stopTimeout = 1
+        change(&options)
+        let server = try HTTPServer(ListeningSocket.loopback(port: 0), options: options) {
+            await responder.respond(to: $0)
+        }
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await body(server.port))
+        } catch {
+            result = .failure(error)
+        }
+        await server.stop()
+        await service.close()
+        try result.get()
+    }
+
+    private func error(_ response: TestResponse) throws -> (code: String, reason: String) {
+        #expect(response.headers["content-type"] == "application/json; charset=UTF-8")
+        let json = try #require(try JSONSerialization.jsonObject(with: Data(response.body)) as? [String: Any])
+        #expect((json["uuid"] as? String)?.count == 36)
+        return (try #require(json["serverErrorCode"] as? String), try #require(json["reason"] as? String))
+    }
+
+    // MARK: What is not HTTP
+
+    @Test(arguments: [
+        ("POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "chunked encoding"),
+        ("GET / HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "x", count: 40_000))\r\n\r\n", "too big"),
+        ("GET /\(String(repeating: "x", count: 40_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n", "too big"),
+        ("GET / HTTP/9.9\r\nHost: localhost\r\n\r\n", "version"),
+        ("GET /\r\nHost: localhost\r\n\r\n", "syntactically"),
+        ("GET /?\(String(repeating: "a&", count: 3000)) HTTP/1.1\r\nHost: localhost\r\n\r\n", "64 parameters"),
+    ])
+    func `what the HTTP library refuses is refused in JSON`(request: String, reason: String) async throws {
+        try await withServer { port in
+            let connection = try TestConnection(port: port)
+            try await connection.send(request)
+            let response = try await connection.response()
+            #expect((400..<600).contains(response.status))
+            let error = try error(response)
+            #expect(error.code == "BAD_REQUEST")
+            #expect(error.reason.contains(reason), "\(error.reason)")
+            #expect(!error.reason.contains("<"))
+        }
+    }
+
+    @Test(arguments: [
+        ("Host: localhost\r\nHost: evil.example", "several Host"),
+        ("host: localhost\r\nHOST: localhost", "several Host"),
+        ("Host: localhost\r\nContent-Length: 2\r\nContent-Length: 2", "several Content-Length"),
+        ("Host: localhost\r\nContent-Length: 2\r\nTransfer-Encoding: chunked", "both"),
+        ("Host: localhost\r\nTransfer-Encoding: gzip, chunked", "Transfer-Encoding"),
+        ("Host: localhost\r\nTransfer-Encoding: xchunked", "Transfer-Encoding"),
+        ("Host: localhost\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "Transfer-Encoding"),
+    ])
+    func `headers that can be read in two ways are refused, and the connection ends`(
+        headers: String, reason: String
+    ) async throws {
+        try await withServer { port in
+            let connection = try TestConnection(port: port)
+            try await connection.send("POST \(Self.modify) HTTP/1.1\r\n\(headers)\r\n\r\n{}")
+            let response = try await connection.response()
+            #expect(response.status == 400)
+            #expect(try error(response).reason.contains(reason))
+            #expect(try await connection.isClosedByServer())
+        }
+    }
+
+    @Test(arguments: ["localhost\0.evil.example", "\0localhost", "127.0.0.1\0\0:80", "localhost\0\0evil: x"])
+    func `a Host with a NUL in it is refused`(host: String) async throws {
+        try await withServer { port in
+            let orders = [
+                "Host: \(host)\r\nX: y", "X: y\r\nHost: \(host)", "Host: \(host)", "Host: \(host)\nX: y",
+            ]
+            for headers in orders {
+                let connection = try TestConnection(port: port)
+                try await connection.send("GET \(Self.list) HTTP/1.1\r\n\(headers)\r\n\r\n")
+                let response = try await connection.response()
+                #expect((400..<500).contains(response.status), "\(headers.debugDescription)")
+                _ = try error(response)
+            }
+        }
+    }
+
+    // MARK: Slow and half-closed
+
+    @Test func `a client that has finished sending is still answered`() async throws {
+        try await withServer { port in
+            let connection = try TestConnection(port: port)
+            try await connection.send("GET \(Self.list) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            connection.finishSending()
+            #expect(try await connection.response().status == 200)
+            #expect(try await connection.isClosedByServer())
+        }
+    }
+
+    @Test(arguments: [
+        "", "GET / HTTP/1.1\r\nHost: localhost\r\nX: ",
+        "POST \(modify) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n",
+        "POST \(modify) HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n",
+    ])
+    func `a request that drips is ended`(begin: String) async throws {
+        try await withServer { options in
+            options.arrivalTimeout = 0.3
+            options.watchInterval = 0.05
+        } _: { port in
+            let connection = try TestConnection(port: port)
+            try await connection.send(begin)
+            // Returns only once the server has ended the connection.
+            try await connection.drip("1\r\nx\r\n", every: 20)
+        }
+    }
+
+    @Test(arguments: ["G", "GET / HTTP/1.1\r\nHost: x\r\n", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"])
+    func `half a request of a client that sends no more is ended`(begin: String) async throws {
+        try await withServer { options in
+            options.watchInterval = 0.05
+        } _: { port in
+            let connection = try TestConnection(port: port)
+            try await connection.send(begin)
+            connection.finishSending()
+            #expect(try await connection.isClosedByServer())
+        }
+    }
+
+    @Test func `a long body has time in proportion, and an answer that is being made has no end`() {
+        let options = HTTPServer.Options()
+        let connection = WatchedConnection(-1, 0)
+        connection.allow(options, bytes: 10 * options.slowestMessage, since: 1000)
+        #expect(!connection.isLate(1000 + 69_999))
+        #expect(connection.isLate(1000 + 70_000))
+        connection.suspendDeadline()
+        #expect(!connection.isLate(.max))
+    }
+
+    @Test func `what is not done when the server stops is answered 503`() async throws {
+        let gate = Gate()
+        var options = HTTPServer.Options()
+        options.stopTimeout = 0.05
+        options.unfinished = Responder.unfinished
+        let server = try HTTPServer(ListeningSocket.loopback(port: 0), options: options) { _ in
+            await gate.pass()
+            return HTTPResponse(status: 200)
+        }
+        let connection = try TestConnection(port: server.port)
+        try await connection.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await gate.arrived(1)
+        await server.stop()
+        let response = try await connection.response()
+        #expect(response.status == 503)
+        #expect(try error(response).code == "TRY_AGAIN_LATER")
+        #expect(try await connection.isClosedByServer())
+        await gate.open()
+    }
+
+    // MARK: Encoded bodies
+
+    /// gzip of `{"operations":[]}`.
+    private static let operations = [UInt8](
+        Data(base64Encoded: "H4sIAAAAAAACA6tWyi9ILUosyczPK1ayio6tBQCaHCkLEQAAAA==") ?? Data())
+    /// gzip of 65,536 zeros.
+    private static let zeros = [UInt8](
+        Data(
+            base64Encoded: "H4sIAAAAAAACA+3BAQEAAACAkP6v7ggK" + String(repeating: "A", count: 84) + "auuOl9cAAAEA")
+            ?? Data())
+
+    private func post(_ body: [UInt8], encoding: String, to port: UInt16) async throws -> TestResponse {
+        let connection = try TestConnection(port: port)
+        try await connection.send(
+            "POST \(Self.modify) HTTP/1.1\r\nHost: localhost\r\nContent-Encoding: \(encoding)\r\n"
+                + "Content-Length: \(body.count)\r\n\r\n")
+        try await connection.send(body)
+        return try await connection.response()
+    }
+
+    @Test func `a body may be gzip, in one member or several`() async throws {
+        try await withServer { port in
+            #expect(try await post(Self.operations, encoding: "gzip", to: port).text == #"{"records":[]}"# + "\n")
+            #expect(try await post(Self.operations, encoding: "X-GZIP", to: port).status == 200)
+            let spread = try await post(Self.operations + Self.operations, encoding: "gzip", to: port)
+            #expect(try error(spread).reason.contains("BadRequestException"))
+            #expect(
+                try await post(Array(#"{"operations":[]}"#.utf8), encoding: "identity", to: port).status == 200)
+        }
+    }
+
+    @Test func `a body that is no gzip, or not all of it, is refused`() async throws {
+        try await withServer { port in
+            var damaged = Self.operations
+            damaged[15] ^= 0xFF
+            for body in [damaged, Array(Self.operations.dropLast()), Self.operations + [1], Array("{}".utf8)] {
+                let response = try await post(body, encoding: "gzip", to: port)
+                #expect(response.status == 400)
+                #expect(try error(response).reason.contains("gzip"))
+            }
+        }
+    }
+
+    @Test func `a body that inflates beyond the limit is refused`() async throws {
+        #expect(try GzipBody.inflate(Self.zeros, limit: 65_536).count == 65_536)
+        #expect(throws: GzipBody.Failure.tooLarge) { try GzipBody.inflate(Self.zeros, limit: 65_535) }
+        try await withServer { port in
+            let count = Limits.requestBodySize / 65_536 + 1
+            let bomb = Array(repeatElement(Self.zeros, count: count).joined())
+            let response = try await post(bomb, encoding: "gzip", to: port)
+            #expect(response.status == 413)
+            #expect(try error(response).reason.contains("larger than"))
+        }
+    }
+
+    @Test func `another encoding is refused with those that are taken`() async throws {
+        try await withServer { port in
+            let response = try await post([1, 2, 3], encoding: "br", to: port)
+            #expect(response.status == 415)
+            #expect(response.headers["accept-encoding"] == "gzip")
+            #expect(try error(response).reason.contains("'br'"))
+        }
+    }
+
+    // MARK: The web
+
+    @Test func `what a page elsewhere embeds is not answered`() async throws {
+        try await withServer { port in
+            let connection = try TestConnection(port: port)
+            let embedded = try await connection.request("GET", Self.list, headers: ["Sec-Fetch-Site": "cross-site"])
+            #expect(embedded.status == 403)
+            for site in ["same-origin", "same-site", "none"] {
+                #expect(try await connection.request("GET", Self.list, headers: ["Sec-Fetch-Site": site]).status == 200)
+            }
+            let local = ["Sec-Fetch-Site": "cross-site", "Origin": "http://localhost:3000"]
+            #expect(try await connection.request("GET", Self.list, headers: local).status == 200)
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import NephosSQLite
+import NephosService
+import Synchronization
+import Testing
+
+@testable import NephosServer
+
+/// What whoever runs the server is told of requests.
+@Suite struct RequestLogTests {
+    private static let database = "/database/1/iCloud.org.example.App/development"
+
+    /// The entries of these requests, each a target and a body.
+    private func entries(_ requests: [(String, String)]) async -> [AnsweredRequest] {
+        let entries = Mutex<[AnsweredRequest]>([])
+        let service = NephosService(stores: MemoryStores())
+        let responder = Responder(service) { entry in entries.withLock { $0.append(entry) } }
+        for (target, body) in requests {
+            _ = await responder.respond(
+                to: HTTPRequest(
+                    method: body.isEmpty ? .get : .post, target: target, host: "localhost", body: Array(body.utf8)))
+        }
+        await service.close()
+        return entries.withLock(\.self)
+    }
+
+    @Test func `an entry says which account did what, and to how many records`() async throws {
+        let save = """
+            {"operations": [
+              {"operationType": "create", "record": {"recordType": "Note", "recordName": "a", "fields": {}}},
+              {"operationType": "create", "record": {"recordType": "Note", "recordName": "b", "fields": {}}},
+              {"operationType": "create", "record": {"recordType": "Folder", "recordName": "c", "fields": {}}},
+              {"operationType": "forceDelete", "record": {"recordName": "d"}}]}
+            """
+        let sign = "?ckAPIToken=secret&ckWebAuthToken=dev:mei"
+        let entries = await entries([
+            ("\(Self.database)/private/records/modify\(sign)", save),
+            ("\(Self.database)/private/records/lookup\(sign)", #"{"records": [{"recordName": "a"}]}"#),
+            ("\(Self.database)/public/records/query", #"{"query": {"recordType": "Note"}}"#),
+            ("\(Self.database)/private/zones/list\(sign)", ""), ("/health?x=y", ""),
+        ])
+        #expect(
+            entries.map(\.endpoint) == ["records/modify", "records/lookup", "records/query", "zones/list", "/health"])
+        #expect(entries.map(\.account) == ["mei", "mei", nil, "mei", nil])
+        #expect(entries.map(\.database) == ["private", "private", "public", "private", nil])
+        #expect(entries[0].summary?.hasPrefix("save 2 Note, 1 Folder, delete 1") == true)
+        #expect(entries[1].summary == "a")
+        #expect(entries[2].summary == "Note")
+        #expect(entries[3].summary == "→ 1 zone")
+        #expect(entries[0].container == "iCloud.org.example.App")
+        #expect(entries[0].status == 200 && entries[0].errorCode == nil && entries[0].answerSize > 100)
+        #expect(!entries.contains { $0.line(time: "", colours: false).contains("secret") })
+    }
+
+    @Test func `a refusal is told with its reason and the request's ID`() async throws {
+        let entries = await entries([("\(Self.database)/private/zones/list", ""), ("/nowhere", "")])
+        #expect(entries.map(\.errorCode) == ["AUTHENTICATION_REQUIRED", "NOT_FOUND"])
+        let line = entries[1].line(time: "12:00:00.000", colours: false)
+        #expect(line.hasPrefix("12:00:00.000  404  "))
+        #expect(line.hasSuffix("NOT_FOUND: could not find handler for endpoint (\(entries[1].requestID))"))
+    }
+
+    @Test func `what a client sends cannot forge a line or colour it`() async throws {
+        let entries = await entries([("/a%0A12:00\u{1B}[31m\u{202E}x", "")])
+        for colours in [true, false] {
+            let line = entries[0].line(time: "12:00", colours: colours)
+            #expect(!line.contains("\n") && !line.contains("\u{202E}") && !line.contains("\u{1B}[31mx"))
+            #expect(line.contains("\\u{1b}[31m\\u{202e}x"))
+        }
+        let json = entries[0].json(time: 1)
+        #expect(!json.contains("\n"))
+        #expect((try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])?["status"] as? Int == 404)
+    }
+
+    @Test func `nephos dev writes a line of JSON for each request where it is asked`() async throws {
+        let command = try StartedNephos(["dev", "--in-memory", "--port", "0", "--log", "json"])
+        let port = try readyPort(try await command.readyLine())
+        let connection = try TestConnection(port: port)
+        _ = try await connection.request("GET", "/health")
+        _ = try await connection.request("GET", "/nowhere")
+        let finished = try await command.stop()
+        #expect(finished.status == 0 && finished.output.isEmpty)
+        let lines = try finished.errors.split(separator: "\n").map { line in
+            try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        }
+        #expect(lines.map { $0["endpoint"] as? String } == ["/health", "/nowhere"])
+        #expect(lines.map { $0["errorCode"] as? String } == [nil, "NOT_FOUND"])
+    }
+
+    @Test(arguments: [
+        (["dev", "--log", "xml"], "'xml' is unknown"), (["dev", "--log", "text", "--quiet"], "exclude each other"),
+        (["dve"], "Did you mean 'dev'?"), (["shcema"], "Did you mean 'schema'?"),
+        (["dev", "--prot", "1"], "Did you mean '--port'?"), (["xyzzy"], "unknown command 'xyzzy'. See"),
+    ])
+    func `what is mistyped is told with what was meant`(arguments: [String], message: String) async throws {
+        let finished = try await StartedNephos(arguments).finish()
+        #expect(finished.status == 2)
+        #expect(finished.errors.contains(message), "\(finished.errors)")
+    }
+
+    @Test func `help and version are commands too`() async throws {
+        let help = try await StartedNephos(["help", "schema"]).finish()
+        #expect(help.output.contains("Usage: nephos schema"))
+        let version = try await StartedNephos(["version"]).finish()
+        #expect(version.output.wholeMatch(of: /nephos \d+\.\d+\.\d+\n/) != nil)
+    }
+}
+
+/// What `make install` puts beside the program.
+@Suite struct InstalledPagesTests {
+    @Test func `the manual page and the completion know every command and option`() async throws {
+        let help = try await StartedNephos(["help"]).finish().output
+        let names = help.matches(of: /\n  ([a-z]+) +[A-Z]/).map { String($0.1) }
+        #expect(names.count >= 8)
+        let manual = try await StartedNephos(["manual"]).finish().output
+        let completion = try await StartedNephos(["completion"]).finish().output
+        for name in names where name != "help" && name != "version" {
+            let text = try await StartedNephos([name, "--help"]).finish().output
+            #expect(manual.contains(".SH \"NEPHOS \(name.uppercased())\""))
+            for option in text.matches(of: /\n  (--[a-z-]+)/).map({ String($0.1) }) {
+                let line = completion.split(separator: "\n").first { $0.contains("\(name)) words=") } ?? ""
+                #expect(line.contains(option), "\(name) \(option)")
+            }
+        }
+        #expect(completion.contains("export"))
+    }
+}

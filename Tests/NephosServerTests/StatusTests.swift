@@ -1,0 +1,105 @@
+import Foundation
+import NephosSQLite
+import NephosService
+import NephosWire
+import Testing
+
+@testable import NephosServer
+
+/// `/` and `/status`: what whoever runs the server sees of it.
+@Suite struct StatusTests {
+    private func send(
+        _ responder: Responder, _ method: HTTPMethod, _ target: String, _ body: String = "",
+        origin: String? = nil, host: String = "localhost"
+    ) async -> NephosServer.HTTPResponse {
+        await responder.respond(
+            to: HTTPRequest(method: method, target: target, host: host, origin: origin, body: Array(body.utf8)))
+    }
+
+    private static func save(_ type: String, _ count: Int) -> String {
+        let operations = (0..<count).map {
+            #"{"operationType": "create", "record": {"recordType": "\#(type)", "recordName": "\#(type)\#($0)", "fields": {}}}"#
+        }
+        return #"{"operations": [\#(operations.joined(separator: ","))]}"#
+    }
+
+    @Test func `the status counts records by type, names accounts, and makes nothing`() async throws {
+        let service = NephosService(stores: MemoryStores())
+        let responder = Responder(service)
+        let empty = await send(responder, .get, "/status")
+        #expect(try ServiceOverview(decoding: empty.body).containers.isEmpty)
+        let database = "/database/1/iCloud.org.example.App/development"
+        for (account, type, count) in [("mei", "Note", 3), ("ada", "Folder", 2)] {
+            let target = "\(database)/private/records/modify?ckWebAuthToken=dev:\(account)"
+            #expect(await send(responder, .post, target, Self.save(type, count)).status == 200)
+        }
+        let delete = #"{"operations": [{"operationType": "forceDelete", "record": {"recordName": "Note0"}}]}"#
+        _ = await send(responder, .post, "\(database)/private/records/modify?ckWebAuthToken=dev:mei", delete)
+        let answer = await send(responder, .get, "/status")
+        let container = try #require(try ServiceOverview(decoding: answer.body).containers.first)
+        #expect(container.container == "iCloud.org.example.App" && container.environment == "development")
+        #expect(container.accounts == ["ada", "mei"])
+        #expect(
+            container.recordTypes.filter { $0.name != "Users" } == [
+                .init(name: "Folder", records: 2), .init(name: "Note", records: 2),
+            ])
+        #expect(container.isComplete)
+        let json = try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
+        let requests = try #require(json["requests"] as? [[String: Any]])
+        #expect(requests.compactMap { $0["summary"] as? String } == ["delete 1", "save 2 Folder", "save 3 Note"])
+        #expect(json["answered"] as? Int == 3)
+        await service.close()
+    }
+
+    @Test func `only the last requests are kept`() async throws {
+        let service = NephosService(stores: MemoryStores())
+        let responder = Responder(service)
+        _ = await send(responder, .get, "/status")
+        for number in 0..<(RecentRequests.limit + 10) { _ = await send(responder, .get, "/x\(number)") }
+        let answer = await send(responder, .get, "/status")
+        let json = try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
+        let requests = try #require(json["requests"] as? [[String: Any]])
+        #expect(requests.count == RecentRequests.limit)
+        #expect(requests.first?["endpoint"] as? String == "/x\(RecentRequests.limit + 9)")
+        await service.close()
+    }
+
+    @Test func `the page is for this machine, takes nothing from elsewhere and writes no HTML of what was sent`() async
+    {
+        let service = NephosService(stores: MemoryStores())
+        let responder = Responder(service)
+        let page = await send(responder, .get, "/")
+        #expect(page.status == 200)
+        let text = String(decoding: page.body, as: UTF8.self)
+        #expect(text.hasPrefix("<!doctype html>"))
+        for risk in ["innerHTML", "insertAdjacentHTML", "document.write", "outerHTML", "eval("] {
+            #expect(!text.contains(risk), "\(risk)")
+        }
+        let policy = page.headers.first { $0.name == "Content-Security-Policy" }?.value
+        #expect(policy?.hasPrefix("default-src 'none'") == true && policy?.contains("frame-ancestors 'none'") == true)
+        for path in ["/", "/status"] {
+            #expect(await send(responder, .get, path, host: "evil.example").status == 403)
+            #expect(await send(responder, .get, path, origin: "http://evil.example").status == 403)
+        }
+        await service.close()
+    }
+
+    @Test func `nephos status tells in text and in JSON`() async throws {
+        let server = try StartedNephos(["dev", "--in-memory", "--port", "0"])
+        let port = try readyPort(try await server.readyLine())
+        let url = "http://127.0.0.1:\(port)"
+        #expect(
+            try await StartedNephos(["status", "--url", url]).finish().output == "\(url) answers\nno containers yet\n")
+        let connection = try TestConnection(port: port)
+        let target = "/database/1/iCloud.a/development/private/records/modify?ckWebAuthToken=dev:mei"
+        #expect(try await connection.request("POST", target, body: Self.save("Note", 4)).status == 200)
+        let text = try await StartedNephos(["status"], environment: ["NEPHOS_URL": url]).finish().output
+        #expect(text.contains("\niCloud.a, development: "))
+        #expect(text.contains("; mei\n"))
+        #expect(text.contains("\n  Note   4\n") || text.contains("\n  Note  4\n"))
+        let json = try await StartedNephos(["status", "--json", "--url", url]).finish()
+        #expect(try JSONSerialization.jsonObject(with: Data(json.output.utf8)) is [String: Any])
+        let nobody = try await StartedNephos(["status", "--url", "http://127.0.0.1:1"]).finish()
+        #expect(nobody.status == 1 && nobody.errors.contains("no server answers at http://127.0.0.1:1"))
+    }
+}

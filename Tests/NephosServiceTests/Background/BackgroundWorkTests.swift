@@ -1,0 +1,86 @@
+import NephosSQLite
+import NephosStorage
+import Testing
+
+@testable import NephosService
+
+struct BackgroundWorkTests {
+    private func jobs(_ engine: any StorageEngine) async throws -> [JobRow] {
+        try await engine.read { try $0.jobs(limit: 100) }
+    }
+
+    /// A cloud with a job that always fails: it purges a zone that is not deleted.
+    private func failing(_ cloud: TestCloud) async throws -> any StorageEngine {
+        _ = try await TestDatabase(cloud).making(zone: "Live")
+        let engine = try #require(cloud.service.openStores.first).engine
+        try await engine.write { transaction in
+            let owner = try #require(try transaction.account(named: "me")).owner
+            let zone = try #require(try transaction.zone(owner: owner, named: "Live"))
+            try transaction.insert(
+                JobRow(kind: BackgroundJob.purgeZone.rawValue, zone: zone.key, subject: "never"))
+        }
+        return engine
+    }
+
+    @Test func `a job that fails holds up neither the jobs behind it nor other owners'`() async throws {
+        let cloud = TestCloud()
+        let engine = try await failing(cloud)
+        for account in ["me", "other"] {
+            let database = try await TestDatabase(cloud, account).making(zone: "Gone")
+            _ = try await database.modify([.create("a"), .create("b")])
+            try await database.deleteZone("Gone")
+        }
+        await cloud.service.settle()
+        #expect(try await jobs(engine).map(\.subject) == ["never"])
+        #expect(cloud.log.all.count { $0.contains("purgeZone") && $0.contains("not a deleted zone") } == 1)
+        await cloud.service.close()
+    }
+
+    @Test func `a job that failed is tried again after a pause, and each pause is longer`() async throws {
+        let cloud = TestCloud()
+        _ = try await failing(cloud)
+        func attempts() -> Int { cloud.log.all.count { $0.contains("purgeZone") } }
+        await cloud.service.settle()
+        #expect(attempts() == 1)
+        for (pause, expected) in [(999, 1), (1, 2), (1999, 2), (1, 3), (3999, 3), (1, 4)] {
+            cloud.advance(milliseconds: Int64(pause))
+            await cloud.service.settle()
+            #expect(attempts() == expected)
+        }
+        #expect(cloud.log.all.last { $0.contains("purgeZone") }?.contains("8000 ms") == true)
+        await cloud.service.close()
+    }
+
+    @Test func `a job that failed is tried again by itself, and done once it can be`() async throws {
+        let cloud = TestCloud()
+        let engine = try await failing(cloud)
+        await cloud.service.settle()
+        try await engine.write { transaction in
+            let zone = try #require(try transaction.jobs(limit: 1).first).zone
+            try transaction.markZoneDeleted(zone, sequence: transaction.nextSequence(), at: 1, reason: 0)
+        }
+        cloud.advance(milliseconds: 1000)
+        while try await !jobs(engine).isEmpty { await Task.yield() }
+        await cloud.service.close()
+    }
+
+    @Test func `owners have turns, and of one owner's jobs the oldest comes first`() async throws {
+        let engine = try MemoryStores().open(StoreID(container: "iCloud.test", environment: "development"))
+        try await engine.write { transaction in
+            for (owner, subject) in [(1, "a1"), (1, "a2"), (1, "a3"), (2, "b1"), (3, "c1"), (2, "b2")] {
+                let zone = ZoneKey(owner: OwnerID(rawValue: Int64(owner)), id: 1)
+                try transaction.insert(JobRow(kind: "k", zone: zone, subject: subject))
+            }
+        }
+        var turns = JobTurns()
+        var order: [String] = []
+        while let job = try await engine.read({ [turns] in try turns.next(now: 0, $0) }) {
+            turns.begin(job)
+            order.append(job.subject)
+            try await engine.write { try $0.removeJob(id: job.id) }
+            turns.succeeded(job)
+        }
+        #expect(order == ["a1", "b1", "c1", "a2", "b2", "a3"])
+        await engine.close()
+    }
+}

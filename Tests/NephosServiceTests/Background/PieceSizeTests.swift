@@ -1,0 +1,20 @@
+import Testing
+
+@testable import NephosService
+
+struct PieceSizeTests {
+    @Test func `pieces become smaller while they take too long, larger while they are quick, within bounds`() {
+        var pieces = PieceSize()
+        let first = pieces.records
+        pieces.took(Limits.backgroundStepTime * 2)
+        #expect(pieces.records == first / 2)
+        pieces.took(Limits.backgroundStepTime / 2)
+        #expect(pieces.records == first / 2)
+        pieces.took(.zero)
+        #expect(pieces.records == first)
+        for _ in 0..<100 { pieces.took(.seconds(1)) }
+        #expect(pieces.records == first / 16)
+        for _ in 0..<100 { pieces.took(.zero) }
+        #expect(pieces.records == first * 8)
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import NephosSQLite
+import NephosStorage
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+/// Records that are not what was written: a disk lost a bit.
+struct DamagedRecordTests {
+    private let stores = TemporaryStores()
+
+    /// A zone with three records, of which `middle` is damaged, in a service that was started again.
+    private func damaged(_ body: (TestDatabase) async throws -> Void) async throws {
+        defer { stores.remove() }
+        let before = TestCloud(ServiceConfiguration(), stores: try stores.open())
+        let database = try await TestDatabase(before).making(zone: "Z")
+        for name in ["first", "middle", "last"] {
+            _ = try await database.modify([
+                .create(name, ["text": .string("needle-\(name)"), "rank": .int64(1)], parent: nil)
+            ])
+        }
+        // The indexes are made of the whole records.
+        for field in [nil, "text", "rank"] { _ = try await database.query(sortedBy: field) }
+        await before.service.close()
+        try stores.edit("iCloud.test") { data in
+            while let place = data.range(of: Data("needle-middle".utf8)) { data[place.lowerBound] = 0x22 }
+        }
+        let log = TestCloud.Log()
+        let cloud = TestCloud(ServiceConfiguration(), stores: try stores.open { log.add($0) })
+        try await body(TestDatabase(cloud, zone: "Z"))
+        #expect(log.all.count { $0.contains("record middle of zone") } == 1)
+        await cloud.service.close()
+    }
+
+    private func expectDamage(_ results: [RecordResult], _ order: [String] = ["first", "middle", "last"]) throws {
+        #expect(results.map { $0.record?.recordName ?? $0.error?.recordName } == order)
+        let error = try #require(results.compactMap(\.error).first)
+        #expect(error.recordName == "middle" && error.serverErrorCode == .internalError)
+        #expect(error.reason.contains("damaged") && !error.reason.contains("needle"))
+    }
+
+    @Test func `a lookup gives the error at the record's item, and the others`() async throws {
+        try await damaged { database in
+            try expectDamage(try await database.lookup("first", "middle", "last"))
+        }
+    }
+
+    @Test func `a page of the feed gives the error at the record's item, and the others, in every form`() async throws {
+        try await damaged { database in
+            let changes = try await database.changes()
+            try expectDamage(changes.records)
+            #expect(!changes.moreComing)
+            var context = database.context
+            context.takesEncodedRecords = true
+            var zone = RecordZoneChangesRequest.Zone(zoneID: try #require(database.zoneID))
+            let encoded = try await database.cloud.service.recordZoneChanges(
+                RecordZoneChangesRequest(zones: [zone]), context)
+            guard case .changes(let read) = try RecordZoneChangesResponse(decoding: encoded.encoded()).zones[0] else {
+                Issue.record("no changes")
+                return
+            }
+            try expectDamage(read.records)
+            zone.packed = true
+            let packed = try await database.cloud.service.recordZoneChanges(
+                RecordZoneChangesRequest(zones: [zone]), context)
+            guard case .changes(let page) = packed.zones[0], let records = page.packedRecords else {
+                Issue.record("no packed records")
+                return
+            }
+            var reader = PackedRecordsReader(records)
+            var entries: [String] = []
+            while let entry = try reader.next() {
+                switch entry {
+                case .record(let record): entries.append(try reader.string(record.name))
+                case .unreadable(let name, let reason):
+                    entries.append("\(try reader.string(name)): \(reader.texts[reason])")
+                case .deleted: Issue.record("nothing was deleted")
+                }
+            }
+            #expect(entries.count == 3 && entries[0] == "first" && entries[2] == "last")
+            #expect(entries[1].hasPrefix("middle: The record is damaged"))
+        }
+    }
+
+    @Test(arguments: [nil, "text", "rank"])
+    func `a query gives the error at the record's item, and the others`(_ sortedBy: String?) async throws {
+        try await damaged { database in
+            let results = try await database.query(sortedBy: sortedBy)
+            try expectDamage(
+                results.sorted { $0.recordedName < $1.recordedName }, ["first", "last", "middle"])
+        }
+    }
+
+    @Test func `a save or deletion of it is refused at its item, and the others are done`() async throws {
+        try await damaged { database in
+            let results = try await database.modify(
+                [.force("first", ["rank": .int64(2)]), .force("middle", ["rank": .int64(2)]), .delete("last")],
+                atomic: false)
+            #expect(results.map(\.summary) == ["saved", "error 1", "deleted"])
+            #expect(try await database.lookup("middle")[0].error?.reason.contains("damaged") == true)
+        }
+    }
+
+    @Test func `a record may still refer to it, and its zone can be deleted`() async throws {
+        try await damaged { database in
+            #expect(try await database.modify([.create("child", parent: "middle")]).map(\.summary) == ["saved"])
+            try await database.deleteZone("Z")
+            await database.cloud.service.settle()
+            let engine = try #require(database.cloud.service.openStores.first).engine
+            #expect(try await engine.read { try $0.jobs(limit: 10) } == [])
+        }
+    }
+}
+
+extension RecordResult {
+    fileprivate var recordedName: String { record?.recordName ?? error?.recordName ?? "" }
+}
+
+extension TestDatabase {
+    fileprivate func query(sortedBy field: String? = nil) async throws -> [RecordResult] {
+        let body =
+            #"{"zoneID":{"zoneName":"\#(zone ?? "_defaultZone")"},"query":{"recordType":"Note""#
+            + (field.map { #","sortBy":[{"fieldName":"\#($0)"}]"# } ?? "") + "}}"
+        let asked = try cloud.service.askedQuery(Array(body.utf8))
+        return try await cloud.service.queryRecords(asked, context).records
+    }
+}

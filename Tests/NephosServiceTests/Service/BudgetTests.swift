@@ -1,0 +1,100 @@
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+/// However much a request asks for, what is done and answered for it is bounded, and the refusal says by what.
+@Suite struct BudgetTests {
+    private func refusal(_ query: Query, _ cloud: QueryCloud = QueryCloud()) async throws -> ServiceError? {
+        try await cloud.modify([.create("a", ["n": .int64(1), "t": .string("word")])])
+        return await cloud.refusal(query)
+    }
+
+    @Test func `a query has so many filters, wherever they stand`() async throws {
+        let bounds = QueryBounds()
+        let filter = Filter(.field("n"), .equals, .int64(1))
+        for count in [bounds.filtersPerQuery + 1, 20_000] {
+            let filters = Array(repeating: filter, count: count)
+            #expect(try await refusal(Query(recordType: "Note", filterBy: filters))?.clientCode == .limitExceeded)
+            var extended = Query(recordType: "Note")
+            extended.extendedFilter = .or(filters.map(QueryExpression.filter))
+            #expect(try await refusal(extended)?.clientCode == .limitExceeded)
+        }
+        let filters = (0..<bounds.filtersPerQuery).map { Filter(.field("n"), .notEquals, .int64(Int64(-$0 - 1))) }
+        #expect(try await refusal(Query(recordType: "Note", filterBy: filters)) == nil)
+        let sorts = Array(repeating: QuerySortDescriptor(.field("n")), count: bounds.sortsPerQuery + 1)
+        #expect(try await refusal(Query(recordType: "Note", sortBy: sorts))?.clientCode == .limitExceeded)
+    }
+
+    @Test func `a search looks for so many words`() async throws {
+        let bounds = QueryBounds()
+        func search(_ count: Int, _ comparator: FilterComparator) -> Query {
+            let words = (0..<count).map { "w\($0)" }.joined(separator: " ")
+            return Query(recordType: "Note", filterBy: [Filter(.allSearchableFields, comparator, .string(words))])
+        }
+        for comparator in [FilterComparator.containsAllTokens, .containsAnyTokens] {
+            #expect(try await refusal(search(16_000, comparator))?.clientCode == .limitExceeded)
+            #expect(try await refusal(search(bounds.tokensPerFilter + 1, comparator))?.clientCode == .limitExceeded)
+            #expect(try await refusal(search(bounds.tokensPerFilter, comparator)) == nil)
+        }
+    }
+
+    @Test func `a subscription is as small as a query`() async throws {
+        let database = TestDatabase(TestCloud())
+        _ = try await database.modify([.create("a", ["n": .int64(1)])])
+        let filters = (0..<200).map { Filter(.field("n"), .notEquals, .int64(Int64($0))) }
+        let error = try await database.save(.query("S", where: filters)).error
+        #expect(error?.clientErrorCode == ServiceError.ClientCode.limitExceeded.rawValue)
+    }
+
+    @Test func `a page of a query ends where its records are enough, and nothing is missing`() async throws {
+        var bounds = QueryBounds()
+        bounds.answerSize = 30_000
+        let cloud = QueryCloud(bounds: bounds)
+        let text = FieldValue.string(String(repeating: "x", count: 10_000))
+        try await cloud.modify((0..<20).map { .create("n\($0)", ["n": .int64(Int64($0)), "text": text]) })
+        for sort in [[], [QuerySortDescriptor(.field("n"))]] {
+            let query = Query(recordType: "Note", sortBy: sort)
+            #expect(try await cloud.page(query).records.count == 3)
+            #expect(try await Set(cloud.all(query)).count == 20)
+            #expect(try await cloud.page(query, count: true).count == 20)
+        }
+    }
+
+    @Test func `a lookup answers with so many bytes, and refuses the records behind them`() async throws {
+        let database = TestDatabase(TestCloud())
+        let size = 900_000
+        let bytes = FieldValue.string(String(repeating: "x", count: size))
+        _ = try await database.modify([.create("large", ["text": bytes])])
+        let request = LookupRecordsRequest(records: Array(repeating: .init(recordName: "large"), count: 100))
+        let results = try await database.cloud.service.lookupRecords(request, database.context).records
+        let given = results.count { $0.record != nil }
+        #expect(given == Limits.lookupSize / size + 1)
+        let errors = results.compactMap(\.error)
+        #expect(errors.count == 100 - given)
+        #expect(errors.allSatisfy { $0.clientErrorCode == ServiceError.ClientCode.limitExceeded.rawValue })
+    }
+
+    @Test func `saves add so many fields to a type, and so many types`() async throws {
+        let database = TestDatabase(TestCloud())
+        var next = 0
+        func fields(_ count: Int) -> [String: FieldValue] {
+            defer { next += count }
+            return Dictionary(uniqueKeysWithValues: (next..<next + count).map { ("f\($0)", .int64(1)) })
+        }
+        var refused: ErrorDictionary?
+        for number in 0..<12 where refused == nil {
+            refused = try await database.modify([.create("n\(number)", fields(50))])[0].error
+        }
+        #expect(refused?.clientErrorCode == ServiceError.ClientCode.limitExceeded.rawValue)
+        // What the type has can still be saved.
+        #expect(try await database.modify([.create("later", ["f0": .int64(2)])])[0].record != nil)
+        var types = 0
+        for batch in 0..<3 {
+            let results = try await database.modify(
+                (0..<200).map { .create("t\(batch)-\($0)", type: "T\(batch)x\($0)") })
+            types += results.count { $0.record != nil }
+        }
+        #expect(types > 400 && types < Limits.typesPerContainer)
+    }
+}

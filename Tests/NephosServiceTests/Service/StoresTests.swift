@@ -1,0 +1,135 @@
+import NephosSQLite
+import NephosStorage
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+/// Which stores are made, opened and closed.
+struct StoresTests {
+    private let directory = TemporaryStores()
+
+    private func cloud(openStores: Int = Limits.openStores) throws -> (TestCloud, DataDirectory) {
+        let stores = try directory.open()
+        var configuration = ServiceConfiguration()
+        configuration.openStores = openStores
+        return (TestCloud(configuration, stores: stores), stores)
+    }
+
+    private func save(_ name: String, _ cloud: TestCloud, _ container: String) async throws {
+        _ = try await cloud.service.modifyRecords(
+            ModifyRecordsRequest(operations: [.create(name)], wantsServerRecord: true),
+            cloud.context(container: container))
+    }
+
+    private func exists(_ name: String, _ cloud: TestCloud, _ container: String) async throws -> Bool {
+        let request = LookupRecordsRequest(records: [.init(recordName: name)])
+        return try await cloud.service.lookupRecords(request, cloud.context(container: container)).records[0].record
+            != nil
+    }
+
+    @Test func `reading a container that nobody made, without an account, makes no store`() async throws {
+        defer { directory.remove() }
+        let (cloud, stores) = try cloud()
+        for container in ["iCloud.never", "iCloud.mentioned", "iCloud.before"] {
+            let context = cloud.context(nil, .public, container: container)
+            let request = LookupRecordsRequest(records: [.init(recordName: "a")])
+            let results = try await cloud.service.lookupRecords(request, context).records
+            #expect(results.map(\.summary) == ["error 11"])
+            #expect(try await cloud.service.listZones(context).zones.count == 1)
+            await #expect(throws: ServiceError.self) {
+                _ = try await cloud.service.modifyRecords(ModifyRecordsRequest(operations: [.create("a")]), context)
+            }
+        }
+        #expect(try stores.existingStores() == [])
+        #expect(cloud.service.openStores.isEmpty)
+        // Who has an account makes it, and then everybody reads it.
+        try await save("a", cloud, "iCloud.never")
+        #expect(try stores.existingStores().map(\.container) == ["iCloud.never"])
+        await cloud.service.close()
+    }
+
+    @Test func `a store that nobody uses for a while is closed, and is there when it is used again`() async throws {
+        defer { directory.remove() }
+        let (cloud, _) = try cloud()
+        try await save("a", cloud, "iCloud.test")
+        await cloud.service.settle()
+        #expect(cloud.service.openStores.count == 1)
+        while !cloud.service.openStores.isEmpty {
+            cloud.advance(milliseconds: Limits.storeIdleTime)
+            await Task.yield()
+        }
+        #expect(try await exists("a", cloud, "iCloud.test"))
+        #expect(cloud.service.openStores.count == 1)
+        await cloud.service.close()
+    }
+
+    @Test func `a store with something to do stays open, and so does one in memory`() async throws {
+        defer { directory.remove() }
+        let (cloud, _) = try cloud(openStores: 1)
+        try await save("a", cloud, "iCloud.busy")
+        await cloud.service.settle()
+        let engine = try #require(cloud.service.openStores.first).engine
+        try await engine.write { transaction in
+            let zone = ZoneKey(owner: .everyone, id: 1)
+            // It fails, and is to be tried again.
+            try transaction.insert(JobRow(kind: BackgroundJob.purgeZone.rawValue, zone: zone, subject: ""))
+        }
+        let error = await #expect(throws: ServiceError.self) { try await save("b", cloud, "iCloud.other") }
+        #expect(error?.code == .tryAgainLater)
+        #expect(try await exists("a", cloud, "iCloud.busy"))
+        await cloud.service.close()
+
+        var configuration = ServiceConfiguration()
+        configuration.openStores = 1
+        let memory = TestCloud(configuration)
+        try await save("a", memory, "iCloud.first")
+        await memory.service.settle()
+        await #expect(throws: ServiceError.self) { try await save("b", memory, "iCloud.second") }
+        memory.advance(milliseconds: 2 * Limits.storeIdleTime)
+        #expect(try await exists("a", memory, "iCloud.first"))
+        await memory.service.close()
+    }
+
+    @Test func `where as many stores are open as may be, the one that was not used the longest makes room`()
+        async throws
+    {
+        defer { directory.remove() }
+        let (cloud, stores) = try cloud(openStores: 2)
+        let containers = (0..<5).map { "iCloud.c\($0)" }
+        for container in containers {
+            try await save("a", cloud, container)
+            await cloud.service.settle()
+            cloud.advance(milliseconds: 1)
+            #expect(cloud.service.openStores.count <= 2)
+        }
+        #expect(try stores.existingStores().map(\.container) == containers)
+        for container in containers {
+            #expect(try await exists("a", cloud, container))
+            #expect(cloud.service.openStores.count <= 2)
+        }
+        await cloud.service.close()
+    }
+
+    @Test func `many who use more stores than may be open, at the same time, are all answered`() async throws {
+        defer { directory.remove() }
+        let (cloud, _) = try cloud(openStores: 3)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<40 {
+                group.addTask {
+                    // A refusal says that it is to be tried again.
+                    while true {
+                        do {
+                            return try await save("r\(index)", cloud, "iCloud.c\(index % 5)")
+                        } catch let error as ServiceError where error.code == .tryAgainLater {
+                            await Task.yield()
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        for index in 0..<40 { #expect(try await exists("r\(index)", cloud, "iCloud.c\(index % 5)")) }
+        await cloud.service.close()
+    }
+}

@@ -1,0 +1,198 @@
+import NephosStorage
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+/// What happened is told in the background: in full, once, and to those who had subscribed.
+@Suite struct FanOutTests {
+    private let cloud = TestCloud.impatient()
+
+    private func publicDatabase(_ account: String) -> TestDatabase { TestDatabase(cloud, account, .public) }
+
+    private func events(_ cloud: TestCloud) async throws -> [ChangeEventRow] {
+        let store = try #require(cloud.service.openStores.first)
+        return try await store.engine.read { try $0.changeEvents(limit: 1000) }
+    }
+
+    /// Keeps the background from telling, so that what a commit leaves can be seen.
+    private func stopTelling(_ cloud: TestCloud) async throws {
+        await (try #require(cloud.service.openStores.first)).fanOut.close()
+    }
+
+    @Test func `a commit leaves one row for its changes, however many subscribe`() async throws {
+        _ = try await publicDatabase("me").modify([.create("first")])
+        for number in 0..<30 { _ = try await publicDatabase("a\(number)").save(.query("S")) }
+        _ = try await TestDevice(cloud, "a1")
+        try await stopTelling(cloud)
+        _ = try await publicDatabase("me").modify((0..<20).map { .create("n\($0)") })
+        #expect(try await events(cloud).count == 1)
+        _ = try await publicDatabase("me").modify([.create("n20"), .create("other", type: "Other")])
+        #expect(try await events(cloud).count == 2)
+        // What nobody subscribed to leaves nothing.
+        _ = try await publicDatabase("me").modify([.create("other2", type: "Other")])
+        #expect(try await events(cloud).count == 2)
+    }
+
+    @Test func `many accounts are told, each once, over more pages than one`() async throws {
+        _ = try await publicDatabase("me").modify([.create("first")])
+        let count = Limits.subscriptionsPerFanOut + 30
+        var devices: [TestDevice] = []
+        for number in 0..<count {
+            _ = try await publicDatabase("a\(number)").save(.query("S", [.create]))
+            devices.append(try await TestDevice(cloud, "a\(number)"))
+        }
+        _ = try await publicDatabase("me").modify([.create("a"), .create("b")])
+        for device in devices {
+            #expect(
+                try await device.all() == [
+                    "S: recordCreated a in _defaultZone", "S: recordCreated b in _defaultZone",
+                ])
+        }
+        #expect(try await events(cloud) == [])
+    }
+
+    @Test func `every destination of an account gets everything once, in the order of the changes`() async throws {
+        let database = publicDatabase("me")
+        _ = try await database.modify([.create("first")])
+        _ = try await database.modify([.create("second", ["n": .int64(1)])])
+        let isCounted = Filter(.field("n"), .greaterThan, .int64(-1))
+        #expect(try await database.save(.query("S", [.create])).error == nil)
+        #expect(try await database.save(.query("T", [.create], where: [isCounted])).error == nil)
+        var devices: [TestDevice] = []
+        for number in 0..<40 { devices.append(try await TestDevice(cloud, client: "c\(number)")) }
+        _ = try await database.modify((0..<15).map { .create("n\($0)", ["n": .int64(1)]) })
+        for device in devices {
+            let told = try await device.all()
+            for id in ["S", "T"] {
+                #expect(
+                    told.filter { $0.hasPrefix(id) } == (0..<15).map { "\(id): recordCreated n\($0) in _defaultZone" })
+            }
+        }
+    }
+
+    @Test func `what a stop interrupted is told later, to those who had subscribed by then`() async throws {
+        let stores = TemporaryStores()
+        defer { stores.remove() }
+        var configuration = ServiceConfiguration()
+        configuration.pollDuration = .zero
+        var token = ""
+        do {
+            let cloud = TestCloud(configuration, stores: try stores.open())
+            let zone = try await TestDatabase(cloud).making(zone: "Z")
+            _ = try await zone.modify([.create("first")])
+            for subscription in [SubscriptionDictionary.query("S", zone: "Z"), .database("all"), .zone("zone", "Z")] {
+                _ = try await zone.save(subscription)
+            }
+            token = try await TestDevice(cloud).token.apnsToken
+            try await stopTelling(cloud)
+            for number in 0..<5 { _ = try await zone.modify([.create("n\(number)")]) }
+            _ = try await zone.modify([.delete("n1")])
+            // Too late.
+            _ = try await zone.save(.query("late", [.create], zone: "Z"))
+            _ = try await zone.deleteZone("Z")
+            await cloud.service.close()
+        }
+        let cloud = TestCloud(configuration, stores: try stores.open())
+        await cloud.service.resume()
+        await cloud.service.tellSubscribers()
+        #expect(try await events(cloud) == [])
+        let account = try await cloud.service.currentUser(cloud.context()).userRecordName
+        let store = try #require(cloud.service.openStores.first)
+        let waiting = try await store.engine.read { [token] reader in
+            let id = try reader.account(userRecordName: account)?.id ?? 0
+            return try reader.outbox(
+                account: id, destination: OutboxDestination.courier(token: token).text, limit: 100)
+        }
+        let told = try waiting.map { try NotificationPayload(decoding: $0.payload).summary }
+        // The subscriptions to the zone's records went with it; of those to the zone and the database the last says it all.
+        #expect(Set(told) == ["all: database", "zone: zone Z"] && told.count == 2)
+        await cloud.service.close()
+    }
+
+    @Test func `events that say the same are told together`() async throws {
+        let stores = TemporaryStores()
+        defer { stores.remove() }
+        do {
+            let cloud = TestCloud(ServiceConfiguration(), stores: try stores.open())
+            let zone = try await TestDatabase(cloud).making(zone: "Z")
+            _ = try await zone.save(.database("all"))
+            _ = try await TestDevice(cloud)
+            try await stopTelling(cloud)
+            for number in 0..<40 { _ = try await zone.modify([.create("n\(number)")]) }
+            #expect(try await events(cloud).count == 40)
+            await cloud.service.close()
+        }
+        let cloud = TestCloud(ServiceConfiguration(), stores: try stores.open())
+        await cloud.service.resume()
+        await cloud.service.tellSubscribers()
+        #expect(try await events(cloud) == [])
+        await cloud.service.close()
+    }
+
+    @Test func `an event survives its bytes, and nothing else is one`() {
+        let zone = ZoneKey(owner: .everyone, id: 3)
+        let row = RecordRow(
+            zone: zone, name: "é", type: "Note", sequence: 9, createdAt: -1, createdBy: 4, modifiedAt: 5, modifiedBy: 6,
+            parent: "p", fields: Array("{}".utf8))
+        let former = SubscriptionRow(owner: .everyone, account: 2, id: "S", recordType: "", zone: 3, body: [1, 2])
+        let events: [ChangeEvent] = [
+            .records([]), .records([RecordChange(.create, row), RecordChange(.delete, row)]), .zone(former: []),
+            .zone(former: [former]),
+        ]
+        for event in events {
+            let body = event.body
+            #expect(ChangeEvent(body, in: zone) == event)
+            for count in 0..<body.count {
+                let part = ChangeEvent(Array(body.prefix(count)), in: zone)
+                // A part may end between two changes.
+                #expect(part == nil || part != event)
+            }
+        }
+        let many = Array(repeating: RecordChange(.update, row), count: 250)
+        let bodies = ChangeEvent.bodies(of: many)
+        #expect(bodies.count == 3)
+        #expect(ChangeEvent.bodies(of: many, size: 1).count == 250)
+    }
+
+    // MARK: - Limits
+
+    @Test func `an account has so many subscriptions in a database, and making them does not get slower`() async throws
+    {
+        let database = publicDatabase("me")
+        _ = try await database.modify([.create("first", ["n": .int64(1)])])
+        var refused = 0
+        for batch in 0..<3 {
+            let results = try await database.modify(
+                (0..<400).map { number in
+                    .update(
+                        .query(
+                            "S\(batch)-\(number)",
+                            where: [
+                                Filter(.field("n"), .equals, .int64(Int64(batch * 400 + number)))
+                            ]))
+                })
+            refused += results.count { $0.error?.clientErrorCode == ServiceError.ClientCode.limitExceeded.rawValue }
+        }
+        #expect(refused == 1200 - Limits.subscriptionsPerDatabase)
+        #expect(try await database.subscriptionIDs().count == Limits.subscriptionsPerDatabase)
+        // Those there are can be changed and deleted, and then there is room.
+        #expect(try await database.save(.query("S0-0", [.delete])).error == nil)
+        #expect(try await database.modify([SubscriptionOperation.delete(subscriptionID: "S0-1")])[0].error == nil)
+        #expect(try await database.save(.query("new", [.create])).error == nil)
+        #expect(try await publicDatabase("you").save(.query("mine")).error == nil)
+    }
+
+    @Test func `an account has so many push tokens: the one not heard of for longest makes room`() async throws {
+        var tokens: [String] = []
+        for number in 0..<(Limits.pushTokensPerAccount + 20) {
+            cloud.advance(milliseconds: 1)
+            tokens.append(try await TestDevice(cloud, client: "c\(number)").token.apnsToken)
+        }
+        let store = try #require(cloud.service.openStores.first)
+        let left = try await store.engine.read { [tokens] reader in
+            try tokens.filter { try reader.pushToken($0) != nil }
+        }
+        #expect(left == Array(tokens.suffix(Limits.pushTokensPerAccount)))
+    }
+}

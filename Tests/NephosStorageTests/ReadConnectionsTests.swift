@@ -1,0 +1,157 @@
+import Dispatch
+import NephosStorage
+import Synchronization
+import Testing
+
+@testable import NephosSQLite
+
+/// How reads share a store's connections, and the threads that run them.
+@Suite struct ReadConnectionsTests {
+    private let directory: TemporaryDirectory
+    private let path: String
+
+    init() async throws {
+        directory = try TemporaryDirectory()
+        path = directory.file("store.sqlite")
+        let engine = try SQLiteEngine(path: path)
+        _ = try await engine.fill(10)
+        await engine.close()
+    }
+
+    private func pool(limit: Int, threads: Int = 8) -> ReadConnections {
+        ReadConnections(limit: limit, threads: ReadThreads(limit: threads)) { [path] in
+            try StoreFile.openReader(path, SQLiteOptions())
+        }
+    }
+
+    private func pool(limit: Int, sharing threads: ReadThreads) -> ReadConnections {
+        ReadConnections(limit: limit, threads: threads) { [path] in try StoreFile.openReader(path, SQLiteOptions()) }
+    }
+
+    /// Reads that hold their threads until `release` is signalled once for each of them.
+    private func hold(_ count: Int, _ pool: ReadConnections, _ release: DispatchSemaphore) async -> [Task<
+        Void, any Error
+    >] {
+        let (started, signal) = AsyncStream<Void>.makeStream()
+        let tasks = (0..<count).map { _ in
+            Task {
+                try await pool.read { reader in
+                    _ = try reader.recordTypes()
+                    signal.yield()
+                    release.wait()
+                }
+            }
+        }
+        var count = count
+        for await _ in started {
+            count -= 1
+            if count == 0 { break }
+        }
+        return tasks
+    }
+
+    @Test(
+        "Short reads are answered while all threads and connections but one are held up by long ones",
+        arguments: [2, 3, 4])
+    func heldUp(limit: Int) async throws {
+        let pool = pool(limit: limit, threads: limit)
+        let release = DispatchSemaphore(value: 0)
+        let long = await hold(limit - 1, pool, release)
+        for _ in 0..<20 { #expect(try await pool.read { try $0.zones(owner: .everyone).count } == 1) }
+        for _ in long { release.signal() }
+        for task in long { try await task.value }
+        await pool.close()
+    }
+
+    @Test("Reads wait when every connection is held up, and closing finishes them")
+    func full() async throws {
+        let pool = pool(limit: 2)
+        let release = DispatchSemaphore(value: 0)
+        let long = await hold(2, pool, release)
+        let waiting = (0..<50).map { _ in Task { try await pool.read { try $0.zones(owner: .everyone).count } } }
+        for _ in long { release.signal() }
+        for task in waiting { #expect(try await task.value == 1) }
+        await pool.close()
+        for task in long { try await task.value }
+        #expect(try await storageError { try await pool.read { _ in } }?.code == .closed)
+    }
+
+    @Test("The long reads of one store hold up no other's")
+    func neighbours() async throws {
+        let threads = ReadThreads(limit: 3)
+        let (busy, other) = (pool(limit: 2, sharing: threads), pool(limit: 2, sharing: threads))
+        let release = DispatchSemaphore(value: 0)
+        let long = await hold(2, busy, release)
+        let waiting = (0..<20).map { _ in Task { try await busy.read { try $0.zones(owner: .everyone).count } } }
+        for _ in 0..<20 { #expect(try await other.read { try $0.zones(owner: .everyone).count } == 1) }
+        for _ in long { release.signal() }
+        for task in waiting { #expect(try await task.value == 1) }
+        for task in long { try await task.value }
+        await busy.close()
+        await other.close()
+    }
+
+    @Test("A thread that may block reads by itself where a connection is free, and does not wait where none is")
+    func borrowing() async throws {
+        let pool = pool(limit: 1)
+        #expect(try pool.readHere { try $0.zones(owner: .everyone).count } == 1)
+        let release = DispatchSemaphore(value: 0)
+        let long = await hold(1, pool, release)
+        #expect(try pool.readHere { _ in true } == nil)
+        release.signal()
+        for task in long { try await task.value }
+        await pool.close()
+        #expect(throws: StorageError.self) { _ = try pool.readHere { _ in } as Void? }
+    }
+
+    @Test("A connection that cannot be opened fails the read, and is tried again for the next")
+    func opening() async throws {
+        let attempts = Atomic(0)
+        let pool = ReadConnections(limit: 1) { [path] in
+            if attempts.add(1, ordering: .relaxed).oldValue < 2 { throw StorageError(.inputOutput, "not yet") }
+            return try StoreFile.openReader(path, SQLiteOptions())
+        }
+        for _ in 0..<2 { #expect(try await storageError { try await pool.read { _ in } }?.message == "not yet") }
+        #expect(try await pool.read { try $0.zones(owner: .everyone).count } == 1)
+        await pool.close()
+    }
+
+    @Test("Reads that come in bursts of every size, and one by one, are all answered")
+    func bursts() async throws {
+        let pool = pool(limit: 3)
+        for size in 1...40 {
+            let sum = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<size { group.addTask { try await pool.read { try $0.zones(owner: .everyone).count } } }
+                return try await group.reduce(0, +)
+            }
+            #expect(sum == size)
+            for _ in 0..<size { _ = try await pool.read { try $0.zones(owner: .everyone).count } }
+        }
+        await pool.close()
+    }
+
+    @Test("A read that throws does not disturb those that share its snapshot")
+    func throwing() async throws {
+        struct Refusal: Error {}
+        let pool = pool(limit: 1)
+        let release = DispatchSemaphore(value: 0)
+        let long = await hold(1, pool, release)
+        let tasks = (0..<30).map { index in
+            Task {
+                try await pool.read { reader in
+                    if index % 3 == 0 { throw Refusal() }
+                    return try reader.zones(owner: .everyone).count
+                }
+            }
+        }
+        release.signal()
+        for (index, task) in tasks.enumerated() {
+            switch await task.result {
+            case .success(let count): #expect(count == 1 && index % 3 != 0)
+            case .failure(let error): #expect(error is Refusal && index % 3 == 0)
+            }
+        }
+        for task in long { try await task.value }
+        await pool.close()
+    }
+}
