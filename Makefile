@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run build install test bench lint format docs bootstrap clean
+.PHONY: help run build install package test bench lint format docs bootstrap clean
 
 # A toolchain that is installed but not in PATH is found where installers put it.
 export PATH := $(PATH):/opt/swift/usr/bin:/usr/local/swift/usr/bin:$(HOME)/.local/share/swiftly/bin
@@ -48,6 +48,9 @@ install: build ## install nephos, its manual page and its completion below PREFI
 		"$$bin" completion | install -D -m 644 /dev/stdin "$$root/share/bash-completion/completions/nephos" && \
 		printf '%s\n' "$$root/bin/nephos" "$$root/share/man/man1/nephos.1" \
 			"$$root/share/bash-completion/completions/nephos"
+
+package: build ## make the Debian package of the server in .build/package
+	@scripts/package "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos"
 
 test: bootstrap ## build everything and run every test (ARGS="--filter Zones")
 	@swift build --build-tests
