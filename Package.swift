@@ -88,7 +88,8 @@ let package = Package(
             name: "native-client", dependencies: ["CloudKit", "CloudKitLocal"], path: "Benchmarks/NativeClient"),
 
         tests("NephosWireTests", ["NephosWire"]),
-        tests("NephosStorageTests", ["NephosStorageTesting", "NephosStorage", "NephosSQLite"]),
+        tests("NephosStorageTests", ["NephosStorage"]),
+        tests("NephosSQLiteTests", ["NephosStorageTesting", "NephosStorage", "NephosSQLite"]),
         tests("NephosCryptoTests", ["NephosCrypto"]),
         tests(
             "NephosServiceTests", ["NephosService", "NephosWire", "NephosStorage", "NephosSQLite", "NephosCrypto"]),

@@ -68,7 +68,7 @@ import Testing
         // Those of the targets in C, and of the system's libraries.
         let sources = URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("Sources")
+            .deletingLastPathComponent().appendingPathComponent("Sources")
         let maps = try [products, sources]
             .flatMap { try FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil) }
             .map { $0.appendingPathComponent("module.modulemap") }

@@ -6,6 +6,7 @@ import Testing
 func readmeExamples() async throws {
     let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
     let output = Pipe()
     let script = Process()
     script.executableURL = root.appendingPathComponent("scripts/run-readme-examples")
