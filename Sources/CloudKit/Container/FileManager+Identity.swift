@@ -1,4 +1,5 @@
 public import Foundation
+import NephosCrypto
 
 // Apple's Foundation has these for iCloud Drive. Apps with CloudKit ask them whether somebody is signed in.
 
@@ -21,8 +22,6 @@ extension NSNotification.Name {
 extension ServiceDirectory {
     var identityToken: NSData? {
         guard let account else { return nil }
-        // FNV-1a: the same in every process, unlike Swift's hashes.
-        let hash = account.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        return NSData(data: withUnsafeBytes(of: hash.littleEndian) { Data($0) })
+        return NSData(data: withUnsafeBytes(of: FNV1a(account.utf8).value.littleEndian) { Data($0) })
     }
 }

@@ -1,6 +1,14 @@
 import Synchronization
 
 extension CKRecord {
+    /// Stops the program where a parent reference has another action than `.none`: "the action must be
+    /// `CKRecord.ReferenceAction.none`" (`CKRecord.parent`, Apple's documentation).
+    static func checkParentAction(_ parent: CKRecord.Reference) {
+        raise(
+            unless: parent.action == .none,
+            "CKRecord: a parent reference must have the action .none, and this has .deleteSelf.")
+    }
+
     /// Makes this record the root of `share`, or of none.
     package func setShare(_ share: CKRecord.Reference?) {
         raise(

@@ -101,9 +101,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     open var parent: CKRecord.Reference? {
         get { state.withLock { $0.parent } }
         set {
-            raise(
-                unless: newValue.map { $0.action == .none } ?? true,
-                "CKRecord: a parent reference must have the action .none, and this has .deleteSelf.")
+            newValue.map(Self.checkParentAction)
             state.withLock { $0.setParent(newValue) }
         }
     }

@@ -26,6 +26,32 @@ struct ChangeToken: Equatable {
         self.firstFetchEnd = firstFetchEnd
     }
 
+    // MARK: Expiry
+
+    /// The token that `text` holds, which has not expired.
+    /// - Parameters:
+    ///   - last: the last change sequence in the feed.
+    ///   - forgotten: the change sequence up to which the feed has purged its tombstones.
+    /// - Throws: `changeTokenExpired` for what is no token, for one of another feed, for one from before the tombstones
+    ///   that were purged, and for one of changes that the store does not have: the store was restored from a backup.
+    init(
+        unexpired text: String, _ strings: OpaqueStrings, _ feed: Feed, last: Int64, forgotten: Int64
+    ) throws(ServiceError) {
+        guard let token = ChangeToken(text, strings), token.feed == feed, token.deletionsKnown >= forgotten,
+            token.deletionsKnown <= last
+        else { throw .changeTokenExpired }
+        self = token
+    }
+
+    /// The end of a fetch of several pages.
+    /// - Throws: `changeTokenExpired` for what is no such end, and for one of another feed.
+    init(fetchEnd text: String, _ strings: OpaqueStrings, _ feed: Feed) throws(ServiceError) {
+        guard let token = ChangeToken(text, strings, for: .fetchEnd), token.feed == feed else {
+            throw .changeTokenExpired
+        }
+        self = token
+    }
+
     // MARK: As text
 
     func text(_ strings: OpaqueStrings, for purpose: OpaqueStrings.Purpose = .syncToken) -> String {

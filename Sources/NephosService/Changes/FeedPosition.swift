@@ -19,8 +19,7 @@ struct FeedPosition {
     ///   - fetchEnd: what the fetch's last page gave as its end; nil for the first page.
     ///   - last: the last change sequence in the feed.
     ///   - forgotten: the change sequence up to which the feed forgot deletions.
-    /// - Throws: `changeTokenExpired` for a token of another feed, for one that needs what the feed forgot, and for one of
-    ///   changes that the store does not have.
+    /// - Throws: `changeTokenExpired` for a token that does not fit the feed.
     init(
         _ feed: ChangeToken.Feed, token: String?, fetchEnd: String?, _ strings: OpaqueStrings, last: Int64,
         forgotten: Int64
@@ -29,10 +28,7 @@ struct FeedPosition {
         // The end is past what was forgotten, so that the token of a finished fetch has not expired.
         let last = max(last, forgotten)
         if let token {
-            // One of what is not there any more is the token of a store that was restored from a backup.
-            guard let known = ChangeToken(token, strings), known.feed == feed, known.deletionsKnown >= forgotten,
-                known.deletionsKnown <= last
-            else { throw .changeTokenExpired }
+            let known = try ChangeToken(unexpired: token, strings, feed, last: last, forgotten: forgotten)
             start = known.sequence
             deletionsKnown = known.deletionsKnown
             isFirstFetch = known.firstFetchEnd > 0
@@ -42,9 +38,7 @@ struct FeedPosition {
             isFirstFetch = true
         }
         if let fetchEnd {
-            guard let known = ChangeToken(fetchEnd, strings, for: .fetchEnd), known.feed == feed else {
-                throw .changeTokenExpired
-            }
+            let known = try ChangeToken(fetchEnd: fetchEnd, strings, feed)
             end = min(last, max(known.sequence, start))
         } else {
             end = last

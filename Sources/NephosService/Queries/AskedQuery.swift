@@ -1,3 +1,4 @@
+import NephosCrypto
 package import NephosWire
 
 /// A query as it was asked, decoded once for all who send the same.
@@ -6,14 +7,14 @@ package final class AskedQuery: Sendable {
     /// The query and where it looks, on the wire: everything but the page.
     let text: [UInt8]
     /// The beginning of a hash, over the text.
-    let textHash: FNV
+    let textHash: FNV1a
 
     package init(_ request: QueryRecordsRequest) {
         self.request = request
         var query = QueryRecordsRequest(query: request.query, zoneID: request.zoneID, zoneWide: request.zoneWide)
         query.wantsCount = request.wantsCount
         text = query.encoded()
-        textHash = text.withUnsafeBytes { FNV(of: $0) }
+        textHash = FNV1a(text)
     }
 
     func isSame(as other: AskedQuery) -> Bool { self === other || text == other.text }

@@ -1,3 +1,4 @@
+import NephosCrypto
 import NephosStorage
 import NephosWire
 
@@ -14,8 +15,8 @@ struct QueryIdentity {
         scope = caller.scope
         account = caller.account
         var hash = asked.textHash
-        hash.add(caller.databaseName)
-        self.hash = hash.value
+        hash.add(caller.databaseName.utf8)
+        self.hash = hash.mixed
     }
 
     func isSame(as other: QueryIdentity) -> Bool {

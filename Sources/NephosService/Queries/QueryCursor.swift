@@ -152,30 +152,3 @@ struct GivenRecords: Equatable {
         if fullSince == nil { fullSince = sequence }
     }
 }
-
-/// FNV-1a: it finds mistakes, it keeps no secret. The last step mixes the high bits into the low ones.
-struct FNV {
-    private var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-
-    init(of bytes: UnsafeRawBufferPointer) { add(bytes) }
-
-    mutating func add(_ bytes: UnsafeRawBufferPointer) {
-        var hash = hash
-        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        self.hash = hash
-    }
-
-    var value: UInt64 {
-        let mixed = (hash ^ hash >> 33) &* 0xFF51_AFD7_ED55_8CCD
-        return mixed ^ mixed >> 33
-    }
-
-    mutating func add(_ text: String) {
-        var text = text
-        text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
-    }
-
-    static func hash(_ bytes: [UInt8]) -> UInt64 { bytes.withUnsafeBytes { hash($0) } }
-
-    static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 { FNV(of: bytes).value }
-}

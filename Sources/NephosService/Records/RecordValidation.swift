@@ -197,77 +197,7 @@ struct RecordValidation {
 
     private func parent(_ parent: ReferenceChange, of name: String) throws(ServiceError) -> ReferenceChange {
         guard case .set(let reference) = parent else { return parent }
-        guard reference.action == .none else {
-            throw .invalid("the parent reference of record '\(name)' must have the action NONE")
-        }
+        try ParentRules.checkAction(reference.action, of: name)
         return .set(try inZone(reference, field: "parent", of: name))
-    }
-}
-
-/// "The data that a record stores must not exceed 1 MB. Assets don't count toward this limit" (`CKRecord`, Apple's
-/// documentation). What counts is what is stored, whichever way it came.
-enum RecordSize {
-    static func check(_ size: Int, of name: String) throws(ServiceError) {
-        if size > Limits.recordSize {
-            throw .limitExceeded(
-                "record '\(name)' holds \(size) bytes without its assets; at most"
-                    + " \(Limits.recordSize) are allowed")
-        }
-    }
-}
-
-/// The names of records that the system makes.
-enum SystemRecordName {
-    /// `CKRecordNameZoneWideShare`.
-    static let zoneWideShare = "cloudkit.zoneshare"
-}
-
-/// The record types that the system makes (`CKRecord.SystemType`).
-enum SystemRecordType {
-    static let user = "Users"
-    static let share = "cloudkit.share"
-}
-
-enum RecordName {
-    /// Whether a name is of those that only the system gives. Those of user records are among them; whether it is one, the
-    /// store knows.
-    static func isSystems(_ name: String) -> Bool { name.utf8.first == UInt8(ascii: "_") }
-
-    static func isNotAllowed(_ name: String) -> ServiceError {
-        .invalid("recordName '\(Identifier.excerpt(name))' must not begin with an underscore")
-    }
-
-    /// What can be said of a name without the store.
-    static func check(_ name: String) throws(ServiceError) {
-        let bytes = name.utf8
-        if bytes.isEmpty { throw .invalid("recordName must not be empty") }
-        guard bytes.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
-            throw .invalid("recordName '\(Identifier.excerpt(name))' must hold printable ASCII characters only")
-        }
-        if bytes.count > Limits.recordNameLength {
-            throw .invalid(
-                "recordName '\(Identifier.excerpt(name))' has \(bytes.count) characters; at most"
-                    + " \(Limits.recordNameLength) are allowed")
-        }
-    }
-}
-
-/// The names of record types and fields: a letter, then letters, digits and underscores.
-enum Identifier {
-    static func isValid(_ name: String) -> Bool {
-        var name = name
-        return name.withUTF8 { bytes in
-            guard let first = bytes.first, isLetter(first), bytes.count <= Limits.identifierLength else { return false }
-            return bytes.allSatisfy { isLetter($0) || ($0 >= 0x30 && $0 <= 0x39) || $0 == UInt8(ascii: "_") }
-        }
-    }
-
-    private static func isLetter(_ byte: UInt8) -> Bool {
-        (byte | 0x20) >= UInt8(ascii: "a") && (byte | 0x20) <= UInt8(ascii: "z")
-    }
-
-    /// The name, cut so that it fits into an error's reason.
-    static func excerpt(_ name: String) -> String {
-        name.count <= 40 ? name : name.prefix(40) + "…"
     }
 }

@@ -1,4 +1,5 @@
 import NephosStorage
+import NephosWire
 
 /// The references whose target has to exist, and that keep their target from being deleted alone.
 ///
@@ -18,6 +19,11 @@ enum ParentRules {
 
     /// The kinds that forbid the deletion of their target while their source stays.
     static let holding: [ReferenceRow.Kind] = [.parent, .validate]
+
+    /// "The action must be `CKRecord.ReferenceAction.none`" (`CKRecord.parent`, Apple's documentation).
+    static func checkAction(_ action: ReferenceValue.Action, of name: String) throws(ServiceError) {
+        if action != .none { throw .invalid("the parent reference of record '\(name)' must have the action NONE") }
+    }
 
     static func missingTarget(_ edge: ReferenceEdge, of name: String) -> ServiceError {
         let what = edge.kind == .parent ? "parent" : "reference"

@@ -1,3 +1,5 @@
+import NephosCrypto
+
 /// When a notification that could not be delivered is tried again, and when it is given up: exponential back-off with
 /// jitter, the same for every way out.
 ///
@@ -52,13 +54,9 @@ package struct RetrySchedule: Hashable, Sendable {
         return min(max(kept, after ?? .zero), longestDelay)
     }
 
-    /// A number from 0 to below 1 that the text decides: FNV-1a, mixed so that close texts give distant numbers.
+    /// A number from 0 to below 1 that the text decides; similar texts give distant numbers.
     static func fraction(of text: String) -> Double {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        hash = (hash ^ hash >> 33) &* 0xFF51_AFD7_ED55_8CCD
-        hash ^= hash >> 33
-        return Double(hash >> 11) / Double(1 << 53)
+        Double(FNV1a(text.utf8).mixed >> 11) / Double(1 << 53)
     }
 }
 

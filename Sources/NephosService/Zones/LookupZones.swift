@@ -2,7 +2,7 @@ import NephosStorage
 import NephosWire
 
 /// `zones/list` and `zones/lookup`.
-enum ZoneLookup {
+enum LookupZones {
     /// The default zone first, then the custom zones by name.
     static func list(_ caller: Caller, _ reader: any StorageReader) throws -> ZonesResponse {
         guard let owner = caller.owner else { return try listShared(caller, reader) }

@@ -1,0 +1,70 @@
+import NephosService
+import NephosWire
+
+/// A request that is refused as a whole: what its error dictionary will say.
+struct Refusal: Error {
+    var code: ServerErrorCode
+    var reason: String
+    /// The raw value of the `CKError.Code` that a native client reports.
+    var clientCode: Int?
+    var retryAfter: Double?
+    /// Instead of the code's own status.
+    var status: Int?
+    var headers: [HTTPHeader] = []
+
+    init(_ code: ServerErrorCode, _ reason: String, clientCode: ServiceError.ClientCode? = nil) {
+        self.code = code
+        self.reason = reason
+        self.clientCode = clientCode?.rawValue
+    }
+
+    /// The service's refusal.
+    init(_ error: ServiceError) {
+        self.init(error.code, error.reason, clientCode: error.clientCode)
+        retryAfter = error.retryAfter
+    }
+
+    /// A body that is not what the route expects.
+    init(_ error: WireError) {
+        self.init(
+            .badRequest, "BadRequestException: Unexpected input: \(error.description)", clientCode: .invalidArguments)
+    }
+
+    /// A path, or an action under it, that no route serves.
+    static let noHandler = Refusal(.notFound, "could not find handler for endpoint")
+
+    /// A path that is served, but not with this method.
+    static func methodNotAllowed(_ allowed: String) -> Refusal {
+        var refusal = Refusal(.badRequest, "method not allowed for this endpoint: use \(allowed)")
+        refusal.status = 405
+        refusal.headers = [HTTPHeader("Allow", allowed)]
+        return refusal
+    }
+
+    /// RFC 9110, 15.5.16: the answer says which encodings are taken.
+    static func unknownEncoding(_ name: String) -> Refusal {
+        var refusal = Refusal(
+            .badRequest, "the body's Content-Encoding '\(name.prefix(100))' is unknown: send it as gzip or as it is")
+        refusal.status = 415
+        refusal.headers = [HTTPHeader("Accept-Encoding", "gzip")]
+        return refusal
+    }
+
+    static func bodyTooLarge(limit: Int) -> Refusal {
+        var refusal = Refusal(
+            .badRequest, "the request's body is larger than \(limit) bytes: send it in several",
+            clientCode: .limitExceeded)
+        refusal.status = 413
+        return refusal
+    }
+
+    /// - Parameter signIn: where a person signs in; it goes with `AUTHENTICATION_REQUIRED` alone.
+    func response(requestID: String, signIn: String?) -> HTTPResponse {
+        let dictionary = ErrorDictionary(
+            uuid: requestID, serverErrorCode: code, reason: reason, retryAfter: retryAfter,
+            redirectURL: code == .authenticationRequired ? signIn : nil, clientErrorCode: clientCode)
+        var response = HTTPResponse.json(dictionary.encoded(), status: status ?? code.httpStatus)
+        response.headers += headers
+        return response
+    }
+}

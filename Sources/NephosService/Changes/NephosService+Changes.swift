@@ -1,0 +1,47 @@
+import NephosStorage
+package import NephosWire
+
+extension NephosService {
+    /// What happened in zones since their tokens (CloudKit Web Services, changes/zone).
+    package func recordZoneChanges(
+        _ request: RecordZoneChangesRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> RecordZoneChangesResponse {
+        try await perform(context) { store, caller in
+            try self.checkMayFollow(caller)
+            let fetch = FetchRecordZoneChanges(
+                request: request, caller: caller, encodesRecords: context.takesEncodedRecords)
+            return try await store.engine.read { try fetch.run(accounts: store.accounts, $0) }
+        }
+    }
+
+    /// The same for one zone, whose failure is the request's (CloudKit Web Services, records/changes).
+    package func recordChanges(
+        _ request: RecordChangesRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> RecordChangesResponse {
+        try await perform(context) { store, caller in
+            try self.checkMayFollow(caller)
+            let fetch = FetchRecordZoneChanges(
+                request: RecordZoneChangesRequest(zones: []), caller: caller,
+                encodesRecords: context.takesEncodedRecords)
+            return try await store.engine.read { reader in
+                var room = AnswerRoom()
+                // Only the answer of changes/zone has a place for packed records.
+                var zone = request.zone
+                zone.packed = false
+                return RecordChangesResponse(
+                    changes: try fetch.changes(zone, room: &room, store.accounts, reader))
+            }
+        }
+    }
+
+    /// Which zones changed since a token (CloudKit Web Services, changes/database).
+    package func databaseChanges(
+        _ request: DatabaseChangesRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> DatabaseChangesResponse {
+        try await perform(context) { store, caller in
+            try self.checkMayFollow(caller)
+            let fetch = FetchDatabaseChanges(request: request, caller: caller)
+            return try await store.engine.read { try fetch.run($0) }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import NephosStorage
+package import NephosWire
+
+extension NephosService {
+    /// Saves and deletes records (CloudKit Web Services, records/modify).
+    package func modifyRecords(
+        _ request: ModifyRecordsRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> RecordsResponse {
+        try await perform(context) { store, caller in
+            let modify = try ModifyRecords(
+                request, caller: caller, containerEnvironment: context.environment, environment: self.environment,
+                configuration: self.configuration)
+            let applied = try await store.engine.write { transaction in
+                let moment = store.schemas.now
+                var applied = try modify.run(
+                    schema: store.schemas.schema(asOf: moment, transaction), accounts: store.accounts,
+                    indexes: store.indexes.definitions(in: transaction), notifier: store.notifier, in: transaction)
+                applied.moment = moment
+                return applied
+            }
+            if applied.leftEvents { store.fanOut.wake() }
+            if let schema = applied.schema, let moment = applied.moment {
+                store.schemas.remember(schema, asOf: moment)
+            }
+            if applied.leftJobs || store.background.isPurgeDue { store.background.wake() }
+            return modify.response(applied)
+        }
+    }
+
+    /// Finds records by name (CloudKit Web Services, records/lookup).
+    package func lookupRecords(
+        _ request: LookupRecordsRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> RecordsResponse {
+        try await perform(context) { store, caller in
+            try self.checkMayRead(caller)
+            let lookup = try LookupRecords(
+                request, caller: caller, configuration: self.configuration,
+                encodesRecords: context.takesEncodedRecords)
+            let moment = store.schemas.now
+            return try await store.engine.read { reader in
+                let permissions = try RecordPermissions(caller, store.schemas, asOf: moment, reader)
+                return try lookup.run(accounts: store.accounts, permissions: permissions, reader)
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+/// The names of records: 1 to 255 printable ASCII characters, without a leading underscore (`CKRecord.ID`, Apple's
+/// documentation).
+enum RecordName {
+    /// Whether a name is of those that only the system gives. Those of user records are among them; whether it is one, the
+    /// store knows.
+    static func isSystems(_ name: String) -> Bool { name.utf8.first == UInt8(ascii: "_") }
+
+    static func isNotAllowed(_ name: String) -> ServiceError {
+        .invalid("recordName '\(Identifier.excerpt(name))' must not begin with an underscore")
+    }
+
+    /// What can be said of a name without the store.
+    static func check(_ name: String) throws(ServiceError) {
+        let bytes = name.utf8
+        if bytes.isEmpty { throw .invalid("recordName must not be empty") }
+        guard bytes.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
+            throw .invalid("recordName '\(Identifier.excerpt(name))' must hold printable ASCII characters only")
+        }
+        if bytes.count > Limits.recordNameLength {
+            throw .invalid(
+                "recordName '\(Identifier.excerpt(name))' has \(bytes.count) characters; at most"
+                    + " \(Limits.recordNameLength) are allowed")
+        }
+    }
+}
+
+/// The names of records that the system makes.
+enum SystemRecordName {
+    /// `CKRecordNameZoneWideShare`.
+    static let zoneWideShare = "cloudkit.zoneshare"
+}

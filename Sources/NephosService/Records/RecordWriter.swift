@@ -1,0 +1,45 @@
+import NephosStorage
+import NephosWire
+
+/// Writes a record and everything that is derived from it, from the pair of old and new.
+enum RecordWriter {
+    static func save(
+        _ save: PlannedSave, _ indexes: IndexWriter, _ changes: RecordChanges?, in transaction: any StorageTransaction
+    ) throws -> RecordRow {
+        var row = save.row
+        row.sequence = try transaction.nextSequence()
+        row.number = try transaction.put(row)
+        try writeEdges(of: row, old: save.oldEdges, new: save.newEdges, in: transaction)
+        try AssetReferences.update(
+            row.zone, row.name, old: save.stored?.fields, new: row.fields, now: row.modifiedAt, in: transaction)
+        try indexes.update(old: save.stored, new: row, save.known, in: transaction)
+        changes?.note(old: save.stored, new: row)
+        return row
+    }
+
+    static func delete(
+        _ row: RecordRow, _ merge: FieldMerge, _ indexes: IndexWriter, _ changes: RecordChanges?,
+        in transaction: any StorageTransaction
+    ) throws -> RecordRow {
+        var tombstone = merge.deleted(row)
+        tombstone.sequence = try transaction.nextSequence()
+        try transaction.put(tombstone)
+        try writeEdges(of: row, old: ReferenceGraph.edges(of: row), new: [], in: transaction)
+        try AssetReferences.update(
+            row.zone, row.name, old: row.fields, new: nil, now: tombstone.modifiedAt, in: transaction)
+        try indexes.update(old: row, new: nil, in: transaction)
+        changes?.note(old: row, new: nil)
+        return tombstone
+    }
+
+    private static func writeEdges(
+        of row: RecordRow, old: Set<ReferenceEdge>, new: Set<ReferenceEdge>, in transaction: any StorageTransaction
+    ) throws {
+        if old == new { return }
+        func rows(_ edges: Set<ReferenceEdge>) -> [ReferenceRow] {
+            edges.map { ReferenceRow(zone: row.zone, target: $0.target, kind: $0.kind, source: row.name) }
+        }
+        try transaction.remove(rows(old.subtracting(new)))
+        try transaction.insert(rows(new.subtracting(old)))
+    }
+}

@@ -1,0 +1,19 @@
+/// The names of record types and fields: a letter, then letters, digits and underscores.
+enum Identifier {
+    static func isValid(_ name: String) -> Bool {
+        var name = name
+        return name.withUTF8 { bytes in
+            guard let first = bytes.first, isLetter(first), bytes.count <= Limits.identifierLength else { return false }
+            return bytes.allSatisfy { isLetter($0) || ($0 >= 0x30 && $0 <= 0x39) || $0 == UInt8(ascii: "_") }
+        }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (byte | 0x20) >= UInt8(ascii: "a") && (byte | 0x20) <= UInt8(ascii: "z")
+    }
+
+    /// The name, cut so that it fits into an error's reason.
+    static func excerpt(_ name: String) -> String {
+        name.count <= 40 ? name : name.prefix(40) + "…"
+    }
+}

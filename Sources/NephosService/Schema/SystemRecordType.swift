@@ -1,0 +1,5 @@
+/// The record types that the system makes (`CKRecord.SystemType`).
+enum SystemRecordType {
+    static let user = "Users"
+    static let share = "cloudkit.share"
+}

@@ -1,0 +1,61 @@
+import NephosStorage
+package import NephosWire
+
+extension NephosService {
+    /// All zones of the database (CloudKit Web Services, zones/list).
+    package func listZones(_ context: RequestContext) async throws(ServiceError) -> ZonesResponse {
+        try await perform(context) { store, caller in
+            try self.checkMayRead(caller)
+            return try await store.engine.read { try LookupZones.list(caller, $0) }
+        }
+    }
+
+    /// Finds zones by ID (CloudKit Web Services, zones/lookup).
+    package func lookupZones(
+        _ request: LookupZonesRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> ZonesResponse {
+        try await perform(context) { store, caller in
+            try self.checkMayRead(caller)
+            return try await store.engine.read { try LookupZones.lookup(request, caller, $0) }
+        }
+    }
+
+    /// Makes and deletes zones (CloudKit Web Services, zones/modify).
+    package func modifyZones(
+        _ request: ModifyZonesRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> ZonesResponse {
+        try await perform(context) { store, caller in
+            let modify = ModifyZones(request: request, caller: caller, environment: self.environment)
+            try modify.validate()
+            let environment = self.environment
+            let (response, leftEvents) = try await store.engine.write { transaction in
+                let leaving = LeaveShares(
+                    caller: caller, environment: environment,
+                    indexes: IndexWriter(
+                        definitions: try store.indexes.definitions(in: transaction), accounts: store.accounts),
+                    notifier: store.notifier)
+                return try modify.apply(store.notifier, leaving, in: transaction)
+            }
+            if leftEvents { store.fanOut.wake() }
+            store.background.wake()
+            return response
+        }
+    }
+
+    /// Takes zones of the caller's private database away as their user does: all custom ones, or those named. No request
+    /// asks for it.
+    /// - Returns: the names of the zones that are gone.
+    package func removeZones(
+        named zoneNames: [String]? = nil, reason: ZoneDeletionReason, _ context: RequestContext
+    ) async throws(ServiceError) -> [String] {
+        try await perform(context) { store, caller in
+            _ = try caller.requireAccount()
+            let remove = RemoveZones(
+                zoneNames: zoneNames, reason: reason, caller: caller, environment: self.environment)
+            let (names, leftEvents) = try await store.engine.write { try remove.apply(store.notifier, in: $0) }
+            if leftEvents { store.fanOut.wake() }
+            store.background.wake()
+            return names
+        }
+    }
+}
