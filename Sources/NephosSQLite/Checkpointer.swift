@@ -31,6 +31,8 @@ final class Checkpointer: @unchecked Sendable {
     private var movedInQuiet: (@Sendable () -> Void)?
 
     // These belong to the writer's thread.
+    /// How long commits have waited for the log to be moved, or have moved it.
+    private(set) var commitNanoseconds: Int64 = 0
     private var lastPages = 0
     private var nextPages: Int
 
@@ -58,6 +60,18 @@ final class Checkpointer: @unchecked Sendable {
     }
 
     // MARK: The writer's thread
+
+    /// Called after each commit with the length of the log.
+    func committed(pages: Int, finish: () -> Void) {
+        // Nothing to be done is what happens after nearly every commit.
+        guard pages >= nextPages || pages >= limit else {
+            _ = committed(pages: pages)
+            return
+        }
+        let start = MonotonicTime.now
+        if case .finish = committed(pages: pages) { finish() }
+        commitNanoseconds += MonotonicTime.now - start
+    }
 
     /// Called after each commit with the length of the log.
     func committed(pages: Int) -> Step {

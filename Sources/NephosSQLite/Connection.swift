@@ -121,10 +121,12 @@ final class Connection: SQLConnection {
             { closure, handle, _, pages in
                 guard let closure else { return SQLITE_OK }
                 let checkpointer = Unmanaged<Checkpointer>.fromOpaque(closure).takeUnretainedValue()
-                if case .finish = checkpointer.committed(pages: Int(pages)) { Connection.checkpoint(handle) }
+                checkpointer.committed(pages: Int(pages)) { Connection.checkpoint(handle) }
                 return SQLITE_OK
             }, Unmanaged.passUnretained(checkpointer).toOpaque())
     }
+
+    var checkpointNanoseconds: Int64 { checkpointer?.commitNanoseconds ?? 0 }
 
     /// Calls `body` whenever the log was moved because nobody wrote.
     func afterQuietMove(_ body: @escaping @Sendable () -> Void) { checkpointer?.afterQuietMove(body) }

@@ -34,7 +34,8 @@ extension HTTPResponse {
     /// An answer where it was written.
     static func message<Message: WireMessage>(_ message: Message) -> HTTPResponse {
         HTTPResponse(
-            status: 200, headers: [HTTPHeader("Content-Type", message.mediaType)], parts: message.encodedInParts())
+            status: 200, headers: [HTTPHeader("Content-Type", message.mediaType)],
+            parts: RequestTiming.encoding { message.encodedInParts() })
     }
 
     static func text(_ body: String, type: String = "text/plain; charset=UTF-8") -> HTTPResponse {

@@ -196,6 +196,7 @@ import Testing
 private struct FakeError: Error {}
 
 private final class FakeWork: Work {
+    let times: RequestTimes? = nil
     private let name: String
     private let log: Log
     private let body: (SQLTransaction) throws -> Void

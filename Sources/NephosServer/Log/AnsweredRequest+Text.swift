@@ -1,3 +1,4 @@
+import NephosService
 import NephosWire
 
 extension AnsweredRequest {
@@ -15,6 +16,10 @@ extension AnsweredRequest {
         if let summary { line += " " + Self.printable(summary, limit: 160) }
         if let errorCode {
             line += paint("33", "  \(errorCode): \(Self.printable(reason ?? "", limit: 300))") + " (\(requestID))"
+        }
+        if stages.isSlow {
+            let parts = stages.longest.map { "\($0.name) \($0.milliseconds) ms" }
+            line += paint("33", "  slow: " + parts.joined(separator: ", "))
         }
         return String(line.reversed().drop { $0 == " " }.reversed())
     }
@@ -46,10 +51,22 @@ extension AnsweredRequest {
         writer.int64(Int64(status))
         writer.key("milliseconds")
         writer.double(milliseconds)
+        if stages.isSlow { writeStages(to: &writer) }
         writer.key("answerSize")
         writer.int64(Int64(answerSize))
         writer.member("errorCode", errorCode)
         writer.member("reason", reason)
+        writer.endObject()
+    }
+
+    /// `"stages": {"commit": 1204, "queue": 31}`, in milliseconds.
+    private func writeStages(to writer: inout JSONWriter) {
+        writer.key("stages")
+        writer.beginObject()
+        for (name, milliseconds) in stages.longest {
+            writer.key(name)
+            writer.int64(milliseconds)
+        }
         writer.endObject()
     }
 

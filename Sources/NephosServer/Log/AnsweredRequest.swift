@@ -1,3 +1,5 @@
+package import NephosService
+
 /// One request and what came of it, for the log of whoever runs the server.
 package struct AnsweredRequest: Hashable, Sendable {
     package var requestID: String
@@ -19,6 +21,8 @@ package struct AnsweredRequest: Hashable, Sendable {
     package var duration: Duration
     /// Bytes of the answer's body.
     package var answerSize: Int
+    /// Where the duration went.
+    package var stages = StageDurations()
 
     /// Milliseconds, to a tenth.
     package var milliseconds: Double {

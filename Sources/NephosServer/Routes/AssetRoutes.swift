@@ -17,7 +17,9 @@ enum AssetRoutes {
             let upload = try await routed.service.beginUpload(
                 path.token, size: routed.request.transfer.contentLength, container: path.container, path.environment,
                 requestID: routed.requestID)
-            while let piece = try await stream.next() { try await upload.append(piece) }
+            while let piece = try await RequestTiming.waiting({ try await stream.next() }) {
+                try await upload.append(piece)
+            }
             return .message(try await upload.finish())
         } catch let error as ServiceError {
             throw Refusal(transfer: error)

@@ -42,11 +42,14 @@ package final class Responder: Sendable {
         var refused: Refusal?
         /// The web page that may read the answer.
         var reader: String?
+        let timing = RequestTiming()
         do throws(Refusal) {
             if let problem = request.problem { throw Refusal(.badRequest, problem) }
             try LoopbackGuard.check(request)
             reader = request.origin == "null" ? nil : request.origin
-            response = try await answer(request, target, route, requestID, details)
+            response = try await timing.measure {
+                await answer(request, target, route, requestID, details)
+            }.get()
         } catch let refusal {
             refused = refusal
             response = refusal.response(requestID: requestID, signIn: Self.signInURL(request))
@@ -54,10 +57,11 @@ package final class Responder: Sendable {
         response.headers.append(HTTPHeader("X-Apple-Request-UUID", requestID))
         if let reader { response.headers += CrossOrigin.headers(allowing: reader) }
         let duration = ContinuousClock.now - start
+        let stages = timing.stages
         metrics.answered(
-            route: route?.path ?? "none", status: response.status, error: refused?.code, after: duration)
+            route: route?.path ?? "none", status: response.status, error: refused?.code, after: duration, stages)
         if let details {
-            let entry = Self.entry(request, route, details, refused, response, requestID, duration)
+            let entry = Self.entry(request, route, details, refused, response, requestID, duration, stages)
             recent.note(entry)
             log?(entry)
         }
@@ -66,7 +70,7 @@ package final class Responder: Sendable {
 
     private static func entry(
         _ request: HTTPRequest, _ route: Route?, _ details: RequestDetails, _ refused: Refusal?,
-        _ response: HTTPResponse, _ requestID: String, _ duration: Duration
+        _ response: HTTPResponse, _ requestID: String, _ duration: Duration, _ stages: StageDurations
     ) -> AnsweredRequest {
         // A target's query holds a token, and so does the path to an asset or to a courier: both stay out.
         let path = String(request.target.prefix { $0 != "?" })
@@ -76,10 +80,21 @@ package final class Responder: Sendable {
             database: details.database, account: details.account,
             summary: details.summaries.isEmpty ? nil : details.summaries.joined(separator: " "),
             status: response.status, errorCode: refused?.code.rawValue, reason: refused?.reason, duration: duration,
-            answerSize: response.parts.reduce(0) { $0 + $1.buffer.count })
+            answerSize: response.parts.reduce(0) { $0 + $1.buffer.count }, stages: stages)
     }
 
     private func answer(
+        _ request: HTTPRequest, _ target: RequestTarget?, _ route: Route?, _ requestID: String,
+        _ details: RequestDetails?
+    ) async -> Result<HTTPResponse, Refusal> {
+        do throws(Refusal) {
+            return .success(try await routed(request, target, route, requestID, details))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func routed(
         _ request: HTTPRequest, _ target: RequestTarget?, _ route: Route?, _ requestID: String,
         _ details: RequestDetails?
     ) async throws(Refusal) -> HTTPResponse {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NephosService
 import NephosWire
 import Synchronization
 
@@ -12,12 +13,16 @@ enum Metric: String, CaseIterable {
     case inFlight = "nephos_http_requests_in_flight"
     /// Seconds from a request's arrival to its answer, by route.
     case duration = "nephos_http_request_duration_seconds"
+    /// Seconds that requests were in each stage, waiting for a peer or an event left out.
+    case stages = "nephos_http_stage_seconds_total"
+    /// Requests that took more than a second, by their longest stage.
+    case slow = "nephos_http_slow_requests_total"
     /// When the process began, in seconds since 1970.
     case startTime = "process_start_time_seconds"
 
     var type: String {
         switch self {
-        case .requests, .errors: "counter"
+        case .requests, .errors, .stages, .slow: "counter"
         case .inFlight, .startTime: "gauge"
         case .duration: "histogram"
         }
@@ -29,6 +34,8 @@ enum Metric: String, CaseIterable {
         case .errors: "Requests refused as a whole, by server error code."
         case .inFlight: "Requests being answered."
         case .duration: "Seconds from a request's arrival to its answer, by route."
+        case .stages: "Seconds that requests were in each stage."
+        case .slow: "Requests that took more than a second, by their longest stage."
         case .startTime: "When the process began, in seconds since 1970."
         }
     }
@@ -61,6 +68,8 @@ final class Metrics: Sendable {
     private struct Counts {
         var routes: [String: RouteCounts] = [:]
         var errors: [ServerErrorCode: UInt64] = [:]
+        var stages = StageDurations()
+        var slow: [String: UInt64] = [:]
     }
 
     private let counts = Mutex(Counts())
@@ -75,13 +84,17 @@ final class Metrics: Sendable {
         inFlight.wrappingAdd(1, ordering: .relaxed)
     }
 
-    func answered(route: String, status: Int, error: ServerErrorCode?, after duration: Duration) {
+    func answered(
+        route: String, status: Int, error: ServerErrorCode?, after duration: Duration, _ stages: StageDurations
+    ) {
         inFlight.wrappingSubtract(1, ordering: .relaxed)
         let (whole, attoseconds) = duration.components
         let seconds = Double(whole) + Double(attoseconds) * 1e-18
         counts.withLock { counts in
             counts.routes[route, default: RouteCounts()].count(status, seconds)
             if let error { counts.errors[error, default: 0] += 1 }
+            counts.stages.add(stages)
+            if let stage = stages.slowest { counts.slow[stage, default: 0] += 1 }
         }
     }
 
@@ -108,6 +121,11 @@ final class Metrics: Sendable {
         case .duration:
             return counts.routes.sorted { $0.key < $1.key }
                 .flatMap { Self.histogram(route: $0.key, $0.value.durations) }
+        case .stages:
+            return zip(StageDurations.names, counts.stages.nanoseconds)
+                .map { "{stage=\"\($0)\"} \(Double($1) / 1e9)" }
+        case .slow:
+            return StageDurations.names.map { "{stage=\"\($0)\"} \(counts.slow[$0] ?? 0)" }
         case .startTime:
             return [" \(startTime)"]
         }

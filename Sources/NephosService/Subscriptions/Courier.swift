@@ -166,6 +166,10 @@ final class CourierWaiter: Sendable {
 
     /// - Returns: the notification; nil where the time is over, the task was cancelled, or another poll took its place.
     func wait() async -> OutboxRow? {
+        await RequestTiming.waiting { await result() }
+    }
+
+    private func result() async -> OutboxRow? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let finished: OutboxRow?? = state.withLock { state in

@@ -71,7 +71,7 @@ package final class Condition: @unchecked Sendable {
 
 /// Nanoseconds of a clock that only goes forward.
 package struct MonotonicTime: Comparable {
-    var nanoseconds: Int64
+    package var nanoseconds: Int64
 
     package static var now: MonotonicTime {
         var time = timespec()
@@ -81,6 +81,10 @@ package struct MonotonicTime: Comparable {
 
     package static func + (time: MonotonicTime, nanoseconds: Int64) -> MonotonicTime {
         MonotonicTime(nanoseconds: time.nanoseconds + nanoseconds)
+    }
+
+    package static func - (later: MonotonicTime, earlier: MonotonicTime) -> Int64 {
+        later.nanoseconds - earlier.nanoseconds
     }
 
     package static func < (left: MonotonicTime, right: MonotonicTime) -> Bool {

@@ -69,12 +69,16 @@ package final class ReadConnections: Sendable {
     /// Runs `body` over a snapshot on the calling thread; nil if no connection is free.
     package func readHere<T>(_ body: (any StorageReader) throws -> T) throws -> T? {
         guard let (reading, era) = try borrow() else { return nil }
-        return try run({ try body($0) }, over: reading, era)
+        return try run({ try body($0) }, over: reading, era, for: .current)
     }
 
-    private func run<T>(_ body: (SQLReader) throws -> T, over borrowed: Reading, _ era: Int) throws -> T {
+    private func run<T>(
+        _ body: (SQLReader) throws -> T, over borrowed: Reading, _ era: Int, for times: RequestTimes?
+    ) throws -> T {
         var reading = borrowed
         let connection = reading.connection
+        times?.enter(.storage)
+        defer { times?.enter(.service) }
         do {
             if !connection.isInTransaction {
                 try connection.begin(writing: false)
@@ -114,7 +118,8 @@ package final class ReadConnections: Sendable {
         do {
             guard let (reading, era) = try borrow(for: work) else { return }
             // Its connection is back before the answer, so that an answer leaves nothing behind.
-            try run({ reader in if let failure = work.run(reader) { throw failure } }, over: reading, era)
+            try run(
+                { reader in if let failure = work.run(reader) { throw failure } }, over: reading, era, for: work.times)
             finish(work, failure: nil)
         } catch {
             finish(work, failure: error)

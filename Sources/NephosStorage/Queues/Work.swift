@@ -3,6 +3,8 @@
 /// The thread calls `run` once, and then `answer` once, when the answer may be given.
 protocol Work<Access>: AnyObject {
     associatedtype Access
+    /// Of the request that the body is run for; nil where nobody measures.
+    var times: RequestTimes? { get }
     /// Runs the body and keeps its result; returns what it threw.
     func run(_ access: Access) -> (any Error)?
     /// Resumes the task: with the result, or by throwing `failure`.
@@ -14,12 +16,14 @@ final class Request<Access, Value: Sendable>: Work {
     // Not a checked one, which costs every request an object and a name to check what `Work` promises.
     private let continuation: UnsafeContinuation<Value, any Error>
     private var value: Value?
+    let times = RequestTimes.current
 
     init(
         _ body: @escaping @Sendable (Access) throws -> Value, _ continuation: UnsafeContinuation<Value, any Error>
     ) {
         self.body = body
         self.continuation = continuation
+        times?.enter(.queue)
     }
 
     func run(_ access: Access) -> (any Error)? {
@@ -32,6 +36,7 @@ final class Request<Access, Value: Sendable>: Work {
     }
 
     func answer(failure: (any Error)?) {
+        times?.enter(.service)
         if let failure {
             continuation.resume(throwing: failure)
         } else if let value {

@@ -224,6 +224,7 @@ package final class WriteQueue: @unchecked Sendable {
 
     private func run(_ read: any Work<SQLReader>) {
         let reader = SQLReader(connection)
+        read.times?.enter(.storage)
         let failure = read.run(reader)
         reader.invalidate()
         read.answer(failure: failure)
@@ -243,7 +244,10 @@ package final class WriteQueue: @unchecked Sendable {
                 try connection.begin(writing: true)
                 try runApart(&ran)
             }
+            for (work, _) in ran { work.times?.enter(.commit) }
+            let checkpointed = connection.checkpointNanoseconds
             try commit(keepsAnything: ran.contains { $0.failure == nil })
+            noteCheckpoint(connection.checkpointNanoseconds - checkpointed, ran)
         } catch {
             // The transaction is lost, and with it everything that ran in it. What did not run yet will.
             connection.rollback()
@@ -256,6 +260,15 @@ package final class WriteQueue: @unchecked Sendable {
         readers?.didWrite()
         lastGroup.size = ran.count
         for (work, failure) in ran { work.answer(failure: failure) }
+    }
+
+    /// The commit took this long to checkpoint, for all that it answers.
+    private func noteCheckpoint(_ nanoseconds: Int64, _ ran: [Ran]) {
+        guard nanoseconds > 0 else { return }
+        for case (let work, _) in ran {
+            work.times?.enter(.service)
+            work.times?.move(nanoseconds, from: .commit, to: .checkpoint)
+        }
     }
 
     /// Runs writes, those that come meanwhile included; returns false when one of several failed that has to be undone, or
@@ -298,11 +311,13 @@ package final class WriteQueue: @unchecked Sendable {
     /// Runs one write; returns why it failed, if it did, and whether there may be something to undo.
     private func run(_ work: any Work<SQLTransaction>) -> (failure: (any Error)?, hasWritten: Bool) {
         let transaction = SQLTransaction(connection, sequence: sequence)
+        work.times?.enter(.storage)
         // An operation that failed fails the write, even if the body went on.
         let failure = work.run(transaction) ?? transaction.failure
         // Some databases let nothing follow a statement that failed.
         let hasWritten = transaction.hasWritten || transaction.failure != nil
         transaction.invalidate()
+        work.times?.enter(.queue)
         if failure == nil {
             for (zone, sequence) in transaction.changedZones { changedZones[zone] = sequence }
         }

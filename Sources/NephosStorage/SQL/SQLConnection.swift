@@ -11,6 +11,8 @@ package protocol SQLConnection: AnyObject {
     /// Opens a transaction; for writing it takes the write lock at once.
     func begin(writing: Bool) throws
     func commit() throws
+    /// How long its commits have taken to checkpoint so far, in nanoseconds: engines without a log of their own, 0.
+    var checkpointNanoseconds: Int64 { get }
     /// Undoes the open transaction, if one is open. Cannot fail: what cannot be undone was never committed.
     func rollback()
     /// Whether a transaction is open. Some failures end it without being asked to.
@@ -26,6 +28,10 @@ package protocol SQLConnection: AnyObject {
 
     /// Closes the connection. Nothing may be called after it.
     func close()
+}
+
+extension SQLConnection {
+    package var checkpointNanoseconds: Int64 { 0 }
 }
 
 /// A prepared statement with its parameters and its current row, valid until it is prepared again.

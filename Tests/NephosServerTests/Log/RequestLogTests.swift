@@ -52,6 +52,35 @@ import Testing
         #expect(!entries.contains { $0.line(time: "", colours: false).contains("secret") })
     }
 
+    @Test func `a slow request says where its time went, in text and in JSON`() async throws {
+        var entry = try #require(await entries([("/health", "")]).first)
+        #expect(!entry.line(time: "", colours: false).contains("slow"))
+        #expect(StageDurations.names == ["service", "queue", "storage", "commit", "checkpoint", "encoding"])
+        entry.stages = StageDurations(nanoseconds: [400_000, 31_000_000, 2_000_000, 1_204_000_000, 0, 0])
+        #expect(entry.line(time: "", colours: false).hasSuffix("slow: commit 1204 ms, queue 31 ms, storage 2 ms"))
+        #expect(entry.json(time: 0).contains(#""stages":{"commit":1204,"queue":31,"storage":2}"#))
+        entry.stages = StageDurations(nanoseconds: [0, 500_000_000, 0, 499_000_000, 0, 0])
+        #expect(!entry.stages.isSlow && entry.stages.slowest == nil)
+    }
+
+    @Test func `a save has spent time in the queue, in storage and in its commit, and a lookup none in a commit`()
+        async throws
+    {
+        let save = #"{"operations": [{"operationType": "create", "record": {"recordType": "N", "recordName": "a"}}]}"#
+        let sign = "?ckWebAuthToken=dev:mei"
+        let entries = await entries([
+            ("\(Self.database)/private/records/modify\(sign)", save),
+            ("\(Self.database)/private/records/lookup\(sign)", #"{"records": [{"recordName": "a"}]}"#),
+        ])
+        let stages = entries.map { Dictionary(uniqueKeysWithValues: zip(StageDurations.names, $0.stages.nanoseconds)) }
+        for name in ["service", "queue", "storage", "commit", "encoding"] { #expect(stages[0][name, default: 0] > 0) }
+        #expect(stages[1]["storage", default: 0] > 0 && stages[1]["commit"] == 0)
+        for entry in entries {
+            let sum = Duration.nanoseconds(entry.stages.nanoseconds.reduce(0, +))
+            #expect(sum <= entry.duration + .milliseconds(1))
+        }
+    }
+
     @Test func `a refusal is told with its reason and the request's ID`() async throws {
         let entries = await entries([("\(Self.database)/private/zones/list", ""), ("/nowhere", "")])
         #expect(entries.map(\.errorCode) == ["AUTHENTICATION_REQUIRED", "NOT_FOUND"])

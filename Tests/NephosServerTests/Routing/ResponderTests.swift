@@ -229,12 +229,17 @@ import Testing
         let metrics = Metrics()
         for milliseconds in [0, 1, 3, 30, 30_000] {
             metrics.began()
-            metrics.answered(route: "r", status: 200, error: nil, after: .milliseconds(milliseconds))
+            metrics.answered(
+                route: "r", status: 200, error: nil, after: .milliseconds(milliseconds),
+                StageDurations(nanoseconds: [0, 0, 0, Int64(milliseconds) * 1_000_000, 0, 0]))
         }
         let text = metrics.text()
         for (bound, count) in [("0.0005", 1), ("0.001", 2), ("0.005", 3), ("0.05", 4), ("10.0", 4), ("+Inf", 5)] {
             #expect(text.contains("_bucket{route=\"r\",le=\"\(bound)\"} \(count)\n"))
         }
+        #expect(text.contains("nephos_http_stage_seconds_total{stage=\"commit\"} 30.034\n"))
+        #expect(text.contains("nephos_http_slow_requests_total{stage=\"commit\"} 1\n"))
+        #expect(text.contains("nephos_http_slow_requests_total{stage=\"queue\"} 0\n"))
     }
 }
 
