@@ -91,6 +91,9 @@ package protocol StorageReader: ShareReader {
     /// The jobs behind a position, ordered by owner and id.
     func jobs(after position: JobPosition, limit: Int) throws -> [JobRow]
 
+    /// Whether there is a job of that kind in the zone.
+    func hasJob(_ kind: String, zone: ZoneKey) throws -> Bool
+
     /// The live zones of every owner whose id is larger, ordered by id.
     func zones(after id: Int64, limit: Int) throws -> [ZoneRow]
     /// Every index, ordered by id.

@@ -37,7 +37,7 @@ import Testing
                 var row = RecordRow(
                     zone: zone, name: name, type: "Type\(name)", sequence: try transaction.nextSequence(), createdAt: 1,
                     createdBy: 2, modifiedAt: 3, modifiedBy: 4, parent: "parent-\(name)", share: "share-\(name)",
-                    shareRoot: "root-\(name)", fields: Array("fields-\(name)".utf8))
+                    fields: Array("fields-\(name)".utf8))
                 row.number = try transaction.put(row)
                 try transaction.insert(
                     IndexEntryRow(
@@ -51,7 +51,7 @@ import Testing
 
     @Test(
         "A record of which one byte changed is damaged on every way to it, named once, and gives nothing of it away",
-        arguments: ["Typemiddle", "parent-middle", "share-middle", "root-middle", "fields-middle"])
+        arguments: ["Typemiddle", "parent-middle", "share-middle", "fields-middle"])
     func flippedByte(_ text: String) async throws {
         let zone = try await makeStore()
         try edit(path) { data in
@@ -87,7 +87,7 @@ import Testing
             #expect(rows.map(\.sequence) == [2, 3, 4])
             let damaged = try #require(rows.first { $0.isDamaged })
             #expect(damaged.isDeleted && damaged.type.isEmpty && damaged.fields.isEmpty)
-            #expect(damaged.parent == nil && damaged.share == nil && damaged.shareRoot == nil)
+            #expect(damaged.parent == nil && damaged.share == nil)
             #expect(rows[0].fields == Array("fields-first".utf8) && rows[2].type == "Typelast")
         }
         await engine.close()

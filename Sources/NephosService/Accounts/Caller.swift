@@ -9,6 +9,8 @@ struct Caller: Sendable {
     /// What the client calls itself; nil where it does not say.
     var clientID: String?
     var requestID: String
+    /// The container and environment of the request.
+    var storeID: StoreID
     /// The store's, for the strings that the caller is given and gives back.
     var key: AuthenticationKey
     /// The addresses and receipts of files that the caller is given and gives back.

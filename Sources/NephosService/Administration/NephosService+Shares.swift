@@ -117,7 +117,7 @@ struct AccessExplanation {
 
     private func share() throws -> ShareRow? {
         if let whole = try reader.share(zone: zone.key, named: SystemRecordName.zoneWideShare) { return whole }
-        guard let shared = try reader.sharedRecord(zone: zone.key, named: record.name) else { return nil }
-        return try reader.share(id: shared.share).flatMap { $0.isLive ? $0 : nil }
+        let share = try StoredHierarchy(zone: zone.key, reader: reader).share(over: record.name)
+        return try share.flatMap { try reader.share(id: $0) }
     }
 }

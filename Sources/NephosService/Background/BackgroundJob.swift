@@ -10,6 +10,8 @@ enum BackgroundJob: String {
     case purgeZone
     /// Removes the entries of an index that is gone (`IndexRemoval`).
     case removeIndex
+    /// Puts the records of a subtree under the share that they are under (`ShareMove`).
+    case moveShared
     /// Notifies who takes part in a share (`ShareNotification`).
     case notifyShare
 
@@ -46,6 +48,7 @@ struct BackgroundStep {
             case .cascade: try cascade(changes, in: transaction)
             case .purgeZone: try purgeZone(in: transaction)
             case .removeIndex: try IndexRemoval(job)?.step(in: transaction) ?? true
+            case .moveShared: try moveShared(in: transaction)
             case .notifyShare, nil: true
             }
         if isDone { try transaction.removeJob(id: job.id) }
@@ -54,6 +57,14 @@ struct BackgroundStep {
             let zone = try transaction.zone(owner: job.zone.owner, named: ZoneIDDictionary.defaultZoneName)
         else { return false }
         return try notifier.notify(of: changes, in: zone, by: nil, transaction)
+    }
+
+    /// Does a step of the move, which leaves a job for the rest.
+    private func moveShared(in transaction: any StorageTransaction) throws -> Bool {
+        let changes = SharedChanges(notifier.watched)
+        try ShareMove(job)?.step(limit: limit, now: environment.now(), changes, in: transaction)
+        _ = try changes.leaveJobs(zone: job.zone, by: nil, in: transaction)
+        return true
     }
 
     /// Removes a step's worth of what a deleted zone held; its files first, as they have to be known to be needed no more.

@@ -140,6 +140,12 @@ final class BackgroundWork: Sendable {
         while !loop.isClosed, try await engine.read({ try $0.hasTombstone(deletedBefore: time) }) {
             records += try await engine.write { try $0.purgeTombstones(deletedBefore: time, limit: limit) }
         }
+        while !loop.isClosed, try await engine.read({ try $0.hasSharedRecord(goneBefore: time) }) {
+            _ = try await engine.write { try $0.purgeSharedRecords(goneBefore: time, limit: limit) }
+        }
+        while !loop.isClosed, try await engine.read({ try $0.hasShare(endedBefore: time) }) {
+            _ = try await engine.write { try $0.purgeShares(endedBefore: time, limit: limit) }
+        }
         while !loop.isClosed,
             try await engine.read({ try $0.hasForgettableZone(deletedBefore: time) })
         {

@@ -23,10 +23,12 @@ struct FetchDatabaseChanges {
     }
 
     private func runShared(_ reader: any StorageReader) throws -> DatabaseChangesResponse {
-        let zones = try SharedDatabaseChanges(account: try caller.requireAccount(), reader: reader).zones()
+        let account = try caller.requireAccount()
+        let zones = try SharedDatabaseChanges(account: account, reader: reader).zones()
         let position = try FeedPosition(
             .database, token: request.syncToken, fetchEnd: request.fetchEnd, caller.opaqueStrings,
-            last: zones.last?.sequence ?? 0, forgotten: 0)
+            last: zones.last?.sequence ?? 0,
+            forgotten: try reader.membershipsForgotten(account: account.id))
         let limit = max(1, min(request.resultsLimit ?? .max, Limits.changesPerPage))
         let changes = zones.filter { zone in
             zone.sequence > position.start && zone.sequence <= position.end

@@ -39,7 +39,7 @@ struct ModifyPlan {
         schema = growing.schema
     }
 
-    var leavesJobs: Bool { !backgroundCascade.isEmpty }
+    var leavesJobs: Bool { !backgroundCascade.isEmpty || !sharing.moves.isEmpty }
 
     /// Writes the plan and says what became of each item.
     func apply(_ batch: ZoneBatch, in transaction: any StorageTransaction) throws -> [ModifyRecords.Outcome] {

@@ -61,6 +61,9 @@ struct ZoneBatch {
     /// A new change sequence.
     let makeSequence: () throws -> Int64
 
+    /// What a new share's URL ends in, or that of one of its participants.
+    func makeShortGUID() -> String { ShortGUID.make(environment, in: caller.storeID) }
+
     func plan(_ operations: [Result<ValidOperation, ServiceError>], schema: Schema) throws -> ModifyPlan {
         var decisions: [ItemDecision] = []
         decisions.reserveCapacity(operations.count)
@@ -71,24 +74,20 @@ struct ZoneBatch {
         let known = try Dictionary(
             reader.records(zone: zone.key, named: names).map { (Array($0.name.utf8), $0) }, uniquingKeysWith: { $1 })
         for operation in operations { decisions.append(try decide(operation, known, permissions, &draft)) }
-        let sharing = SharePlanner(self)
-        let isShared = try sharing.begin(operations)
-        if isShared { try sharing.decideShares(&decisions, operations) }
+        var sharing = try SharePlanner(self, operations)
+        try sharing?.decideShares(&decisions, operations)
         try refuseSavesWithoutTarget(&decisions)
         try refuseTooManySources(&decisions)
         var deletion = try planDeletion(&decisions, permissions)
-        if isShared {
-            sharing.couple(&decisions)
-            while try sharing.decideHierarchy(&decisions, cascade: deletion.cascade) {
-                try refuseSavesWithoutTarget(&decisions)
-                deletion = try planDeletion(&decisions, permissions)
-                sharing.couple(&decisions)
-            }
-        } else {
-            try refuseCircles(&decisions)
+        sharing?.couple(&decisions)
+        if sharing == nil { try refuseCircles(&decisions) }
+        while try sharing?.decideHierarchy(&decisions, cascade: deletion.cascade) == true {
+            try refuseSavesWithoutTarget(&decisions)
+            deletion = try planDeletion(&decisions, permissions)
+            sharing?.couple(&decisions)
         }
         if isAtomic { decisions = AtomicBatch.settle(decisions) }
-        let sharePlan = isShared ? try sharing.finish(&decisions) : .none
+        let sharePlan = try sharing?.finish(&decisions) ?? .none
         let deletesSomething = decisions.contains { if case .delete = $0 { true } else { false } }
         return try ModifyPlan(
             decisions: decisions, cascade: deletesSomething ? deletion.cascade : [],

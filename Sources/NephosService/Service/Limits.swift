@@ -136,8 +136,11 @@ package enum Limits {
     static let shareRequesters = 100
     /// Records in a chain of parents.
     static let parentDepth = 1000
-    /// Records that one commit takes into a share or out of it.
-    static let sharedRecordsPerCommit = 10_000
+    /// Records that one commit takes into a share or out of it with those that they are below; what is beyond goes in the
+    /// background.
+    static let sharedRecordsPerCommit = 1000
+    /// Shares of a zone in which a subtree of more records can be moved under another.
+    static let sharesPerMove = 10_000
     /// Shares that one account takes part in.
     static let membershipsPerAccount = 10_000
     /// Addresses whose accounts are looked up in a minute, for one account.

@@ -112,20 +112,17 @@ struct ResolveShare {
 
 /// `records/accept`, in its transaction.
 struct AcceptShare {
-    let resolve: ResolveShare
-    let environment: ServiceEnvironment
-    let indexes: IndexWriter
-    let notifier: Notifier
-    let transaction: any StorageTransaction
+    let visit: ShareVisit
 
-    private var account: AccountRow { resolve.account }
+    private var account: AccountRow { visit.resolve.account }
+    private var transaction: any StorageTransaction { visit.transaction }
 
     /// Has the caller take part in the share.
-    /// - Returns: the share as it is then, and whether there are subscribers to tell.
-    func accept(_ guid: String) throws -> (found: ResolveShare.Found, leftEvents: Bool) {
-        var found = try resolve.find(guid)
+    /// - Returns: the share as it is then.
+    func accept(_ guid: String) throws -> ResolveShare.Found {
+        var found = try visit.resolve.find(guid)
         let isOwner = found.share.zone.owner == account.owner
-        if isOwner || found.row?.hasAccepted == true { return (found, false) }
+        if isOwner || found.row?.hasAccepted == true { return found }
         let rows = try transaction.participants(share: found.share.id)
         var row: ShareParticipantRow
         if let invited = found.row {
@@ -133,9 +130,9 @@ struct AcceptShare {
         } else {
             if rows.filter(\.isParticipant).count >= Limits.shareParticipants { throw ServiceError.tooManyParticipants }
             row = ShareParticipantRow(
-                share: found.share.id, id: environment.makeUUID(), account: account.id, address: "",
+                share: found.share.id, id: visit.environment.makeUUID(), account: account.id, address: "",
                 role: ParticipantRole.publicUser.number, permission: found.share.publicPermission,
-                status: AcceptanceStatus.pending.number, addedAt: environment.now())
+                status: AcceptanceStatus.pending.number, addedAt: visit.environment.now())
         }
         let memberships = try transaction.memberships(account: account.id)
         if memberships.filter({ $0.left == 0 }).count >= Limits.membershipsPerAccount {
@@ -150,25 +147,57 @@ struct AcceptShare {
             try transaction.removeParticipant(share: request.share, id: request.id)
         }
         found.row = row
-        return (found, try join(found))
+        try join(found)
+        return found
     }
 
-    private func join(_ found: ResolveShare.Found) throws -> Bool {
+    private func join(_ found: ResolveShare.Found) throws {
         guard let record = try transaction.record(zone: found.share.zone, named: found.share.name) else {
             throw ResolveShare.unknown
         }
-        let changes = notifier.changes(in: found.share.zone)
-        let sharedChanges = SharedChanges(notifier.watched)
-        let merge = FieldMerge(zone: found.share.zone, now: environment.now(), account: account.id)
-        let sequence = try ShareMembers.touch(record, merge, indexes, changes, sharedChanges, in: transaction)
-        if found.row?.permission(in: found.share) != SharePermission.none {
-            try transaction.put(
-                MembershipRow(
-                    account: account.id, share: found.share.id, zone: found.share.zone, joined: sequence))
+        try visit.touch(record, of: found.share, in: found.zone, by: account.id) { sequence in
+            if found.row?.permission(in: found.share) != SharePermission.none {
+                try transaction.put(
+                    MembershipRow(
+                        account: account.id, share: found.share.id, zone: found.share.zone, joined: sequence))
+            }
         }
-        try transaction.noteChange(zone: found.share.zone)
-        sharedChanges.note(share: found.share.id)
-        _ = try sharedChanges.leaveJobs(zone: found.share.zone, by: resolve.caller.origin, in: transaction)
-        return try notifier.notify(of: changes, in: found.zone, by: resolve.caller.origin, transaction)
+    }
+}
+
+/// An account at shares that it has the URLs of, in a transaction: to accept them, or to ask for access.
+final class ShareVisit {
+    let resolve: ResolveShare
+    let environment: ServiceEnvironment
+    let transaction: any StorageTransaction
+    private let indexes: IndexWriter
+    private let notifier: Notifier
+    /// Whether there are subscribers to notify.
+    private(set) var leftEvents = false
+
+    init(
+        resolve: ResolveShare, environment: ServiceEnvironment, indexes: IndexWriter, notifier: Notifier,
+        transaction: any StorageTransaction
+    ) {
+        self.resolve = resolve
+        self.environment = environment
+        self.indexes = indexes
+        self.notifier = notifier
+        self.transaction = transaction
+    }
+
+    /// Writes a share's record again, as changed by an account, and leaves the notifications.
+    /// - Parameter body: what else there is to write, with the change sequence of the record.
+    func touch(
+        _ record: RecordRow, of share: ShareRow, in zone: ZoneRow, by account: Int64, _ body: (Int64) throws -> Void
+    ) throws {
+        let changes = notifier.changes(in: share.zone)
+        let sharedChanges = SharedChanges(notifier.watched)
+        let merge = FieldMerge(zone: share.zone, now: environment.now(), account: account)
+        try body(try ShareMembers.touch(record, merge, indexes, changes, sharedChanges, in: transaction))
+        try transaction.noteChange(zone: share.zone)
+        sharedChanges.note(share: share.id)
+        _ = try sharedChanges.leaveJobs(zone: share.zone, by: resolve.caller.origin, in: transaction)
+        if try notifier.notify(of: changes, in: zone, by: resolve.caller.origin, transaction) { leftEvents = true }
     }
 }

@@ -17,7 +17,7 @@ struct LeaveShares {
         let merge = FieldMerge(zone: zone.zone.key, now: environment.now(), account: account.id)
         for participation in zone.participations {
             let share = participation.share
-            guard let row = try transaction.participants(share: share.id).first(where: { $0.account == account.id }),
+            guard let row = try transaction.participant(share: share.id, account: account.id),
                 let record = try transaction.record(zone: share.zone, named: share.name)
             else { continue }
             let sequence = try ShareMembers.touch(record, merge, indexes, changes, sharedChanges, in: transaction)

@@ -58,21 +58,24 @@ extension NephosService {
         return false
     }
 
-    private func pageContext(_ store: Store, _ account: String, _ requestID: String) -> RequestContext {
+    private func pageContext(_ store: StoreID, _ account: String, _ requestID: String) -> RequestContext {
         RequestContext(
-            container: store.id.container,
-            environment: ContainerEnvironment(rawValue: store.id.environment) ?? .development, scope: .public,
+            container: store.container,
+            environment: ContainerEnvironment(rawValue: store.environment) ?? .development, scope: .public,
             account: account, requestID: requestID)
     }
 
-    /// The store of a share: its URL does not name its container.
-    func store(ofShare guid: String, _ requestID: String) async throws(ServiceError) -> Store? {
+    /// The store of a share, whose URL names no container but its routing key.
+    func store(ofShare guid: String, _ requestID: String) async throws(ServiceError) -> StoreID? {
         do {
-            for store in openStores.sorted(by: { $0.id.container < $1.id.container }) {
-                let isThere = try await store.engine.read {
-                    try $0.share(guid: guid) != nil || $0.participant(oneTimeGUID: guid) != nil
+            let known = try await stores.known().filter { guid.hasPrefix(ShortGUID.routingKey($0)) }
+            for id in known.sorted(by: { ($0.container, $0.environment) < ($1.container, $1.environment) }) {
+                let isThere = try await stores.using(id) { store in
+                    try await store.engine.read {
+                        try $0.share(guid: guid) != nil || $0.participant(oneTimeGUID: guid) != nil
+                    }
                 }
-                if isThere { return store }
+                if isThere { return id }
             }
             return nil
         } catch {

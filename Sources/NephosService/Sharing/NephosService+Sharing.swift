@@ -14,10 +14,10 @@ extension NephosService {
             guard case .failure(let error) = response.results[index],
                 error.clientErrorCode == ResolveShare.unknown.clientCode.rawValue,
                 let store = try await store(ofShare: item.value, context.requestID),
-                store.id.container != context.container, store.id.environment == context.environment.rawValue
+                store.container != context.container, store.environment == context.environment.rawValue
             else { continue }
             var other = context
-            other.container = store.id.container
+            other.container = store.container
             response.results[index] = try await resolveOwnShares(ShortGUIDsRequest(shortGUIDs: [item]), other).results[
                 0]
         }
@@ -46,46 +46,40 @@ extension NephosService {
     package func acceptShares(
         _ request: ShortGUIDsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> RecordInfosResponse {
-        try await perform(context) { store, caller in
-            let account = try caller.requireAccount()
-            try Self.check(request)
-            let environment = self.environment
-            let (response, leftEvents) = try await store.engine.write { transaction in
-                var leftEvents = false
-                let resolve = ResolveShare(
-                    caller: caller, account: account, container: context.container,
-                    containerEnvironment: context.environment, accounts: store.accounts, reader: transaction)
-                let accept = AcceptShare(
-                    resolve: resolve, environment: environment,
-                    indexes: IndexWriter(
-                        definitions: try store.indexes.definitions(in: transaction), accounts: store.accounts),
-                    notifier: store.notifier, transaction: transaction)
-                let results = try request.shortGUIDs.map { item in
-                    try Self.result(caller) {
-                        let accepted = try accept.accept(item.value)
-                        if accepted.leftEvents { leftEvents = true }
-                        return try resolve.info(accepted.found, item)
-                    }
-                }
-                return (RecordInfosResponse(results: results), leftEvents)
+        let results = try await visitShares(request, context) { visit, item -> RecordInfoResult in
+            try Self.result(visit.resolve.caller) {
+                try visit.resolve.info(try AcceptShare(visit: visit).accept(item.value), item)
             }
-            if leftEvents { store.fanOut.wake() }
-            store.background.wake()
-            return response
         }
+        return RecordInfosResponse(results: results)
     }
 
     /// Asks the owners of shares for access (`CKShareRequestAccessOperation`, Apple's documentation).
     package func requestShareAccess(
         _ request: ShortGUIDsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccessRequestsResponse {
+        let failures = try await visitShares(request, context) { visit, item -> ErrorDictionary? in
+            do {
+                try RequestAccess(visit: visit).request(item.value)
+                return nil
+            } catch let error as ServiceError {
+                return error.dictionary(requestID: visit.resolve.caller.requestID)
+            }
+        }
+        return AccessRequestsResponse(failures: failures)
+    }
+
+    /// Has an account do something with each share of a request, in one transaction.
+    private func visitShares<Answer: Sendable>(
+        _ request: ShortGUIDsRequest, _ context: RequestContext,
+        _ body: @escaping @Sendable (ShareVisit, ShortGUIDsRequest.Item) throws -> Answer
+    ) async throws(ServiceError) -> [Answer] {
         try await perform(context) { store, caller in
             let account = try caller.requireAccount()
             try Self.check(request)
             let environment = self.environment
-            let (response, leftEvents) = try await store.engine.write { transaction in
-                var leftEvents = false
-                let access = RequestAccess(
+            let (answers, leftEvents) = try await store.engine.write { transaction in
+                let visit = ShareVisit(
                     resolve: ResolveShare(
                         caller: caller, account: account, container: context.container,
                         containerEnvironment: context.environment, accounts: store.accounts, reader: transaction),
@@ -93,19 +87,11 @@ extension NephosService {
                     indexes: IndexWriter(
                         definitions: try store.indexes.definitions(in: transaction), accounts: store.accounts),
                     notifier: store.notifier, transaction: transaction)
-                let failures = try request.shortGUIDs.map { item -> ErrorDictionary? in
-                    do {
-                        if try access.request(item.value) { leftEvents = true }
-                        return nil
-                    } catch let error as ServiceError {
-                        return error.dictionary(requestID: caller.requestID)
-                    }
-                }
-                return (AccessRequestsResponse(failures: failures), leftEvents)
+                return (try request.shortGUIDs.map { try body(visit, $0) }, visit.leftEvents)
             }
             if leftEvents { store.fanOut.wake() }
             store.background.wake()
-            return response
+            return answers
         }
     }
 

@@ -5,22 +5,18 @@ import NephosWire
 /// exists: only who is invited already, and could learn of the share, is told so. A request of an account that is blocked
 /// gets nowhere, nor does one more than a share holds.
 struct RequestAccess {
-    let resolve: ResolveShare
-    let environment: ServiceEnvironment
-    let indexes: IndexWriter
-    let notifier: Notifier
-    let transaction: any StorageTransaction
+    let visit: ShareVisit
 
-    private var account: AccountRow { resolve.account }
+    private var account: AccountRow { visit.resolve.account }
+    private var transaction: any StorageTransaction { visit.transaction }
 
     static let alreadyInvited = ServiceError(
         .badRequest, .participantAlreadyInvited, "The account is among the share's participants already")
 
-    /// - Returns: whether there are subscribers to notify.
-    func request(_ guid: String) throws -> Bool {
+    func request(_ guid: String) throws {
         guard let share = try transaction.share(guid: guid), share.isLive, let zone = try transaction.zone(share.zone),
             !zone.isDeleted
-        else { return false }
+        else { return }
         let rows = try transaction.participants(share: share.id)
         if share.zone.owner == account.owner || rows.contains(where: { $0.isParticipant && $0.isOf(account) }) {
             throw Self.alreadyInvited
@@ -28,18 +24,12 @@ struct RequestAccess {
         let isKnown = rows.contains { !$0.isParticipant && $0.account == account.id }
         guard share.allowsRequests, !isKnown, rows.filter(\.isRequester).count < Limits.shareRequesters,
             let record = try transaction.record(zone: share.zone, named: share.name)
-        else { return false }
+        else { return }
         try transaction.put(
             ShareParticipantRow(
-                share: share.id, id: environment.makeUUID(), account: account.id, address: account.name,
+                share: share.id, id: visit.environment.makeUUID(), account: account.id, address: account.name,
                 role: ShareParticipantRow.requesterRole, permission: SharePermission.none.number,
-                status: AcceptanceStatus.unknown.number, addedAt: environment.now()))
-        let changes = notifier.changes(in: share.zone)
-        let sharedChanges = SharedChanges(notifier.watched)
-        let merge = FieldMerge(zone: share.zone, now: environment.now(), account: record.modifiedBy)
-        _ = try ShareMembers.touch(record, merge, indexes, changes, sharedChanges, in: transaction)
-        try transaction.noteChange(zone: share.zone)
-        _ = try sharedChanges.leaveJobs(zone: share.zone, by: resolve.caller.origin, in: transaction)
-        return try notifier.notify(of: changes, in: zone, by: resolve.caller.origin, transaction)
+                status: AcceptanceStatus.unknown.number, addedAt: visit.environment.now()))
+        try visit.touch(record, of: share, in: zone, by: record.modifiedBy) { _ in }
     }
 }

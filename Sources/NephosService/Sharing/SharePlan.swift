@@ -15,6 +15,8 @@ struct SharePlan {
     var deletions: [RecordRow] = []
     /// Under which share records are from now on: those that the batch saves, and what is below them. Nil is none.
     var under: [String: Int64?] = [:]
+    /// The records below which a background job does the same.
+    var moves: [String] = []
     /// The share of the whole zone.
     var zoneWide: Int64?
     /// Whether anything in the zone is or was shared: else nothing has to be kept.
@@ -40,10 +42,16 @@ extension SharePlan {
             try apply(change, at: try transaction.nextSequence(), batch.sharedChanges, in: transaction)
         }
         for share in ended {
-            try ShareMembers.end(share, at: try transaction.nextSequence(), batch.sharedChanges, in: transaction)
+            try ShareMembers.end(
+                share, at: try transaction.nextSequence(), now: batch.merge.now, batch.sharedChanges, in: transaction)
         }
         for (name, share) in under.sorted(by: { $0.key < $1.key }) {
-            try SharedRecords.put(name, under: share, zone: batch.zone.key, batch.sharedChanges, in: transaction)
+            try SharedRecords.put(
+                name, under: share, zone: batch.zone.key, at: batch.merge.now, batch.sharedChanges, in: transaction)
+        }
+        for name in moves {
+            let move = ShareMove(below: name, in: batch.zone.key, at: try transaction.nextSequence())
+            try transaction.insert(move.job)
         }
         for leave in left {
             let sequence = try ShareMembers.touch(leave.record, batch, in: transaction)
@@ -96,11 +104,14 @@ enum ShareMembers {
     }
 
     /// Ends a share for all.
+    /// - Parameter now: milliseconds since 1970.
     static func end(
-        _ share: ShareRow, at sequence: Int64, _ changes: SharedChanges, in transaction: any StorageTransaction
+        _ share: ShareRow, at sequence: Int64, now: Int64, _ changes: SharedChanges,
+        in transaction: any StorageTransaction
     ) throws {
         var ended = share
         ended.endedAt = sequence
+        ended.endedTime = max(1, now)
         try transaction.put(ended)
         for account in try transaction.members(share: share.id) {
             try end(account: account, share, at: sequence, changes, in: transaction)
@@ -160,14 +171,18 @@ enum SharedRecords {
         guard var row = try transaction.sharedRecord(zone: tombstone.zone, named: tombstone.name) else { return }
         changes.note(share: row.share)
         row.sequence = tombstone.sequence
-        row.isGone = true
+        row.leftAt = tombstone.sequence
+        row.goneAt = max(1, tombstone.modifiedAt)
         row.type = type
         try transaction.put(row)
     }
 
     /// Puts a live record under a share, or under none.
+    /// - Parameters:
+    ///   - now: milliseconds since 1970.
+    ///   - leftAt: the change sequence at which it left the share that it was under; nil is now.
     static func put(
-        _ name: String, under share: Int64?, zone: ZoneKey, _ changes: SharedChanges,
+        _ name: String, under share: Int64?, zone: ZoneKey, at now: Int64, leftAt: Int64? = nil, _ changes: SharedChanges,
         in transaction: any StorageTransaction
     ) throws {
         let old = try transaction.sharedRecord(zone: zone, named: name)
@@ -183,10 +198,14 @@ enum SharedRecords {
                 return try transaction.put(old)
             }
             old.sequence = sequence
-            old.isGone = true
+            old.leftAt = leftAt ?? sequence
+            old.goneAt = max(1, now)
             try transaction.put(old)
         }
         guard let share else { return }
+        if let former = try transaction.sharedRecord(zone: zone, named: name, share: share) {
+            try transaction.noteReentry(share: share, leftAt: former.sequence)
+        }
         try transaction.put(
             SharedRecordRow(
                 zone: zone, share: share, name: name, type: record.type, entered: sequence, sequence: sequence))

@@ -18,6 +18,8 @@ struct SharedZone {
     let owner: AccountRow
     /// The shares that the account takes part in; one at least.
     let participations: [Participation]
+    /// Whether a subtree is being moved in the background: then its records' parents say which share they are under.
+    let hasMoves: Bool
 
     /// Its part in the share of the whole zone.
     var zoneWide: Participation? { participations.first { $0.share.isZoneWide } }
@@ -25,8 +27,11 @@ struct SharedZone {
     /// The account's part in the share that a record is under; nil where it has none.
     func participation(of recordName: String, _ reader: any StorageReader) throws -> Participation? {
         if let zoneWide { return zoneWide }
-        guard let shared = try reader.sharedRecord(zone: zone.key, named: recordName) else { return nil }
-        return participation(in: shared.share)
+        let share =
+            hasMoves
+            ? try StoredHierarchy(zone: zone.key, reader: reader).share(over: recordName)
+            : try reader.sharedRecord(zone: zone.key, named: recordName)?.share
+        return share.flatMap { participation(in: $0) }
     }
 
     func participation(in share: Int64) -> Participation? { participations.first { $0.share.id == share } }
@@ -70,14 +75,16 @@ struct SharedDatabaseView {
         _ zone: ZoneRow, _ owner: AccountRow, _ memberships: [MembershipRow]
     ) throws -> SharedZone? {
         let participations = try memberships.compactMap { try participation($0) }
-        return participations.isEmpty
-            ? nil : SharedZone(zone: zone, owner: owner, participations: participations)
+        if participations.isEmpty { return nil }
+        return SharedZone(
+            zone: zone, owner: owner, participations: participations,
+            hasMoves: try ShareMove.isUnderWay(in: zone.key, reader))
     }
 
     private func participation(_ membership: MembershipRow) throws -> Participation? {
         guard membership.left == 0, let share = try reader.share(id: membership.share), share.isLive,
-            let row = try reader.participants(share: share.id).first(where: { $0.account == account.id }),
-            row.isParticipant, row.hasAccepted
+            let row = try reader.participant(share: share.id, account: account.id), row.isParticipant,
+            row.hasAccepted
         else { return nil }
         let permission = row.permission(in: share)
         guard permission != .none, permission != .unknown else { return nil }

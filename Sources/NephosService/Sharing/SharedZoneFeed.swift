@@ -25,8 +25,10 @@ struct SharedZoneFeed {
 
     /// The token of an account that has everything.
     func currentToken(_ strings: OpaqueStrings) throws -> String {
-        let positions = try zone.participations.map { part in
-            SharedZoneToken.Position(share: part.share.id, joined: part.joined, sequence: try end(of: part))
+        let positions = try zone.participations.map { part -> SharedZoneToken.Position in
+            let end = try end(of: part)
+            return SharedZoneToken.Position(
+                share: part.share.id, joined: part.joined, sequence: end, deletionsKnown: end)
         }
         return SharedZoneToken(zone: zone.zone.key.id, positions: positions).text(strings)
     }
@@ -34,6 +36,11 @@ struct SharedZoneFeed {
     /// The sequence at which something that the account sees last changed.
     func lastChange() throws -> Int64 {
         try zone.participations.reduce(0) { max($0, $1.joined, try end(of: $1)) }
+    }
+
+    /// What left the share up to here cannot be told any more.
+    private func purgedUntil(_ part: Participation) -> Int64 {
+        part.share.isZoneWide ? zone.zone.purgedUntil : part.share.purgedUntil
     }
 
     private func end(of part: Participation) throws -> Int64 {
@@ -53,7 +60,9 @@ struct SharedZoneFeed {
         guard token.zone == zone.zone.key.id else { throw ServiceError.changeTokenExpired }
         for position in token.positions {
             let part = zone.participation(in: position.share)
-            if let part, part.joined != position.joined { throw ServiceError.changeTokenExpired }
+            if let part, part.joined != position.joined || position.deletionsKnown < purgedUntil(part) {
+                throw ServiceError.changeTokenExpired
+            }
         }
         var room = answer.forOneMore()
         defer { answer = room }
@@ -83,20 +92,24 @@ struct SharedZoneFeed {
         _ part: Participation, _ limit: Int, _ page: inout Page, _ room: inout AnswerRoom,
         _ token: inout SharedZoneToken
     ) throws -> Bool {
-        let index =
-            token.positions.firstIndex { $0.share == part.share.id }
-            ?? {
-                token.positions.append(.init(share: part.share.id, joined: part.joined, sequence: 0))
-                return token.positions.count - 1
-            }()
         let end = try end(of: part)
+        if !token.positions.contains(where: { $0.share == part.share.id }) {
+            token.positions.append(
+                .init(
+                    share: part.share.id, joined: part.joined, sequence: 0,
+                    deletionsKnown: max(end, part.joined, purgedUntil(part))))
+        }
+        guard let index = token.positions.firstIndex(where: { $0.share == part.share.id }) else { return true }
+        let known = token.positions[index].deletionsKnown
+        defer { token.positions[index].deletionsKnown = max(known, token.positions[index].sequence) }
         while token.positions[index].sequence < end {
             let wanted = min(limit - page.changes.count, room.rows)
             guard wanted > 0, room.size > 0 else { return false }
             let sequence = token.positions[index].sequence
             let rows =
                 part.share.isZoneWide
-                ? try zoneRows(after: sequence, wanted, room.size, part) : try shareRows(after: sequence, wanted, part)
+                ? try zoneRows(after: sequence, wanted, room.size, known: known)
+                : try shareRows(after: sequence, wanted, part, known: known)
             for row in rows.rows {
                 room.rows -= 1
                 token.positions[index].sequence = row.sequence
@@ -114,36 +127,44 @@ struct SharedZoneFeed {
 
     private typealias Rows = (rows: [(sequence: Int64, change: Change?)], isAtEnd: Bool)
 
-    private func zoneRows(after sequence: Int64, _ limit: Int, _ size: Int, _ part: Participation) throws -> Rows {
+    private func zoneRows(after sequence: Int64, _ limit: Int, _ size: Int, known: Int64) throws -> Rows {
         let records = try reader.records(zone: zone.zone.key, after: sequence, limit: limit, size: size)
         let rows = records.map { record -> (sequence: Int64, change: Change?) in
             if !record.isDeleted { return (record.sequence, .changed(record)) }
-            // What was deleted before the account joined is no news to it.
-            let isNews = record.sequence > part.joined
+            // What was deleted before the device began to fetch is no news to it.
+            let isNews = record.sequence > known
             return (record.sequence, isNews ? .deleted(name: record.name, type: record.type) : nil)
         }
         return (rows, false)
     }
 
-    private func shareRows(after sequence: Int64, _ limit: Int, _ part: Participation) throws -> Rows {
+    private func shareRows(
+        after sequence: Int64, _ limit: Int, _ part: Participation, known: Int64
+    ) throws -> Rows {
         let shared = try reader.sharedRecords(
             zone: zone.zone.key, share: part.share.id, after: sequence, limit: limit)
         let rows = try shared.map { row -> (sequence: Int64, change: Change?) in
             if row.isGone {
-                guard row.sequence > part.joined, try !zone.mayRead(row.name, reader) else {
+                guard row.sequence > known, row.leftAt > part.joined, try !zone.mayRead(row.name, reader) else {
                     return (row.sequence, nil)
                 }
                 return (row.sequence, .deleted(name: row.name, type: row.type))
             }
-            guard let record = try reader.record(zone: zone.zone.key, named: row.name), !record.isDeleted else {
-                return (row.sequence, nil)
-            }
+            // What a move has taken out and not reached yet will be a deletion.
+            guard let record = try reader.record(zone: zone.zone.key, named: row.name), !record.isDeleted,
+                try !zone.hasMoves || zone.mayRead(row.name, reader)
+            else { return (row.sequence, nil) }
             return (row.sequence, .changed(record))
         }
         return (rows, shared.count < limit)
     }
 
     // MARK: - A share that the account left
+
+    /// Whether a device may have what was under a share that its account left.
+    private func isNews(_ row: SharedRecordRow, _ position: SharedZoneToken.Position) -> Bool {
+        !row.isGone || row.sequence > position.deletionsKnown && row.leftAt > position.joined
+    }
 
     /// Deletes what was under the share when the account left it.
     /// - Returns: whether it did all; then the share is out of the token.
@@ -153,10 +174,10 @@ struct SharedZoneFeed {
     ) throws -> Bool {
         guard let membership = memberships.first(where: { $0.share == position.share }),
             membership.joined == position.joined, membership.left > 0, let share = try reader.share(id: position.share),
-            !share.isZoneWide,
+            !share.isZoneWide, position.deletionsKnown >= max(share.purgedUntil, share.reenteredAt),
             let index = token.positions.firstIndex(of: position)
         else {
-            // Without a record of the stay there is no telling what was seen.
+            // Without a record of the stay, and of all that left since, there is no telling what was seen.
             throw ServiceError.changeTokenExpired
         }
         // While a departure is read, the position counts down from zero: the sequences that were read, negated.
@@ -172,7 +193,8 @@ struct SharedZoneFeed {
             for row in rows {
                 room.rows -= 1
                 sequence = -row.sequence
-                guard row.entered <= membership.left, try !zone.mayRead(row.name, reader) else { continue }
+                guard row.entered <= membership.left, isNews(row, position),
+                    try !zone.mayRead(row.name, reader) else { continue }
                 page.changes.append(.deleted(name: row.name, type: row.type))
             }
             if rows.count < wanted {

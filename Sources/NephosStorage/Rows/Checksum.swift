@@ -26,14 +26,13 @@ struct Checksum {
 // A record's checksum is over its name, its change sequence and all that it holds: whatever an answer says of it.
 
 extension Checksum {
-    /// Of what a record has besides its texts, which follow: those that it `has` of its parent, share and share's root.
+    /// Of what a record has besides its texts, which follow: those that it `has` of its parent and share.
     fileprivate init(
         fields: UnsafeRawBufferPointer, isDeleted: Bool, numbers: (Int64, Int64, Int64, Int64, Int64),
-        has texts: (Bool, Bool, Bool)
+        has texts: (Bool, Bool)
     ) {
         self.init(fields)
-        let flags: Int64 =
-            (isDeleted ? 1 : 0) | (texts.0 ? 2 : 0) | (texts.1 ? 4 : 0) | (texts.2 ? 8 : 0)
+        let flags: Int64 = (isDeleted ? 1 : 0) | (texts.0 ? 2 : 0) | (texts.1 ? 4 : 0)
         let words = (
             flags.littleEndian, numbers.0.littleEndian, numbers.1.littleEndian, numbers.2.littleEndian,
             numbers.3.littleEndian, numbers.4.littleEndian
@@ -50,13 +49,12 @@ extension RecordRow {
         var checksum = fields.withUnsafeBytes { fields in
             Checksum(
                 fields: fields, isDeleted: isDeleted, numbers: (sequence, createdAt, createdBy, modifiedAt, modifiedBy),
-                has: (parent != nil, share != nil, shareRoot != nil))
+                has: (parent != nil, share != nil))
         }
         checksum.add(name)
         checksum.add(type)
         if let parent { checksum.add(parent) }
         if let share { checksum.add(share) }
-        if let shareRoot { checksum.add(shareRoot) }
         return checksum.stored
     }
 }
@@ -65,12 +63,11 @@ extension VisitedRecord {
     var checksum: Int64 {
         var checksum = Checksum(
             fields: fields, isDeleted: isDeleted, numbers: (sequence, createdAt, createdBy, modifiedAt, modifiedBy),
-            has: (parent != nil, share != nil, shareRoot != nil))
+            has: (parent != nil, share != nil))
         checksum.add(name)
         checksum.add(type)
         if let parent { checksum.add(parent) }
         if let share { checksum.add(share) }
-        if let shareRoot { checksum.add(shareRoot) }
         return checksum.stored
     }
 }

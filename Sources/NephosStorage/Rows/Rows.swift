@@ -96,8 +96,6 @@ package struct RecordRow: Hashable, Sendable {
     package var parent: String?
     /// The name of its share record, in the same zone.
     package var share: String?
-    /// The name of the share that it is under, its own or that of a record above it.
-    package var shareRoot: String?
     /// Its fields in wire JSON, opaque here. Empty in a tombstone.
     package var fields: [UInt8]
     /// What the store gave it when it was first written.
@@ -108,7 +106,7 @@ package struct RecordRow: Hashable, Sendable {
     package init(
         zone: ZoneKey, name: String, type: String, sequence: Int64, isDeleted: Bool = false, createdAt: Int64,
         createdBy: Int64, modifiedAt: Int64, modifiedBy: Int64, parent: String? = nil, share: String? = nil,
-        shareRoot: String? = nil, fields: [UInt8]
+        fields: [UInt8]
     ) {
         self.zone = zone
         self.name = name
@@ -121,7 +119,6 @@ package struct RecordRow: Hashable, Sendable {
         self.modifiedBy = modifiedBy
         self.parent = parent
         self.share = share
-        self.shareRoot = shareRoot
         self.fields = fields
     }
 }

@@ -15,10 +15,18 @@ package struct ShareRow: Hashable, Sendable {
     package var publicPermission: Int64
     /// Whether accounts that were not invited may ask for access.
     package var allowsRequests: Bool
+    /// When it ended, milliseconds since 1970; 0 while it lives, and once `purgeShares` purged what it held.
+    package var endedTime: Int64
+    /// The change sequence up to which records that left it were purged from its feed. Only a purge writes it.
+    package var purgedUntil: Int64
+    /// The largest change sequence at which a record left that came back later: its feed does not have that departure any
+    /// more. Only `noteReentry` writes it.
+    package var reenteredAt: Int64
 
     package init(
         id: Int64, zone: ZoneKey, name: String, root: String, guid: String, endedAt: Int64 = 0,
-        publicPermission: Int64, allowsRequests: Bool = false
+        publicPermission: Int64, allowsRequests: Bool = false, endedTime: Int64 = 0, purgedUntil: Int64 = 0,
+        reenteredAt: Int64 = 0
     ) {
         self.id = id
         self.zone = zone
@@ -28,6 +36,9 @@ package struct ShareRow: Hashable, Sendable {
         self.endedAt = endedAt
         self.publicPermission = publicPermission
         self.allowsRequests = allowsRequests
+        self.endedTime = endedTime
+        self.purgedUntil = purgedUntil
+        self.reenteredAt = reenteredAt
     }
 }
 
@@ -98,11 +109,16 @@ package struct SharedRecordRow: Hashable, Sendable {
     package var entered: Int64
     /// The change sequence at which it last changed, or came or went; unique in the share.
     package var sequence: Int64
-    /// Whether it was deleted, or moved away.
-    package var isGone: Bool
+    /// The change sequence of the commit that deleted it, or moved it away: the feed may have it later. 0 while it is there.
+    package var leftAt: Int64
+    /// When it was deleted, or moved away, milliseconds since 1970; 0 while it is there.
+    package var goneAt: Int64
+
+    package var isGone: Bool { goneAt != 0 }
 
     package init(
-        zone: ZoneKey, share: Int64, name: String, type: String, entered: Int64, sequence: Int64, isGone: Bool = false
+        zone: ZoneKey, share: Int64, name: String, type: String, entered: Int64, sequence: Int64, leftAt: Int64 = 0,
+        goneAt: Int64 = 0
     ) {
         self.zone = zone
         self.share = share
@@ -110,7 +126,8 @@ package struct SharedRecordRow: Hashable, Sendable {
         self.type = type
         self.entered = entered
         self.sequence = sequence
-        self.isGone = isGone
+        self.leftAt = leftAt
+        self.goneAt = goneAt
     }
 }
 
@@ -128,6 +145,8 @@ package protocol ShareReader {
 
     /// A share's participants, ordered by when they were added and id.
     func participants(share: Int64) throws -> [ShareParticipantRow]
+    /// The rows of an account: one that takes part has one.
+    func participants(share: Int64, account: Int64) throws -> [ShareParticipantRow]
     /// The participant with that one-time GUID.
     func participant(oneTimeGUID: String) throws -> ShareParticipantRow?
 
@@ -138,8 +157,16 @@ package protocol ShareReader {
     /// The accounts that take part in a share.
     func members(share: Int64) throws -> [Int64]
 
+    /// The change sequence of the last of an account's memberships that were purged; 0 if none was.
+    func membershipsForgotten(account: Int64) throws -> Int64
+    /// Whether `purgeSharedRecords` has something to remove, and `purgeShares`.
+    func hasSharedRecord(goneBefore time: Int64) throws -> Bool
+    func hasShare(endedBefore time: Int64) throws -> Bool
+
     /// Under which share a record is; nil for none.
     func sharedRecord(zone: ZoneKey, named name: String) throws -> SharedRecordRow?
+    /// The record's row under one share, whether or not it is gone.
+    func sharedRecord(zone: ZoneKey, named name: String, share: Int64) throws -> SharedRecordRow?
     /// The share's records, those that are gone too, that changed after `sequence`, in the order of their sequences.
     func sharedRecords(zone: ZoneKey, share: Int64, after sequence: Int64, limit: Int) throws -> [SharedRecordRow]
     /// The sequence at which something under the share last changed; 0 if nothing ever did.
@@ -160,4 +187,13 @@ package protocol ShareTransaction: ShareReader {
     func put(_ membership: MembershipRow) throws
     /// Writes the record's row under that share, whether or not there is one.
     func put(_ record: SharedRecordRow) throws
+    /// Keeps that a record which left the share at `sequence` is under it again.
+    func noteReentry(share: Int64, leftAt sequence: Int64) throws
+    /// Removes up to `limit` rows of records that left their shares before `time` (milliseconds since 1970), the oldest
+    /// first, and keeps in the shares up to which sequence it did. Returns how many it looked at.
+    func purgeSharedRecords(goneBefore time: Int64, limit: Int) throws -> Int
+    /// Removes up to `limit` rows of what a share held that ended before `time` (milliseconds since 1970); with the last of
+    /// them its participants and memberships. The share itself stays if it is its root's last, as its URL does. Returns how
+    /// many records' rows it removed.
+    func purgeShares(endedBefore time: Int64, limit: Int) throws -> Int
 }

@@ -19,13 +19,12 @@ package struct VisitedRecord {
     /// A record's name; nil where there is none.
     package private(set) var parent: UnsafeRawBufferPointer?
     package private(set) var share: UnsafeRawBufferPointer?
-    package private(set) var shareRoot: UnsafeRawBufferPointer?
     package private(set) var fields: UnsafeRawBufferPointer
 
     /// What a statement that reads records gives of each, in the order of `SQL.recordColumns`.
     enum Column: Int, CaseIterable {
         case name, number, sequence, type, deleted, createdAt, createdBy, modifiedAt, modifiedBy, parent, share,
-            shareRoot, checksum, fields
+            checksum, fields
     }
 
     /// Reads the columns of the statement's current row, each once.
@@ -49,7 +48,6 @@ package struct VisitedRecord {
         modifiedBy = integer(.modifiedBy)
         parent = optionalText(.parent)
         share = optionalText(.share)
-        shareRoot = optionalText(.shareRoot)
         fields = row.bytesInPlace(Column.fields.rawValue)
         if checksum != integer(.checksum) { becomeDamaged() }
     }
@@ -57,7 +55,7 @@ package struct VisitedRecord {
     private mutating func becomeDamaged() {
         let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
         (type, fields) = (nothing, nothing)
-        (parent, share, shareRoot) = (nil, nil, nil)
+        (parent, share) = (nil, nil)
         (isDamaged, isDeleted) = (true, true)
     }
 
@@ -67,7 +65,7 @@ package struct VisitedRecord {
         var row = RecordRow(
             zone: zone, name: text(name), type: text(type), sequence: sequence, isDeleted: isDeleted,
             createdAt: createdAt, createdBy: createdBy, modifiedAt: modifiedAt, modifiedBy: modifiedBy,
-            parent: parent.map(text), share: share.map(text), shareRoot: shareRoot.map(text), fields: Array(fields))
+            parent: parent.map(text), share: share.map(text), fields: Array(fields))
         row.number = number
         row.isDamaged = isDamaged
         return row

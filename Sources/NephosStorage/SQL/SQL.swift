@@ -15,7 +15,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case referencesTo, referencesToAfter, referencesFrom
     case insertReference, removeReference, purgeReferencesOfRecords, purgeReferences
     case recordTypes, schemaFields, insertRecordType, putSchemaField
-    case jobs, jobsAfter, insertJob, removeJob
+    case jobs, jobsAfter, anyJob, insertJob, removeJob
     case zonesAfter, indexDefinitions, insertIndexDefinition, updateIndexDefinition, removeIndexDefinition
     case indexEntries, indexEntriesAfter, countIndexEntries, indexedRecords, indexedRecordsAfter
     case hasIndexEntry, insertIndexEntry, removeIndexEntry, removeIndexEntries, firstIndexOfZone, purgeIndexEntries
@@ -27,14 +27,17 @@ package enum SQL: Int, CaseIterable, Sendable {
     case insertOutbox, insertOutboxTogether, updateOutbox
     case removeOutbox, removeOutboxOfSubject, removeOldOutbox
     case shareByID, shareByGUID, shareByName, lastShareOfRoot, sharesOfZone, putShare, zoneByID
-    case participantsOfShare, participantByGUID, putParticipant, removeParticipant
+    case participantsOfShare, participantsOfAccount, participantByGUID, putParticipant, removeParticipant
     case membershipsOfAccount, membershipsInZone, membersOfShare, putMembership
-    case sharedRecordByName, sharedRecordsAfter, lastSharedSequence, putSharedRecord
+    case sharedRecordByName, sharedRecordUnder, sharedRecordsAfter, lastSharedSequence, putSharedRecord
     case asset, assetsByFile, assetFile, anyAsset, assetBytes, anyExpiredAsset, expiredAssets
     case insertAsset, addAssetBytes, keepAsset, releaseAsset, removeAsset
     case assetReferencesOfZone, insertAssetReference, removeAssetReference
     case condemnedAssets, condemnAsset, removeCondemnedAsset
-    case purgeSharedRecords, purgeParticipants, purgeMemberships, purgeShares
+    case purgeSharedRecords, purgeParticipants, forgetMemberships, purgeMemberships, purgeShares
+    case expiredSharedRecords, removeSharedRecord, noteSharePurge, noteReentry
+    case expiredShares, removeSharedRecords, removeParticipants, forgetMembershipsOfShare, removeMemberships
+    case removeShare, keepShare, forgottenMemberships
 
     package var text: String {
         switch self {
@@ -187,6 +190,7 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
             SELECT id, kind, owner, zone, subject FROM job WHERE (owner, id) > ($1, $2) ORDER BY owner, id LIMIT $3
             """
+        case .anyJob: "SELECT 1 FROM job WHERE owner = $1 AND zone = $2 AND kind = $3 LIMIT 1"
         case .insertJob: "INSERT INTO job (kind, owner, zone, subject) VALUES ($1, $2, $3, $4)"
         case .removeJob: "DELETE FROM job WHERE id = $1"
 
@@ -345,11 +349,15 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
 
         case .shareByID, .shareByGUID, .shareByName, .lastShareOfRoot, .sharesOfZone, .putShare, .zoneByID,
-            .participantsOfShare, .participantByGUID, .putParticipant, .removeParticipant,
+            .participantsOfShare, .participantsOfAccount, .participantByGUID, .putParticipant, .removeParticipant,
             .membershipsOfAccount, .membershipsInZone, .membersOfShare, .putMembership,
-            .sharedRecordByName, .sharedRecordsAfter, .lastSharedSequence, .putSharedRecord,
-            .purgeSharedRecords, .purgeParticipants, .purgeMemberships, .purgeShares:
+            .sharedRecordByName, .sharedRecordUnder, .sharedRecordsAfter, .lastSharedSequence, .putSharedRecord,
+            .purgeSharedRecords, .purgeParticipants, .forgetMemberships, .purgeMemberships, .purgeShares:
             shareText
+        case .expiredSharedRecords, .removeSharedRecord, .noteSharePurge, .noteReentry, .expiredShares,
+            .removeSharedRecords, .removeParticipants, .forgetMembershipsOfShare, .removeMemberships,
+            .removeShare, .keepShare, .forgottenMemberships:
+            shareExpiryText
         case .asset, .assetsByFile, .assetFile, .anyAsset, .assetBytes, .anyExpiredAsset, .expiredAssets,
             .insertAsset, .addAssetBytes, .keepAsset, .releaseAsset, .removeAsset,
             .assetReferencesOfZone, .insertAssetReference, .removeAssetReference, .condemnedAssets,
@@ -375,7 +383,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     /// What is written of a record behind its name, in this order.
     private static let contentColumns = [
         "sequence", "type", "deleted", "created_at", "created_by", "modified_at", "modified_by", "parent", "share",
-        "share_root", "checksum", "fields",
+        "checksum", "fields",
     ]
 
     private static func parameters(_ count: Int, from first: Int) -> String {

@@ -18,14 +18,16 @@ extension SQL {
             """
         case .putShare:
             """
-            INSERT INTO share (\(Self.shareColumns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+            INSERT INTO share (\(Self.shareColumns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
             ON CONFLICT (id) DO UPDATE SET
-                ended_at = excluded.ended_at, public_permission = excluded.public_permission,
-                allows_requests = excluded.allows_requests
+                ended_at = excluded.ended_at, ended_time = excluded.ended_time,
+                public_permission = excluded.public_permission, allows_requests = excluded.allows_requests
             """
 
         case .participantsOfShare:
             "SELECT \(Self.participantColumns) FROM share_participant WHERE share = $1 ORDER BY id"
+        case .participantsOfAccount:
+            "SELECT \(Self.participantColumns) FROM share_participant WHERE share = $1 AND account = $2 ORDER BY id"
         case .participantByGUID:
             """
             SELECT \(Self.participantColumns) FROM share_participant
@@ -59,7 +61,12 @@ extension SQL {
         case .sharedRecordByName:
             """
             SELECT \(Self.sharedRecordColumns) FROM shared_record
-            WHERE owner = $1 AND zone = $2 AND name = $3 AND gone = 0
+            WHERE owner = $1 AND zone = $2 AND name = $3 AND gone_at = 0
+            """
+        case .sharedRecordUnder:
+            """
+            SELECT \(Self.sharedRecordColumns) FROM shared_record
+            WHERE owner = $1 AND zone = $2 AND name = $3 AND share = $4
             """
         case .sharedRecordsAfter:
             """
@@ -73,9 +80,10 @@ extension SQL {
             """
         case .putSharedRecord:
             """
-            INSERT INTO shared_record (\(Self.sharedRecordColumns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+            INSERT INTO shared_record (\(Self.sharedRecordColumns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
             ON CONFLICT (owner, zone, name, share) DO UPDATE SET
-                type = excluded.type, entered = excluded.entered, sequence = excluded.sequence, gone = excluded.gone
+                type = excluded.type, entered = excluded.entered, sequence = excluded.sequence,
+                gone_at = excluded.gone_at, left_at = excluded.left_at
             """
         case .purgeSharedRecords:
             """
@@ -86,6 +94,13 @@ extension SQL {
             """
             DELETE FROM share_participant WHERE share IN (SELECT id FROM share WHERE owner = $1 AND zone = $2)
             """
+        case .forgetMemberships:
+            """
+            INSERT INTO forgotten_membership (account, sequence)
+            SELECT account, $1 FROM membership WHERE share IN (SELECT id FROM share WHERE owner = $2 AND zone = $3)
+            ON CONFLICT (account) DO UPDATE SET sequence = excluded.sequence
+            WHERE forgotten_membership.sequence < excluded.sequence
+            """
         case .purgeMemberships:
             "DELETE FROM membership WHERE share IN (SELECT id FROM share WHERE owner = $1 AND zone = $2)"
         case .purgeShares: "DELETE FROM share WHERE owner = $1 AND zone = $2"
@@ -94,12 +109,15 @@ extension SQL {
         }
     }
 
-    private static let shareColumns = "id, owner, zone, name, root, guid, ended_at, public_permission, allows_requests"
+    private static let shareColumns = """
+        id, owner, zone, name, root, guid, ended_at, public_permission, allows_requests, ended_time, purged_until,
+        reentered_at
+        """
     private static let participantColumns = """
         share, id, account, address, role, permission, status, added_at, one_time_guid, approved
         """
     private static let membershipColumns = "account, share, owner, zone, joined_at, left_at"
-    private static let sharedRecordColumns = "owner, zone, name, share, type, entered, sequence, gone"
+    private static let sharedRecordColumns = "owner, zone, name, share, type, entered, sequence, gone_at, left_at"
 }
 
 extension SQLReader {
@@ -133,6 +151,10 @@ extension SQLReader {
             .sorted { ($0.addedAt, $0.id) < ($1.addedAt, $1.id) }
     }
 
+    package final func participants(share: Int64, account: Int64) throws -> [ShareParticipantRow] {
+        try rows(.participantsOfAccount, bind: { try $0.bind(share).bind(account) }, read: { ShareParticipantRow($0) })
+    }
+
     package final func participant(oneTimeGUID: String) throws -> ShareParticipantRow? {
         try row(.participantByGUID, bind: { try $0.bind(oneTimeGUID) }, read: { ShareParticipantRow($0) })
     }
@@ -153,6 +175,10 @@ extension SQLReader {
 
     package final func sharedRecord(zone: ZoneKey, named name: String) throws -> SharedRecordRow? {
         try row(.sharedRecordByName, bind: { try $0.bind(zone).bind(name) }, read: { SharedRecordRow($0) })
+    }
+
+    package final func sharedRecord(zone: ZoneKey, named name: String, share: Int64) throws -> SharedRecordRow? {
+        try row(.sharedRecordUnder, bind: { try $0.bind(zone).bind(name).bind(share) }, read: { SharedRecordRow($0) })
     }
 
     package final func sharedRecords(
@@ -179,6 +205,7 @@ extension SQLTransaction {
         try change(.putShare) {
             try $0.bind(share.id).bind(share.zone).bind(share.name).bind(share.root).bind(share.guid)
                 .bind(share.endedAt).bind(share.publicPermission).bind(share.allowsRequests ? 1 : 0)
+                .bind(share.endedTime).bind(share.purgedUntil).bind(share.reenteredAt)
         }
     }
 
@@ -205,7 +232,7 @@ extension SQLTransaction {
     package func put(_ record: SharedRecordRow) throws {
         try change(.putSharedRecord) {
             try $0.bind(record.zone).bind(record.name).bind(record.share).bind(record.type).bind(record.entered)
-                .bind(record.sequence).bind(record.isGone ? 1 : 0)
+                .bind(record.sequence).bind(record.goneAt).bind(record.leftAt)
         }
     }
 }
@@ -217,8 +244,9 @@ extension SQLTransaction {
         try change(.purgeSharedRecords) { try $0.bind(zone).bind(limit: limit) }
     }
 
-    /// Removes the shares of a zone that is forgotten, and who took part in them.
-    func purgeShares(zone: ZoneKey) throws {
+    /// Removes the shares of a zone that is forgotten, and who took part in them. It was deleted at `sequence`.
+    func purgeShares(zone: ZoneKey, deletedAt sequence: Int64) throws {
+        try change(.forgetMemberships) { try $0.bind(sequence).bind(zone) }
         for statement in [SQL.purgeParticipants, .purgeMemberships, .purgeShares] {
             try change(statement) { try $0.bind(zone) }
         }
@@ -229,7 +257,8 @@ extension ShareRow {
     fileprivate init(_ row: any SQLStatement) {
         self.init(
             id: row.integer(0), zone: ZoneKey(row, at: 1), name: row.text(3), root: row.text(4), guid: row.text(5),
-            endedAt: row.integer(6), publicPermission: row.integer(7), allowsRequests: row.integer(8) != 0)
+            endedAt: row.integer(6), publicPermission: row.integer(7), allowsRequests: row.integer(8) != 0,
+            endedTime: row.integer(9), purgedUntil: row.integer(10), reenteredAt: row.integer(11))
     }
 }
 
@@ -254,7 +283,7 @@ extension SharedRecordRow {
     fileprivate init(_ row: any SQLStatement) {
         self.init(
             zone: ZoneKey(row, at: 0), share: row.integer(3), name: row.text(2), type: row.text(4),
-            entered: row.integer(5), sequence: row.integer(6), isGone: row.integer(7) != 0)
+            entered: row.integer(5), sequence: row.integer(6), leftAt: row.integer(8), goneAt: row.integer(7))
     }
 }
 

@@ -25,7 +25,7 @@ extension SQLTransaction {
         }
         for (zone, sequence) in expired {
             try change(.forgetZone) { try $0.bind(zone) }
-            try purgeShares(zone: zone)
+            try purgeShares(zone: zone, deletedAt: sequence)
             try change(.noteForgottenZone) { try $0.bind(zone.owner.rawValue).bind(sequence) }
         }
         return expired.count

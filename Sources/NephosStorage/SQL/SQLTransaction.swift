@@ -147,7 +147,7 @@ extension SQLStatement {
     @discardableResult fileprivate func bind(contentOf record: RecordRow) throws -> Self {
         try bind(record.sequence).bind(record.type).bind(record.isDeleted ? 1 : 0).bind(record.createdAt)
             .bind(record.createdBy).bind(record.modifiedAt).bind(record.modifiedBy).bind(record.parent)
-            .bind(record.share).bind(record.shareRoot).bind(record.checksum).bind(record.fields)
+            .bind(record.share).bind(record.checksum).bind(record.fields)
     }
 
     @discardableResult func bind(_ reference: ReferenceRow) throws -> Self {

@@ -74,7 +74,7 @@ extension StorageConformance {
                     try transaction.put(SharedRecordRow.sample(name, Int64(1000 - index), zone))
                 }
                 try transaction.put(SharedRecordRow.sample("a", 1, other))
-                try transaction.put(SharedRecordRow.sample("b", 2, share: 2, zone, isGone: true))
+                try transaction.put(SharedRecordRow.sample("b", 2, share: 2, zone, goneAt: 5))
             }
             let all = try await engine.read { try $0.sharedRecords(zone: zone, share: 1, after: 0, limit: .max) }
             try expect(all.map(\.name).asBytes, equals: trickyTexts.reversed().asBytes)
@@ -86,10 +86,10 @@ extension StorageConformance {
             try expect(try await engine.read { try $0.lastSharedSequence(zone: zone, share: 9) }, equals: 0)
             let found = try await engine.read { try $0.sharedRecord(zone: zone, named: "b") }
             try expect(found?.share, equals: 1)
-            try await engine.write { try $0.put(SharedRecordRow.sample("b", 2000, zone, isGone: true)) }
+            try await engine.write { try $0.put(SharedRecordRow.sample("b", 2000, zone, goneAt: 5)) }
             try expect(try await engine.read { try $0.sharedRecord(zone: zone, named: "b") }, equals: nil)
             let last = try await engine.read { try $0.sharedRecords(zone: zone, share: 1, after: 1000, limit: 9) }
-            try expect(last, equals: [SharedRecordRow.sample("b", 2000, zone, isGone: true)])
+            try expect(last, equals: [SharedRecordRow.sample("b", 2000, zone, goneAt: 5)])
         },
         .engine("With a deleted zone's records goes what was shared of it, and with the zone its shares") { engine in
             let zone = try await engine.makeZone()
@@ -130,9 +130,9 @@ extension ShareRow {
 
 extension SharedRecordRow {
     fileprivate static func sample(
-        _ name: String, _ sequence: Int64, share: Int64 = 1, _ zone: ZoneKey, isGone: Bool = false
+        _ name: String, _ sequence: Int64, share: Int64 = 1, _ zone: ZoneKey, goneAt: Int64 = 0
     ) -> SharedRecordRow {
         SharedRecordRow(
-            zone: zone, share: share, name: name, type: "Note", entered: 1, sequence: sequence, isGone: isGone)
+            zone: zone, share: share, name: name, type: "Note", entered: 1, sequence: sequence, goneAt: goneAt)
     }
 }

@@ -18,7 +18,7 @@ import Testing
             AskedQuery(request),
             Caller(
                 scope: scope, account: account.map { AccountRow(id: $0, name: "n\($0)", userRecordName: "_\($0)") },
-                requestID: "r", key: .random(),
+                requestID: "r", storeID: StoreID(container: "c", environment: "development"), key: .random(),
                 assets: AssetAccess(
                     AssetTokens(key: .random(), place: StoreID(container: "c", environment: "development")),
                     baseURL: "",

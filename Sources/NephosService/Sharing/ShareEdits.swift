@@ -1,0 +1,189 @@
+import NephosStorage
+import NephosWire
+
+/// Decides the saves of share records in a batch: which shares are made, with which roots, and what becomes of participants.
+struct ShareEdits {
+    let batch: ZoneBatch
+    let shares: ZoneShares
+    /// What the saves do to their shares, by the records' names.
+    private(set) var changes: [String: Participants.Change] = [:]
+    private var reader: any StorageReader { batch.reader }
+
+    init(batch: ZoneBatch, shares: ZoneShares) {
+        self.batch = batch
+        self.shares = shares
+    }
+
+    mutating func decide(
+        _ decisions: inout [ItemDecision], _ operations: [Result<ValidOperation, ServiceError>]
+    ) throws {
+        for (index, decision) in decisions.enumerated() {
+            guard case .save(let save) = decision, save.row.type == SystemRecordType.share,
+                case .success(let operation) = operations[index]
+            else { continue }
+            do {
+                if save.stored == nil {
+                    try insert(index, save, operation, decisions)
+                } else {
+                    try update(save, operation)
+                }
+            } catch let error as ServiceError {
+                decisions[index] = .refuse(error, server: nil)
+            }
+        }
+        refuseRootsOfRefused(&decisions, operations)
+        couple(&decisions)
+    }
+
+    // MARK: - New shares
+
+    private mutating func insert(
+        _ index: Int, _ save: PlannedSave, _ operation: ValidOperation, _ decisions: [ItemDecision]
+    ) throws {
+        let name = save.row.name
+        let request = operation.share ?? ShareToModify()
+        if batch.shared != nil { throw ServiceError.shareRefusal("only the owner of records may share them") }
+        var root = ""
+        if name == SystemRecordName.zoneWideShare {
+            if shares.hasHierarchies {
+                throw ServiceError.invalid("the zone '\(batch.zone.name)' holds shares of hierarchies; end them first")
+            }
+        } else {
+            if shares.zoneWide != nil {
+                throw ServiceError(
+                    .badRequest, .serverRejectedRequest, "the zone '\(batch.zone.name)' is shared as a whole already")
+            }
+            root = try findRoot(request.forRecord, of: name, decisions)
+        }
+        // Sharing again gives the same URL.
+        let guid = try reader.lastShare(zone: shares.zone, root: root)?.guid ?? batch.makeShortGUID()
+        let share = ShareRow(
+            id: try batch.makeSequence(), zone: shares.zone, name: name, root: root, guid: guid,
+            publicPermission: SharePermission.none.number)
+        changes[name] = try change(share, [], request, .owner)
+        shares.add(share, by: index)
+    }
+
+    /// - Returns: the name of the root.
+    private func findRoot(
+        _ root: ShareToModify.Root?, of name: String, _ decisions: [ItemDecision]
+    ) throws -> String {
+        guard let root else {
+            throw ServiceError.invalid(
+                "the new share '\(name)' names no root record; save it together with the record that it shares")
+        }
+        let isSaved = decisions.contains {
+            if case .save(let save) = $0 { save.row.name == root.recordName } else { false }
+        }
+        let isInBatch = batch.names.contains(root.recordName)
+        if let existing = try shares.share(ofRoot: root.recordName), existing.name != name {
+            throw ServiceError.alreadyShared(root.recordName)
+        }
+        if isSaved || isInBatch { return root.recordName }
+        guard let tag = root.recordChangeTag else {
+            throw ServiceError.invalid(
+                "the root record '\(root.recordName)' of the new share '\(name)' must be saved in the same request")
+        }
+        guard let row = try reader.record(zone: shares.zone, named: root.recordName), !row.isDeleted,
+            row.type != SystemRecordType.share
+        else {
+            throw ServiceError(.badRequest, .unknownItem, "Cannot share - no such record exists to share")
+        }
+        guard ChangeTag.matches(tag, sequence: row.sequence) else { throw ServiceError.staleChangeTag }
+        return root.recordName
+    }
+
+    /// "Both are saved or neither": the root of a share that was refused before it was looked at here.
+    private func refuseRootsOfRefused(
+        _ decisions: inout [ItemDecision], _ operations: [Result<ValidOperation, ServiceError>]
+    ) {
+        for (index, operation) in operations.enumerated() where decisions[index].isRefusal {
+            guard case .success(let operation) = operation, let root = operation.share?.forRecord?.recordName
+            else { continue }
+            for (other, decision) in decisions.enumerated() {
+                guard case .save(let save) = decision, save.row.name == root else { continue }
+                decisions[other] = .refuse(.atomicFailure, server: nil)
+            }
+        }
+    }
+
+    /// "Both are saved or neither": a share whose root is refused is refused, and the other way round.
+    mutating func couple(_ decisions: inout [ItemDecision]) {
+        for (index, share) in shares.new.values {
+            let root = decisions.firstIndex { decision in
+                if case .save(let save) = decision { save.row.name == share.root } else { false }
+            }
+            if case .save = decisions[index] {
+                if root == nil, !share.isZoneWide, batch.names.contains(share.root) {
+                    decisions[index] = .refuse(.atomicFailure, server: nil)
+                    forget(share)
+                }
+            } else {
+                if let root { decisions[root] = .refuse(.atomicFailure, server: nil) }
+                forget(share)
+            }
+        }
+    }
+
+    private mutating func forget(_ share: ShareRow) {
+        shares.remove(new: share)
+        changes[share.name] = nil
+    }
+
+    // MARK: - Participants
+
+    private mutating func update(_ save: PlannedSave, _ operation: ValidOperation) throws {
+        guard let share = try shares.share(named: save.row.name) else { return }
+        let editor = try editor(of: share)
+        if let request = operation.share {
+            changes[share.name] = try change(share, try reader.participants(share: share.id), request, editor)
+        }
+    }
+
+    private func editor(of share: ShareRow) throws -> Participants.Editor {
+        guard let shared = batch.shared else { return .owner }
+        let standing = shared.participation(in: share.id)?.standing ?? .outsider
+        if case .refused(let reason) = ShareAccess.decide(.change, on: .share, by: standing) {
+            throw ServiceError.shareRefusal(reason)
+        }
+        guard let account = batch.caller.account,
+            let row = try reader.participant(share: share.id, account: account.id)
+        else { throw ServiceError.recordNotFound }
+        return .administrator(row)
+    }
+
+    private func change(
+        _ share: ShareRow, _ rows: [ShareParticipantRow], _ request: ShareToModify, _ editor: Participants.Editor
+    ) throws -> Participants.Change {
+        let participants = Participants(
+            share: share, rows: rows, editor: editor, now: batch.merge.now, owner: shares.zone.owner.rawValue,
+            makeID: batch.environment.makeUUID, makeGUID: batch.makeShortGUID)
+        func wishes(_ identities: [UserIdentityDictionary]?) throws -> [Participants.Wish]? {
+            try identities?.map { try wish(ParticipantDictionary(userIdentity: $0)) }
+        }
+        return try participants.change(
+            request, try request.participants?.map { try wish($0) }, requesters: try wishes(request.requesters),
+            blocked: try wishes(request.blocked))
+    }
+
+    private func wish(_ participant: ParticipantDictionary) throws -> Participants.Wish {
+        let identity = participant.userIdentity
+        let address = InvitationAddress.canonical(identity.lookupInfo) ?? ""
+        var account: AccountRow?
+        if let name = identity.userRecordName ?? identity.lookupInfo?.userRecordName {
+            account = try reader.account(
+                userRecordName: batch.caller.currentUser.resolve(name))
+        } else if !address.isEmpty {
+            account = try reader.account(named: address)
+        }
+        return Participants.Wish(dictionary: participant, account: account, address: address)
+    }
+}
+
+extension StorageReader {
+    /// An account's own row of a share: as a participant, before one of a request or a refusal.
+    func participant(share: Int64, account: Int64) throws -> ShareParticipantRow? {
+        let rows = try participants(share: share, account: account)
+        return rows.first { $0.isParticipant } ?? rows.first
+    }
+}

@@ -1,0 +1,200 @@
+import NephosStorage
+import NephosWire
+
+/// Which share records are under once a batch is written, from their parents, and what has to be written for it.
+final class ShareHierarchy {
+    private let shares: ZoneShares
+    private let zone: ZoneKey
+    private let reader: any StorageReader
+    /// What the batch saves, by name, and the children among it.
+    private var saves: [String: PlannedSave] = [:]
+    private var savedChildren: [String: [String]] = [:]
+    private var deleted: Set<String>
+    private var resolved: [String: Int64?] = [:]
+    /// Under which share records are from now on: those that the batch saves, and what is below them. Nil is none.
+    private(set) var under: [String: Int64?] = [:]
+    /// The records below which there are more to be placed than a commit does.
+    private(set) var moves: [String] = []
+    /// Records that may still be looked at for this commit.
+    private var room = Limits.sharedRecordsPerCommit
+    private lazy var hasMoves = Result { try ShareMove.isUnderWay(in: zone, reader) }
+
+    init(_ shares: ZoneShares, _ reader: any StorageReader, _ decisions: [ItemDecision], cascade: [String]) {
+        self.shares = shares
+        self.reader = reader
+        zone = shares.zone
+        deleted = Set(cascade)
+        for decision in decisions {
+            switch decision {
+            case .save(let save):
+                saves[save.row.name] = save
+                if let parent = save.row.parent { savedChildren[parent, default: []].append(save.row.name) }
+            case .delete(let row): deleted.insert(row.name)
+            case .leave, .nothing, .refuse: break
+            }
+        }
+    }
+
+    func isSaved(_ name: String) -> Bool { saves[name] != nil }
+    func isDeleted(_ name: String) -> Bool { deleted.contains(name) }
+    var deletedNames: [String] { deleted.sorted() }
+
+    /// The share that a record is under once the batch is written.
+    func share(over name: String) throws -> Int64? {
+        var chain: [String] = []
+        var seen: Set<String> = []
+        var current: String? = name
+        var found: Int64?
+        while let step = current, seen.insert(step).inserted, chain.count <= Limits.parentDepth {
+            if let known = resolved[step] {
+                found = known
+                break
+            }
+            chain.append(step)
+            if let share = try shares.share(ofRoot: step) {
+                found = share.id
+                break
+            }
+            current = try parent(of: step)
+        }
+        for step in chain { resolved[step] = .some(found) }
+        return found
+    }
+
+    private func parent(of name: String) throws -> String? {
+        if deleted.contains(name) { return nil }
+        if let save = saves[name] { return save.row.parent }
+        guard let row = try reader.record(zone: zone, named: name), !row.isDeleted else { return nil }
+        return row.parent
+    }
+
+    /// The share that a record is under as far as it was placed.
+    private func placedUnder(_ name: String) throws -> Int64? {
+        guard let shared = try reader.sharedRecord(zone: zone, named: name), try shares.isLive(id: shared.share)
+        else { return nil }
+        return shared.share
+    }
+
+    // MARK: - Placing
+
+    /// Puts what the batch saves under its share, and takes what is below it along.
+    /// - Throws: `alreadyShared` where something would be under two.
+    func place(_ save: PlannedSave) throws {
+        let name = save.row.name
+        if save.row.type == SystemRecordType.share {
+            if let share = try shares.share(named: name), !share.isZoneWide { under[name] = .some(share.id) }
+            return
+        }
+        let new = try share(over: name)
+        let hasMoved = save.row.parent != save.stored?.parent
+        var isNewRoot = false
+        if let share = try shares.share(ofRoot: name) {
+            isNewRoot = shares.new[share.name] != nil
+            if isNewRoot || hasMoved, let parent = save.row.parent, let other = try self.share(over: parent),
+                other != share.id
+            {
+                throw ServiceError.alreadyShared(name)
+            }
+        }
+        let old = save.stored == nil ? nil : try placedUnder(name)
+        under[name] = .some(new)
+        guard save.stored != nil, old != new else { return }
+        // What is below a record that a move under way has not reached yet is left to that move.
+        if try hasMoved || isNewRoot || !hasMoves.get() { try move(below: name, to: new) }
+    }
+
+    /// - Throws: `invalidArguments` where a record would be its own ancestor.
+    func refuseCircle(_ save: PlannedSave) throws {
+        guard save.row.parent != nil, save.row.parent != save.stored?.parent else { return }
+        if let error = try ParentRules.circle(save, saves.mapValues(\.row.parent), reader) { throw error }
+    }
+
+    /// Takes what is below a record along: in the commit up to a bound, else in the background.
+    private func move(below name: String, to share: Int64?) throws {
+        var below: [String] = []
+        var waiting = [name]
+        while let parent = waiting.popLast() {
+            guard let children = try children(of: parent) else {
+                try refuseSharedBelow(name, share)
+                return moves.append(name)
+            }
+            for child in children where under[child] == nil {
+                if let own = try shares.share(ofRoot: child), own.id != share {
+                    if share == nil { continue }
+                    throw ServiceError.alreadyShared(child)
+                }
+                below.append(child)
+                waiting.append(child)
+            }
+        }
+        for child in below { under[child] = .some(share) }
+    }
+
+    /// - Returns: nil where they are too many for the commit.
+    private func children(of name: String) throws -> [String]? {
+        var children: [String] = []
+        var last: String?
+        while true {
+            let size = min(Limits.referencesPerRead, room + 1)
+            let page = try reader.references(zone: zone, to: name, kinds: [.parent], after: last, limit: size)
+            room -= page.count
+            if room < 0 { return nil }
+            children += page.map(\.source).filter { saves[$0] == nil && !deleted.contains($0) }
+            guard page.count == size else { break }
+            last = page.last?.source
+        }
+        return children + (savedChildren[name] ?? [])
+    }
+
+    /// Refuses to put a subtree under a share that holds the root of another, from those roots upwards.
+    private func refuseSharedBelow(_ name: String, _ share: Int64?) throws {
+        guard share != nil else { return }
+        guard let roots = try shares.roots(limit: Limits.sharesPerMove) else {
+            throw ServiceError.limitExceeded(
+                "a zone with more than \(Limits.sharesPerMove) shares moves at most \(Limits.sharedRecordsPerCommit) records"
+                    + " under one of them at a time: move what is below '\(name)' first")
+        }
+        var isBelow: [String: Bool] = [name: true]
+        for root in roots where root != name {
+            var chain: [String] = []
+            var current: String? = root
+            while let step = current, isBelow[step] == nil, chain.count <= Limits.parentDepth {
+                chain.append(step)
+                current = try parent(of: step)
+            }
+            let found = current.flatMap { isBelow[$0] } ?? false
+            for step in chain { isBelow[step] = found }
+            if found { throw ServiceError.alreadyShared(root) }
+        }
+    }
+}
+
+/// Which share stored records are under, by their parents: what `shared_record` says where no move is under way.
+struct StoredHierarchy {
+    let zone: ZoneKey
+    let reader: any StorageReader
+
+    func share(over name: String) throws -> Int64? {
+        var current = try record(name)
+        if current?.type == SystemRecordType.share { return try reader.share(zone: zone, named: name)?.id }
+        var depth = 0
+        while let row = current, depth <= Limits.parentDepth {
+            if let share = try share(ofRoot: row) { return share.id }
+            current = try row.parent.flatMap { try record($0) }
+            depth += 1
+        }
+        return nil
+    }
+
+    /// The live share whose root a record is.
+    func share(ofRoot row: RecordRow) throws -> ShareRow? {
+        // Roots alone refer to a share.
+        guard row.share != nil, let share = try reader.lastShare(zone: zone, root: row.name) else { return nil }
+        return share.isLive ? share : nil
+    }
+
+    func record(_ name: String) throws -> RecordRow? {
+        guard let row = try reader.record(zone: zone, named: name), !row.isDeleted else { return nil }
+        return row
+    }
+}

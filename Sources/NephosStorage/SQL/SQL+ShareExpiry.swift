@@ -1,0 +1,108 @@
+extension SQL {
+    /// The statements that purge what left shares, and shares that ended.
+    var shareExpiryText: String {
+        switch self {
+        case .expiredSharedRecords:
+            """
+            SELECT owner, zone, name, share, sequence FROM shared_record WHERE gone_at > 0 AND gone_at < $1
+            ORDER BY gone_at LIMIT $2
+            """
+        case .removeSharedRecord:
+            """
+            DELETE FROM shared_record WHERE owner = $1 AND zone = $2 AND name = $3 AND share = $4 AND sequence = $5
+                AND gone_at > 0
+            """
+        case .noteSharePurge: "UPDATE share SET purged_until = $1 WHERE id = $2 AND purged_until < $3"
+        case .noteReentry: "UPDATE share SET reentered_at = $1 WHERE id = $2 AND reentered_at < $3"
+
+        case .expiredShares:
+            """
+            SELECT id, owner, zone, root, ended_at FROM share WHERE ended_time > 0 AND ended_time < $1
+            ORDER BY ended_time LIMIT 1
+            """
+        case .removeSharedRecords:
+            """
+            DELETE FROM shared_record WHERE owner = $1 AND zone = $2 AND share = $3 AND name IN (
+                SELECT name FROM shared_record WHERE owner = $1 AND zone = $2 AND share = $3 ORDER BY sequence LIMIT $4)
+            """
+        case .removeParticipants: "DELETE FROM share_participant WHERE share = $1"
+        case .forgetMembershipsOfShare:
+            """
+            INSERT INTO forgotten_membership (account, sequence) SELECT account, $1 FROM membership WHERE share = $2
+            ON CONFLICT (account) DO UPDATE SET sequence = excluded.sequence
+            WHERE forgotten_membership.sequence < excluded.sequence
+            """
+        case .removeMemberships: "DELETE FROM membership WHERE share = $1"
+        case .removeShare: "DELETE FROM share WHERE id = $1"
+        case .keepShare: "UPDATE share SET ended_time = 0, purged_until = ended_at WHERE id = $1"
+        case .forgottenMemberships: "SELECT sequence FROM forgotten_membership WHERE account = $1"
+        default: preconditionFailure("\(self) is no statement of what shares purge.")
+        }
+    }
+}
+
+extension SQLReader {
+    package final func membershipsForgotten(account: Int64) throws -> Int64 {
+        try row(.forgottenMemberships, bind: { try $0.bind(account) }, read: { $0.integer(0) }) ?? 0
+    }
+
+    package final func hasSharedRecord(goneBefore time: Int64) throws -> Bool {
+        try row(.expiredSharedRecords, bind: { try $0.bind(time).bind(limit: 1) }, read: { _ in true }) ?? false
+    }
+
+    package final func hasShare(endedBefore time: Int64) throws -> Bool {
+        try row(.expiredShares, bind: { try $0.bind(time) }, read: { _ in true }) ?? false
+    }
+
+    package final func hasJob(_ kind: String, zone: ZoneKey) throws -> Bool {
+        try row(.anyJob, bind: { try $0.bind(zone).bind(kind) }, read: { _ in true }) ?? false
+    }
+}
+
+extension SQLTransaction {
+    package func noteReentry(share: Int64, leftAt sequence: Int64) throws {
+        try change(.noteReentry) { try $0.bind(sequence).bind(share).bind(sequence) }
+    }
+
+    package func purgeSharedRecords(goneBefore time: Int64, limit: Int) throws -> Int {
+        let expired = try rows(.expiredSharedRecords) {
+            try $0.bind(time).bind(limit: limit)
+        } read: { row in
+            (
+                zone: ZoneKey(owner: OwnerID(rawValue: row.integer(0)), id: row.integer(1)), name: row.text(2),
+                share: row.integer(3), sequence: row.integer(4)
+            )
+        }
+        var ends: [Int64: Int64] = [:]
+        for row in expired {
+            ends[row.share] = max(ends[row.share] ?? 0, row.sequence)
+            try change(.removeSharedRecord) {
+                try $0.bind(row.zone).bind(row.name).bind(row.share).bind(row.sequence)
+            }
+        }
+        for (share, end) in ends { try change(.noteSharePurge) { try $0.bind(end).bind(share).bind(end) } }
+        return expired.count
+    }
+
+    package func purgeShares(endedBefore time: Int64, limit: Int) throws -> Int {
+        let expired = try row(.expiredShares) {
+            try $0.bind(time)
+        } read: { row in
+            (
+                id: row.integer(0), zone: ZoneKey(owner: OwnerID(rawValue: row.integer(1)), id: row.integer(2)),
+                root: row.text(3), endedAt: row.integer(4)
+            )
+        }
+        guard let share = expired else { return 0 }
+        let removed = try change(.removeSharedRecords) {
+            try $0.bind(share.zone).bind(share.id).bind(limit: limit)
+        }
+        if removed >= limit { return removed }
+        try change(.removeParticipants) { try $0.bind(share.id) }
+        try change(.forgetMembershipsOfShare) { try $0.bind(share.endedAt).bind(share.id) }
+        try change(.removeMemberships) { try $0.bind(share.id) }
+        let isLast = try lastShare(zone: share.zone, root: share.root)?.id == share.id
+        try change(isLast ? .keepShare : .removeShare) { try $0.bind(share.id) }
+        return removed
+    }
+}
