@@ -59,7 +59,8 @@ final class Store: Sendable {
     /// Who asks: an account is made when it is first seen.
     func caller(_ context: RequestContext) async throws -> Caller {
         var caller = Caller(
-            scope: context.scope, account: nil, clientID: context.clientID, requestID: context.requestID, storeID: id, key: key,
+            scope: context.scope, account: nil, clientID: context.clientID, requestID: context.requestID, storeID: id,
+            key: key,
             assets: AssetAccess(
                 tokens, baseURL: context.baseURL, now: environment.now(), hasAssets: assets.hasAssets))
         guard let name = context.account else { return caller }

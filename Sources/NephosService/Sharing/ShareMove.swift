@@ -43,7 +43,8 @@ struct ShareMove {
         while let colon = rest.firstIndex(of: ":") {
             guard let count = Int(rest[..<colon]) else { return nil }
             let text = rest[rest.index(after: colon)...]
-            guard count >= 0, let end = text.utf8.index(text.startIndex, offsetBy: count, limitedBy: text.endIndex) else {
+            guard count >= 0, let end = text.utf8.index(text.startIndex, offsetBy: count, limitedBy: text.endIndex)
+            else {
                 return nil
             }
             names.append(String(text[..<end]))

@@ -182,7 +182,8 @@ enum SharedRecords {
     ///   - now: milliseconds since 1970.
     ///   - leftAt: the change sequence at which it left the share that it was under; nil is now.
     static func put(
-        _ name: String, under share: Int64?, zone: ZoneKey, at now: Int64, leftAt: Int64? = nil, _ changes: SharedChanges,
+        _ name: String, under share: Int64?, zone: ZoneKey, at now: Int64, leftAt: Int64? = nil,
+        _ changes: SharedChanges,
         in transaction: any StorageTransaction
     ) throws {
         let old = try transaction.sharedRecord(zone: zone, named: name)

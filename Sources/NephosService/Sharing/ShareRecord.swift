@@ -69,8 +69,9 @@ extension ShareParticipantRow {
     }
 }
 
-/// The names by which a share's URL ends: a routing key of three digits of base 62, and 128 random bits in 22. They are secrets,
-/// and stand in no log. The routing key is that of the store, which a URL does not name otherwise; stores may have the same.
+/// The names by which a share's URL ends: a routing key of three digits of base 62, and 128 random bits in 22. They are
+/// secrets, and stand in no log. The routing key is that of the store, which a URL does not name otherwise; stores may have
+/// the same.
 enum ShortGUID {
     private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
@@ -87,7 +88,9 @@ enum ShortGUID {
     /// FNV-1a over the store's name, in three digits.
     static func routingKey(_ store: StoreID) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in "\(store.container)\u{0}\(store.environment)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        for byte in "\(store.container)\u{0}\(store.environment)".utf8 {
+            hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
+        }
         return String([0, 20, 40].map { digits[Int((hash >> $0) % 62)] })
     }
 }

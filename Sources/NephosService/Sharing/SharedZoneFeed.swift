@@ -194,7 +194,8 @@ struct SharedZoneFeed {
                 room.rows -= 1
                 sequence = -row.sequence
                 guard row.entered <= membership.left, isNews(row, position),
-                    try !zone.mayRead(row.name, reader) else { continue }
+                    try !zone.mayRead(row.name, reader)
+                else { continue }
                 page.changes.append(.deleted(name: row.name, type: row.type))
             }
             if rows.count < wanted {
