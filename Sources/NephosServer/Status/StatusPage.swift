@@ -13,7 +13,8 @@ enum StatusPage {
         h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .4rem; }
         table { border-collapse: collapse; width: 100%; }
         th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #ddd; vertical-align: top;
-          overflow-wrap: anywhere; }
+          white-space: nowrap; max-width: 16rem; overflow: hidden; text-overflow: ellipsis; }
+        td:last-child { white-space: normal; max-width: none; overflow-wrap: anywhere; }
         td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
         code { background: #f3f3f3; padding: .1rem .3rem; }
         .bad { color: #b00020; } .quiet { color: #777; }
