@@ -2,8 +2,9 @@
 ///
 /// A change sequence is unique in the store, and above those of every write that was answered before its own began. Writes
 /// that run side by side may commit in any order, so a record's sequence may fall, and a reader may see a larger sequence
-/// before a smaller one; up to `completeUpTo` it has seen all. Sequences are compared with that and with where a reader came
-/// to, never those of two rows with each other; change tags, which are made of them, are compared for equality only.
+/// before a smaller one; up to `completeUpTo` it has seen all. Sequences are compared with that, with where a reader came
+/// to and with one that was taken alone (`runAlone`), never those of two rows with each other; change tags, which are made of them, are
+/// compared for equality only. The body of a write may run several times before it is committed once.
 ///
 /// An engine is accepted when `NephosStorageTesting` is green on it. It knows no rule of CloudKit's.
 package protocol StorageEngine: AnyObject, Sendable {
@@ -16,7 +17,7 @@ package protocol StorageEngine: AnyObject, Sendable {
     /// Runs `body` in a transaction and returns once the commit is durable. The transaction is valid only inside `body`.
     ///
     /// Writes that wait together are grouped: one commit makes them all durable. If `body` throws, its own changes alone
-    /// are undone; for that it may run a second time. An operation that throws fails the write, even if `body` goes on.
+    /// are undone; for that, and where another write was in the way, it may run again. An operation that throws fails the write, even if `body` goes on.
     /// - Throws: what `body` throws, or a `StorageError`; then nothing of it is kept.
     func write<T: Sendable>(_ body: @escaping @Sendable (any StorageTransaction) throws -> T) async throws -> T
 
@@ -157,6 +158,12 @@ package protocol StorageReader: ShareReader {
 package protocol StorageTransaction: StorageReader, ShareTransaction {
     /// The next change sequence: unique, and larger than every one of a write that was answered before this one began.
     func nextSequence() throws -> Int64
+    /// Has the transaction run while no other write of the store does: for what happens seldom. A change sequence that is
+    /// taken after it is above those of all writes that commit before this one, and below those of all that commit after.
+    /// - Throws: where the body has to run again for that.
+    func runAlone() throws
+    /// A number for a notification: unique, and larger than every one of a write that was answered before this one began.
+    func nextOutboxID() throws -> Int64
 
     /// Sets the store's secret, unless it has one: then that one stays.
     func setSecret(_ secret: [UInt8]) throws
@@ -293,5 +300,21 @@ extension StorageReader {
     /// The zone's records and tombstones written after `sequence`, however large.
     package func records(zone: ZoneKey, after sequence: Int64, limit: Int) throws -> [RecordRow] {
         try records(zone: zone, after: sequence, limit: limit, size: .max)
+    }
+
+    /// Whether there is a record or tombstone of the zone that was written after `sequence`.
+    package func hasRecord(zone: ZoneKey, after sequence: Int64) throws -> Bool {
+        var isFound = false
+        try visitRecords(zone: zone, after: sequence, limit: 1, size: .max) { _ in isFound = true }
+        return isFound
+    }
+}
+
+extension StorageTransaction {
+    /// A change sequence that the sequences of rows may be compared with: it separates what committed before this write from
+    /// what commits after it.
+    package func nextSeparatingSequence() throws -> Int64 {
+        try runAlone()
+        return try nextSequence()
     }
 }

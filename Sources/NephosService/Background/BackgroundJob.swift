@@ -82,7 +82,8 @@ struct BackgroundStep {
             return true
         }
         let target = String(job.subject[job.subject.index(after: space)...])
-        // The record may have been saved anew meanwhile: then only those that belonged to the deleted one go.
+        // The record may have been saved anew meanwhile: then only those that belonged to the deleted one go. The sequence
+        // of its deletion separates the two.
         let isBack = try transaction.record(zone: job.zone, named: target).map { !$0.isDeleted } ?? false
         let sources = try transaction.references(
             zone: job.zone, to: target, kinds: [.deleteSelf], after: nil, limit: limit)
@@ -101,9 +102,10 @@ struct BackgroundStep {
         _ row: RecordRow, _ changes: RecordChanges?, in transaction: any StorageTransaction
     ) throws {
         let merge = FieldMerge(zone: row.zone, now: environment.now(), account: row.modifiedBy)
-        let tombstone = try RecordWriter.delete(row, merge, indexes, changes, in: transaction)
         let owned = try transaction.references(
             zone: row.zone, to: row.name, kinds: [.deleteSelf], after: nil, limit: 1)
+        let tombstone = try RecordWriter.delete(
+            row, separates: !owned.isEmpty, merge, indexes, changes, in: transaction)
         if !owned.isEmpty { try transaction.insert(BackgroundJob.cascade(from: tombstone)) }
     }
 }

@@ -72,7 +72,7 @@ actor IndexBuilder {
             let type = try Schema(transaction).recordTypes[recordType]
             guard signatures.allSatisfy({ $0.isAllowed(by: type) }) else { return .notAllowed }
             let known = try transaction.indexDefinitions()
-            let sequence = try transaction.nextSequence()
+            let sequence = try transaction.nextSeparatingSequence()
             for text in Set(missing)
             where !known.contains(where: { $0.recordType == recordType && $0.components == text }) {
                 _ = try transaction.insertIndexDefinition(recordType: recordType, components: text, sequence: sequence)
@@ -143,6 +143,7 @@ struct IndexBuildStep {
     /// Gives the next records their entries in the oldest indexes that are not ready.
     /// - Returns: whether all indexes are ready.
     func run(in transaction: any StorageTransaction) throws -> Bool {
+        try transaction.runAlone()
         let rows = try transaction.indexDefinitions()
         let batch = Self.next(rows)
         guard let first = batch.first else { return true }

@@ -90,6 +90,8 @@ struct IndexBulkBuild: Sendable {
     /// - Returns: what is left to do; nil where the zone or an index is gone, the building is somewhere else, or it has to
     ///   gather again.
     func write(_ entries: EntryBatch, in transaction: any StorageTransaction) throws -> IndexBulkBuild? {
+        // A save that goes on beside it would not find the entries that are to be removed with it.
+        try transaction.runAlone()
         guard try IndexBuildStep.next(transaction.indexDefinitions()) == definitions,
             let name = try transaction.zones(after: zone.id - 1, limit: 1).first?.name,
             let row = try transaction.zone(owner: zone.owner, named: name), row.key == zone,
@@ -115,7 +117,8 @@ struct IndexBulkBuild: Sendable {
     private mutating func checkFeed(_ reader: any StorageReader) throws {
         try reader.visitRecords(zone: zone, after: checked, limit: .max, size: .max) { record in
             touched.insert(record.number.value)
-            checked = record.sequence
         }
+        // What is beyond it comes again with the next look, beside what was committed between.
+        checked = max(checked, try reader.completeUpTo(zone: zone))
     }
 }

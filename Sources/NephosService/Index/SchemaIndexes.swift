@@ -68,7 +68,7 @@ struct IndexAdjustment {
             guard let type = schema.type(of: change.field, in: change.recordType) else { continue }
             for signature in IndexSignature.answering(change.added, field: change.field, type)
             where known.insert([change.recordType, signature.text]).inserted {
-                let now = try sequence ?? transaction.nextSequence()
+                let now = try sequence ?? transaction.nextSeparatingSequence()
                 sequence = now
                 _ = try transaction.insertIndexDefinition(
                     recordType: change.recordType, components: signature.text, sequence: now)

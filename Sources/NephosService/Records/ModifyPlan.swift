@@ -75,10 +75,9 @@ struct ModifyPlan {
         case .save(let save):
             return .saved(try RecordWriter.save(save, batch.indexes, batch.changes, in: transaction))
         case .delete(let row):
-            let tombstone = try delete(row, batch, transaction)
-            if backgroundCascade.contains(row.name) {
-                try transaction.insert(BackgroundJob.cascade(from: tombstone))
-            }
+            let leavesJob = backgroundCascade.contains(row.name)
+            let tombstone = try delete(row, separates: leavesJob, batch, transaction)
+            if leavesJob { try transaction.insert(BackgroundJob.cascade(from: tombstone)) }
             return .deleted(type: row.type)
         case .leave(let row):
             return .deleted(type: row.type)
@@ -92,9 +91,10 @@ struct ModifyPlan {
 
 extension ModifyPlan {
     private func delete(
-        _ row: RecordRow, _ batch: ZoneBatch, _ transaction: any StorageTransaction
+        _ row: RecordRow, separates: Bool = false, _ batch: ZoneBatch, _ transaction: any StorageTransaction
     ) throws -> RecordRow {
-        let tombstone = try RecordWriter.delete(row, batch.merge, batch.indexes, batch.changes, in: transaction)
+        let tombstone = try RecordWriter.delete(
+            row, separates: separates, batch.merge, batch.indexes, batch.changes, in: transaction)
         if sharing.isNeeded {
             try SharedRecords.remove(tombstone, type: row.type, batch.sharedChanges, in: transaction)
         }

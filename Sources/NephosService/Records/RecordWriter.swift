@@ -3,11 +3,13 @@ import NephosWire
 
 /// Writes a record and everything that is derived from it, from the pair of old and new.
 enum RecordWriter {
+    /// - Parameter separates: whether other rows' sequences are compared with that of the save.
     static func save(
-        _ save: PlannedSave, _ indexes: IndexWriter, _ changes: RecordChanges?, in transaction: any StorageTransaction
+        _ save: PlannedSave, separates: Bool = false, _ indexes: IndexWriter, _ changes: RecordChanges?,
+        in transaction: any StorageTransaction
     ) throws -> RecordRow {
         var row = save.row
-        row.sequence = try transaction.nextSequence()
+        row.sequence = try separates ? transaction.nextSeparatingSequence() : transaction.nextSequence()
         row.number = try transaction.put(row)
         try writeEdges(of: row, old: save.oldEdges, new: save.newEdges, in: transaction)
         try AssetReferences.update(
@@ -17,12 +19,13 @@ enum RecordWriter {
         return row
     }
 
+    /// - Parameter separates: whether later steps tell by the deletion's sequence what was saved before and after it.
     static func delete(
-        _ row: RecordRow, _ merge: FieldMerge, _ indexes: IndexWriter, _ changes: RecordChanges?,
-        in transaction: any StorageTransaction
+        _ row: RecordRow, separates: Bool = false, _ merge: FieldMerge, _ indexes: IndexWriter,
+        _ changes: RecordChanges?, in transaction: any StorageTransaction
     ) throws -> RecordRow {
         var tombstone = merge.deleted(row)
-        tombstone.sequence = try transaction.nextSequence()
+        tombstone.sequence = try separates ? transaction.nextSeparatingSequence() : transaction.nextSequence()
         try transaction.put(tombstone)
         try writeEdges(of: row, old: ReferenceGraph.edges(of: row), new: [], in: transaction)
         try AssetReferences.update(

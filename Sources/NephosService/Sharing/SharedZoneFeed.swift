@@ -111,6 +111,11 @@ struct SharedZoneFeed {
                 ? try zoneRows(after: sequence, wanted, room.size, known: known)
                 : try shareRows(after: sequence, wanted, part, known: known)
             for row in rows.rows {
+                if row.sequence > end {
+                    // What is beyond the end is not complete yet.
+                    token.positions[index].sequence = end
+                    break
+                }
                 room.rows -= 1
                 token.positions[index].sequence = row.sequence
                 guard let change = row.change else { continue }

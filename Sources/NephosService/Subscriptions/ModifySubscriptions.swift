@@ -87,7 +87,7 @@ struct ModifySubscriptions {
         let row = SubscriptionRow(
             owner: owner, account: account.id, id: id,
             recordType: subscription.query?.recordType ?? subscription.recordType ?? "", zone: zone,
-            body: subscription.encoded(), since: try transaction.nextSequence())
+            body: subscription.encoded(), since: try transaction.nextSeparatingSequence())
         guard row.body.count <= Limits.subscriptionSize else {
             throw ServiceError.limitExceeded(
                 "the subscription holds \(row.body.count) bytes; at most \(Limits.subscriptionSize) are allowed")

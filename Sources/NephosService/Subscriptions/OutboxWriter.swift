@@ -44,7 +44,7 @@ struct OutboxWriter {
         for destination in destinations {
             var due: Int64 = 0
             if case .courier = destination {} else { due = max(1, now) }
-            let place = OutboxPlace(destination: destination.text, id: try transaction.nextSequence(), due: due)
+            let place = OutboxPlace(destination: destination.text, id: try transaction.nextOutboxID(), due: due)
             places.append(place)
             notices.note(row.at(place), destination)
             if subject.isEmpty { grown[OutboxKey(account: account, destination: place.destination)] = place.id }

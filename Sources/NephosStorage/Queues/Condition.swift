@@ -56,6 +56,11 @@ package final class Condition: @unchecked Sendable {
         pthread_cond_signal(condition)
     }
 
+    /// Wakes all threads that wait.
+    package func broadcast() {
+        pthread_cond_broadcast(condition)
+    }
+
     /// Unlocks, waits and locks again. It may return for no reason, so it is called in a loop.
     package func wait() {
         pthread_cond_wait(condition, lock.mutex)

@@ -24,6 +24,13 @@ package enum EngineThread {
         }
     }
 
+    /// Has the calling thread do nothing for a while.
+    package static func sleep(nanoseconds: Int64) {
+        var time = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+        var rest = timespec()
+        while nanosleep(&time, &rest) != 0 && errno == EINTR { time = rest }
+    }
+
     /// Has the thread that calls this take no processor from another that is at work, when it is woken (`SCHED_BATCH`,
     /// sched(7)). For one that takes all that waits at once: what wakes it goes on meanwhile, and more waits. Threads
     /// that it starts are scheduled so too. Where the system refuses nothing changes but who comes first.

@@ -45,7 +45,7 @@ extension Checksum {
 }
 
 extension RecordRow {
-    var checksum: Int64 {
+    package var checksum: Int64 {
         var checksum = fields.withUnsafeBytes { fields in
             Checksum(
                 fields: fields, isDeleted: isDeleted, numbers: (sequence, createdAt, createdBy, modifiedAt, modifiedBy),

@@ -11,8 +11,8 @@ package enum SQL: Int, CaseIterable, Sendable {
     case lastSequenceOfZone
     case expiredZones, forgetZone, forgottenZones, noteForgottenZone
     case expiredTombstones, removeTombstone, notePurge
-    case recordByName, recordByNumber, recordNumber, recordsAfter, putRecord, updateRecord, purgeRecords
-    case referencesTo, referencesToAfter, referencesFrom
+    case recordByName, recordsByNames, recordByNumber, recordNumber, recordsAfter, putRecord, updateRecord, purgeRecords
+    case referencesTo, referencesToAny, referencesToAfter, referencesFrom
     case insertReference, removeReference, purgeReferencesOfRecords, purgeReferences
     case recordTypes, schemaFields, insertRecordType, putSchemaField
     case jobs, jobsAfter, anyJob, insertJob, removeJob
@@ -73,11 +73,13 @@ package enum SQL: Int, CaseIterable, Sendable {
 
         case .zonesByChange:
             """
-            SELECT \(Self.zoneColumns) FROM zone WHERE owner = $1 AND deleted = 0 AND changed > $2
-            ORDER BY changed LIMIT $3
+            SELECT \(Self.zoneColumns) FROM zone WHERE owner = $1 AND deleted = 0 AND changed > $2 AND changed < $3
+            ORDER BY changed LIMIT $4
             """
         case .lastChangeOfZones:
-            "SELECT changed FROM zone WHERE owner = $1 AND deleted = 0 ORDER BY changed DESC LIMIT 1"
+            """
+            SELECT changed FROM zone WHERE owner = $1 AND deleted = 0 AND changed < $2 ORDER BY changed DESC LIMIT 1
+            """
         case .noteChange: "UPDATE zone SET changed = $1 WHERE owner = $2 AND id = $3"
         case .deletedZones:
             """
@@ -88,7 +90,10 @@ package enum SQL: Int, CaseIterable, Sendable {
             ORDER BY sequence LIMIT $3
             """
         case .lastDeletionOfZones:
-            "SELECT sequence FROM zone WHERE owner = $1 AND deleted = 1 ORDER BY sequence DESC LIMIT 1"
+            """
+            SELECT sequence FROM zone WHERE owner = $1 AND deleted = 1 AND sequence < $2
+            ORDER BY sequence DESC LIMIT 1
+            """
         case .lastDeletedZone:
             """
             SELECT \(Self.zoneColumns) FROM zone WHERE owner = $1 AND name = $2 AND deleted = 1
@@ -110,8 +115,8 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
         case .expiredTombstones:
             """
-            SELECT owner, zone, name, sequence FROM record WHERE deleted = 1 AND modified_at < $1
-            ORDER BY modified_at LIMIT $2
+            SELECT owner, zone, name, sequence FROM record WHERE deleted = 1 AND modified_at < $1 AND sequence < $2
+            ORDER BY modified_at LIMIT $3
             """
         case .removeTombstone:
             """
@@ -120,10 +125,12 @@ package enum SQL: Int, CaseIterable, Sendable {
         case .notePurge:
             "UPDATE zone SET purged_until = $1 WHERE owner = $2 AND id = $3 AND purged_until < $4"
         case .lastSequenceOfZone:
-            "SELECT max(sequence) FROM record WHERE owner = $1 AND zone = $2"
+            "SELECT max(sequence) FROM record WHERE owner = $1 AND zone = $2 AND sequence < $3"
 
         case .recordByName:
             "SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND name = $3"
+        case .recordsByNames:
+            "SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND name IN (\(Self.listed)) ORDER BY name"
         case .recordByNumber:
             "SELECT \(Self.recordColumns) FROM record WHERE id = $1 AND owner = $2 AND zone = $3"
         case .recordNumber:
@@ -153,6 +160,11 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
             SELECT source FROM reference WHERE owner = $1 AND zone = $2 AND target = $3 AND kind = $4
             ORDER BY source LIMIT $5
+            """
+        case .referencesToAny:
+            """
+            SELECT target, kind, source FROM reference WHERE owner = $1 AND zone = $2 AND target IN (\(Self.listed))
+            ORDER BY target, kind, source
             """
         case .referencesToAfter:
             """
@@ -396,6 +408,9 @@ package enum SQL: Int, CaseIterable, Sendable {
     private static func recordColumns(of table: String) -> String {
         recordColumns.split(separator: ", ").map { "\(table).\($0)" }.joined(separator: ", ")
     }
+
+    /// The texts of a list, the third parameter.
+    private static let listed = "SELECT value FROM json_each($3)"
 
     private static let indexRange = """
         FROM index_entry WHERE owner = $1 AND zone = $2 AND definition = $3 AND value >= $4 AND value < $5

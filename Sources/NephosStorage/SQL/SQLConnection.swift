@@ -18,6 +18,19 @@ package protocol SQLConnection: AnyObject {
     /// Whether a transaction is open. Some failures end it without being asked to.
     var isInTransaction: Bool { get }
 
+    /// Has the open transaction run while no other write does. An engine that writes one transaction after another has
+    /// nothing to do for that.
+    /// - Throws: where the transaction has to begin anew for that.
+    func runAlone() throws
+
+    /// Whether a statement costs a way to another process: then sets go as arrays, and a page is bounded in its statement.
+    static var isRemote: Bool { get }
+    /// No commit that is still to come has a change sequence below it.
+    var horizon: Int64 { get }
+    /// Writes a record in a way of the connection's own.
+    /// - Returns: its number; nil where it is to be written by `SQL.updateRecord` and `SQL.putRecord`.
+    func put(_ record: RecordRow) throws -> RowNumber?
+
     /// The version that the last migration left (`[Migration].version`); 0 for a new store.
     func schemaVersion() throws -> Int
     /// Sets it, as part of the open transaction.
@@ -32,6 +45,16 @@ package protocol SQLConnection: AnyObject {
 
 extension SQLConnection {
     package var checkpointNanoseconds: Int64 { 0 }
+    package func runAlone() throws {}
+    package static var isRemote: Bool { false }
+    package var horizon: Int64 { .max }
+    package func put(_ record: RecordRow) throws -> RowNumber? { nil }
+}
+
+extension SQLStatement {
+    package func bind(_ values: [String]) throws -> Self {
+        throw StorageError(.other, "the database binds no arrays")
+    }
 }
 
 /// A prepared statement with its parameters and its current row, valid until it is prepared again.
@@ -40,6 +63,8 @@ package protocol SQLStatement: AnyObject {
     @discardableResult func bind(_ value: Int64) throws -> Self
     @discardableResult func bind(_ value: String?) throws -> Self
     @discardableResult func bind(_ value: [UInt8]) throws -> Self
+    /// Where the connection is remote.
+    @discardableResult func bind(_ values: [String]) throws -> Self
 
     /// Moves to the next row; false when there is none.
     func step() throws -> Bool

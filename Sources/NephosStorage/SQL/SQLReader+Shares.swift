@@ -75,7 +75,7 @@ extension SQL {
             """
         case .lastSharedSequence:
             """
-            SELECT sequence FROM shared_record WHERE owner = $1 AND zone = $2 AND share = $3
+            SELECT sequence FROM shared_record WHERE owner = $1 AND zone = $2 AND share = $3 AND sequence < $4
             ORDER BY sequence DESC LIMIT 1
             """
         case .putSharedRecord:
@@ -192,7 +192,11 @@ extension SQLReader {
     }
 
     package final func lastSharedSequence(zone: ZoneKey, share: Int64) throws -> Int64 {
-        try row(.lastSharedSequence, bind: { try $0.bind(zone).bind(share) }, read: { $0.integer(0) }) ?? 0
+        try row(.lastSharedSequence) {
+            try $0.bind(zone).bind(share).bind(connection.horizon)
+        } read: {
+            $0.integer(0)
+        } ?? 0
     }
 
     package final func zone(_ key: ZoneKey) throws -> ZoneRow? {

@@ -18,6 +18,9 @@ package class SQLReader: StorageReader {
         failure = StorageError(.other, "The reader or transaction was used after its body returned.")
     }
 
+    /// Makes every later call fail as this one did.
+    final func fail(_ error: StorageError) { failure = error }
+
     /// Runs one statement. A failure sticks: the databases differ in what may follow one, so nothing may.
     final func run<T>(_ sql: SQL, _ body: (any SQLStatement) throws -> T) throws -> T {
         if let failure { throw failure }
@@ -104,7 +107,7 @@ package class SQLReader: StorageReader {
 
     package final func zones(owner: OwnerID, changedAfter sequence: Int64, limit: Int) throws -> [ZoneRow] {
         try rows(.zonesByChange) {
-            try $0.bind(owner.rawValue).bind(sequence).bind(limit: limit)
+            try $0.bind(owner.rawValue).bind(sequence).bind(connection.horizon).bind(limit: limit)
         } read: {
             ZoneRow(owner: owner, $0)
         }
@@ -124,7 +127,11 @@ package class SQLReader: StorageReader {
 
     package final func completeUpTo(owner: OwnerID) throws -> Int64 {
         let sequences = try [SQL.lastChangeOfZones, .lastDeletionOfZones].map { sql in
-            try row(sql, bind: { try $0.bind(owner.rawValue) }, read: { $0.integer(0) }) ?? 0
+            try row(sql) {
+                try $0.bind(owner.rawValue).bind(connection.horizon)
+            } read: {
+                $0.integer(0)
+            } ?? 0
         }
         return sequences.max() ?? 0
     }
@@ -134,7 +141,11 @@ package class SQLReader: StorageReader {
     }
 
     package final func hasTombstone(deletedBefore time: Int64) throws -> Bool {
-        try row(.expiredTombstones, bind: { try $0.bind(time).bind(limit: 1) }, read: { _ in true }) ?? false
+        try row(.expiredTombstones) {
+            try $0.bind(time).bind(connection.horizon).bind(limit: 1)
+        } read: { _ in
+            true
+        } ?? false
     }
 
     package final func hasForgettableZone(deletedBefore time: Int64) throws -> Bool {
@@ -152,7 +163,7 @@ package class SQLReader: StorageReader {
     }
 
     package final func completeUpTo(zone: ZoneKey) throws -> Int64 {
-        try row(.lastSequenceOfZone, bind: { try $0.bind(zone) }) { $0.integer(0) } ?? 0
+        try row(.lastSequenceOfZone, bind: { try $0.bind(zone).bind(connection.horizon) }) { $0.integer(0) } ?? 0
     }
 
     package final func record(zone: ZoneKey, named name: String) throws -> RecordRow? {
@@ -197,6 +208,7 @@ package class SQLReader: StorageReader {
     ) throws {
         try run(.recordsAfter) { statement in
             try statement.bind(zone).bind(sequence).bind(limit: limit)
+            if type(of: connection).isRemote { try statement.bind(limit: size) }
             var left = size
             while left > 0, try statement.step() {
                 let record = visited(zone, statement)

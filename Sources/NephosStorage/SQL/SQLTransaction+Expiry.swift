@@ -1,7 +1,7 @@
 extension SQLTransaction {
     package func purgeTombstones(deletedBefore time: Int64, limit: Int) throws -> Int {
         let expired = try rows(.expiredTombstones) {
-            try $0.bind(time).bind(limit: limit)
+            try $0.bind(time).bind(connection.horizon).bind(limit: limit)
         } read: { row in
             (
                 zone: ZoneKey(owner: OwnerID(rawValue: row.integer(0)), id: row.integer(1)), name: row.text(2),

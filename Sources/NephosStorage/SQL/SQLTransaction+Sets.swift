@@ -1,8 +1,14 @@
-// Loads and writes by sets. Where a statement costs no way to another process, one after another is as good.
+// Loads and writes by sets. Where a statement costs no way to another process, one after another is as good; a connection
+// that is remote sends statements whose outcome nobody waits for together with the next one.
 
 extension SQLReader {
     package func records(zone: ZoneKey, named names: [String]) throws -> [RecordRow] {
-        try run(.recordByName) { statement in
+        if names.isEmpty { return [] }
+        if type(of: connection).isRemote {
+            return try self.rows(
+                .recordsByNames, bind: { try $0.bind(zone).bind(names) }, read: { visited(zone, $0).row })
+        }
+        return try run(.recordByName) { statement in
             var rows: [RecordRow] = []
             rows.reserveCapacity(names.count)
             for name in names {
@@ -17,7 +23,17 @@ extension SQLReader {
     package func references(
         zone: ZoneKey, to targets: [String], kinds: [ReferenceRow.Kind]
     ) throws -> [ReferenceRow] {
-        try run(.referencesTo) { statement in
+        if type(of: connection).isRemote {
+            if targets.isEmpty { return [] }
+            return try self.rows(.referencesToAny) {
+                try $0.bind(zone).bind(targets)
+            } read: { row in
+                ReferenceRow.Kind(rawValue: row.integer(1)).map {
+                    ReferenceRow(zone: zone, target: row.text(0), kind: $0, source: row.text(2))
+                }
+            }.compactMap { $0 }.filter { kinds.contains($0.kind) }
+        }
+        return try run(.referencesTo) { statement in
             var rows: [ReferenceRow] = []
             for target in targets {
                 for kind in Set(kinds) {

@@ -4,7 +4,7 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
     /// Whether a statement ran that may have changed something.
     var hasWritten = false
     /// What `noteChange` was told; whoever commits writes it down, once for all transactions of a group.
-    private(set) var changedZones: [ZoneKey: Int64] = [:]
+    package private(set) var changedZones: [ZoneKey: Int64] = [:]
 
     package init(_ connection: any SQLConnection, sequence: SequenceCounter) {
         self.sequence = sequence
@@ -13,8 +13,15 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
 
     package func nextSequence() throws -> Int64 {
         if let failure { throw failure }
-        return sequence.next()
+        return try sequence.next()
     }
+
+    package func runAlone() throws {
+        if let failure { throw failure }
+        try connection.runAlone()
+    }
+
+    package func nextOutboxID() throws -> Int64 { try nextSequence() }
 
     /// Runs a statement that gives no rows; returns how many rows it changed.
     @discardableResult
@@ -99,6 +106,13 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
     @discardableResult
     package func put(_ record: RecordRow) throws -> RowNumber {
         hasWritten = true
+        if let failure { throw failure }
+        do {
+            if let number = try connection.put(record) { return number }
+        } catch let error as StorageError {
+            fail(error)
+            throw error
+        }
         if record.number.value > 0 {
             let updated = try run(.updateRecord) { statement in
                 try statement.bind(contentOf: record).bind(record.number.value).bind(record.zone).bind(record.name)
@@ -155,17 +169,31 @@ extension SQLStatement {
     }
 }
 
-/// Hands out change sequences from memory; the writer stores the last one with each commit.
-///
-/// A number that a failed write took is not given again while the store is open, so there may be gaps.
+/// Hands out change sequences from memory. Where one counter serves all writes, the writer stores the last one with each
+/// commit; a number that a failed write took is not given again while the store is open, so there may be gaps.
 package final class SequenceCounter {
     package private(set) var last: Int64
+    private var limit = Int64.max
+    private var start: (() throws -> (first: Int64, last: Int64))?
 
     package init(last: Int64) {
         self.last = last
     }
 
-    func next() -> Int64 {
+    /// - Parameter start: the first and the last that it may give, asked when the first is wanted.
+    package init(_ start: @escaping () throws -> (first: Int64, last: Int64)) {
+        last = 0
+        self.start = start
+    }
+
+    func next() throws -> Int64 {
+        if let start {
+            let range = try start()
+            (last, limit, self.start) = (range.first - 1, range.last, nil)
+        }
+        guard last < limit else {
+            throw StorageError(.constraint, "a transaction takes no more change sequences than it has; split it")
+        }
         last += 1
         return last
     }

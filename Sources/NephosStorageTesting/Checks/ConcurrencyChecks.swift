@@ -62,6 +62,35 @@ extension StorageConformance {
                 try await group.waitForAll()
             }
         },
+        .engine("A sequence that was taken alone is above those of all that was committed, and below the others") {
+            engine in
+            let zone = try await engine.makeZone()
+            let seen = try await withThrowingTaskGroup(of: [Int64: Set<Int64>].self) { group in
+                for task in 0..<12 {
+                    group.addTask {
+                        var seen: [Int64: Set<Int64>] = [:]
+                        for index in 0..<10 {
+                            if task < 9 {
+                                try await engine.save(zone, "t\(task)-\(index)")
+                                continue
+                            }
+                            let (sequence, before) = try await engine.write { transaction in
+                                let sequence = try transaction.nextSeparatingSequence()
+                                let rows = try transaction.records(zone: zone, after: 0, limit: .max)
+                                return (sequence, Set(rows.map(\.sequence)))
+                            }
+                            seen[sequence] = before
+                        }
+                        return seen
+                    }
+                }
+                return try await group.reduce(into: [:]) { $0.merge($1) { first, _ in first } }
+            }
+            try expect(seen.count, equals: 30)
+            let all = Set(try await engine.allRecords(zone).map(\.sequence))
+            try expect(all.count, equals: 90)
+            for (sequence, before) in seen { try expect(before, equals: all.filter { $0 < sequence }) }
+        },
         .engine("A random history of writes leaves what a dictionary would hold") { engine in
             let seed = UInt64.random(in: 1...UInt64.max)
             var random = SplitMix(state: seed)

@@ -81,6 +81,12 @@ extension StorageConformance {
             }
             try expect(try await engine.allRecords(zone).map(\.name), equals: ["a"])
         },
+        .engine("A text with a NUL is refused") { engine in
+            let zone = try await engine.makeZone()
+            try await expect(.constraint, "a name with a NUL") { try await engine.save(zone, "a\0b") }
+            try await expect(.constraint, "the name of a zone") { _ = try await engine.makeZone("\0") }
+            try expect(try await engine.allRecords(zone), equals: [])
+        },
         .engine("A write returns what its body returns, a read too, and each throws what its body throws") { engine in
             try expect(try await engine.write { _ in "value" }, equals: "value")
             try expect(try await engine.read { _ in [1, 2] }, equals: [1, 2])

@@ -146,10 +146,14 @@ extension StorageConformance {
                 try expect(found.map(\.name), equals: names, "after \(after):")
             }
             try expect(try await engine.read { try $0.completeUpTo(owner: owner) }, equals: sequence)
-            try await engine.delete(zones[0])
+            let deletion = try await engine.write { transaction in
+                let sequence = try transaction.nextSequence()
+                try transaction.markZoneDeleted(zones[0], sequence: sequence, at: 1, reason: 0)
+                return sequence
+            }
             let left = try await engine.read { try $0.zones(owner: owner, changedAfter: 0, limit: 9).map(\.name) }
             try expect(left, equals: ["B", "C"])
-            try expect(try await engine.read { try $0.completeUpTo(owner: owner) }, equals: sequence + 1)
+            try expect(try await engine.read { try $0.completeUpTo(owner: owner) }, equals: deletion)
             try expect(try await engine.read { try $0.completeUpTo(owner: OwnerID(rawValue: 9)) }, equals: 0)
         },
         StorageCheck("Zone ids are not used again after the store was opened again") { store in

@@ -193,7 +193,7 @@ extension QueryPage {
         /// Goes on with what was written since the first page, where that may be missing.
         private mutating func endOrder() throws {
             guard page.cursor != nil, remembers, let first = page.zones.first,
-                try page.zones.contains(where: { try page.reader.completeUpTo(zone: $0.key) > start })
+                try page.zones.contains(where: { try page.reader.hasRecord(zone: $0.key, after: start) })
             else { return }
             try readChanges(zone: first.key.id, sequence: start)
         }
@@ -207,7 +207,9 @@ extension QueryPage {
                     let rows = try page.reader.records(zone: next.key, after: sequence, limit: 100)
                     for row in rows {
                         if isFull {
-                            try stop(at: .changes(zone: next.key.id, sequence: sequence))
+                            // Beyond what is complete something may still appear: the next page looks there again.
+                            let complete = max(start, try page.reader.completeUpTo(zone: next.key))
+                            try stop(at: .changes(zone: next.key.id, sequence: min(sequence, complete)))
                             return
                         }
                         looks += 1

@@ -25,7 +25,7 @@ struct LossCheck: Sendable {
     /// Looks through a store.
     static func run(_ losses: [SchemaLoss], in engine: any StorageEngine) async throws -> LossCheck {
         if losses.isEmpty { return LossCheck([], sequence: 0) }
-        var check = LossCheck(losses, sequence: try await engine.write { try $0.nextSequence() })
+        var check = LossCheck(losses, sequence: try await engine.write { try $0.nextSeparatingSequence() })
         let zones = try await engine.read { try $0.zones(after: 0, limit: .max).map(\.key) }
         let indexes = IndexDefinitions(try await engine.read { try $0.indexDefinitions() })
         var unindexed: Set<String> = []
@@ -87,8 +87,7 @@ struct LossCheck: Sendable {
         var check = self
         if losses.isEmpty { return check }
         var left = Limits.changesPerLossCheck
-        for zone in try reader.zones(after: 0, limit: .max).map(\.key)
-        where try reader.completeUpTo(zone: zone) > sequence {
+        for zone in try reader.zones(after: 0, limit: .max).map(\.key) {
             var position = sequence
             while true {
                 let rows = try reader.records(
