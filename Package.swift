@@ -40,6 +40,7 @@ let package = Package(
     targets: [
         // C libraries, each imported by exactly one target.
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(
             name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
@@ -56,6 +57,7 @@ let package = Package(
         library("NephosWire", ["CSimdJSON"]),
         library("NephosStorage", ["CXXHash", "CFiles"]),
         library("NephosSQLite", ["NephosStorage", "CSQLite"]),
+        library("NephosPostgres", ["NephosStorage", "CPostgres"]),
         library("NephosStorageTesting", ["NephosStorage"]),
         library("NephosCrypto", ["CSodium", "CDigest"]),
         library("NephosService", ["NephosWire", "NephosStorage", "NephosCrypto"]),
@@ -91,6 +93,7 @@ let package = Package(
         tests("NephosStorageTests", ["NephosStorage"]),
         tests("NephosSQLiteTests", ["NephosStorageTesting", "NephosStorage", "NephosSQLite"]),
         tests("NephosCryptoTests", ["NephosCrypto"]),
+        tests("NephosPostgresTests", ["NephosStorageTesting", "NephosStorage", "NephosPostgres"]),
         tests(
             "NephosServiceTests", ["NephosService", "NephosWire", "NephosStorage", "NephosSQLite", "NephosCrypto"]),
         tests("NephosHTTPTests", ["NephosHTTP"]),

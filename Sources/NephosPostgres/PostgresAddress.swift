@@ -1,0 +1,54 @@
+import CPostgres
+import NephosStorage
+
+/// Where a PostgreSQL database is: a connection URI, or `keyword=value` pairs (libpq, "Connection Strings").
+package struct PostgresAddress: Sendable {
+    /// What libpq is given.
+    let text: String
+    private let options: [String: String]
+
+    /// - Throws: `StorageError` `.constraint` if it is none.
+    package init(_ text: String) throws {
+        var message: UnsafeMutablePointer<CChar>?
+        guard let found = PQconninfoParse(text, &message) else {
+            // libpq's message may quote what was given, and that may hold a password.
+            PQfreemem(message)
+            throw StorageError(
+                .constraint, "the address is none that PostgreSQL knows: postgresql://USER@HOST:PORT/DATABASE")
+        }
+        defer { PQconninfoFree(found) }
+        var options: [String: String] = [:]
+        var option = found
+        while let keyword = option.pointee.keyword {
+            if let value = option.pointee.val { options[String(cString: keyword)] = String(cString: value) }
+            option += 1
+        }
+        self.text = text
+        self.options = options
+    }
+
+    /// Whether it holds a password, which others on the machine could read where it is an argument of a command.
+    package var hasPassword: Bool { options["password"] != nil }
+
+    /// Whether what is sent may leave the machine and be read, or be another's, on its way.
+    package var isExposed: Bool {
+        if options["sslmode"] == "verify-full" { return false }
+        let hosts = [options["host"], options["hostaddr"]].compactMap { $0 }.flatMap { $0.split(separator: ",") }
+        return !hosts.allSatisfy { host in
+            host.hasPrefix("/") || host.hasPrefix("@") || ["localhost", "127.0.0.1", "::1"].contains(host)
+        }
+    }
+
+    /// A name as SQL has it.
+    static func quoted(_ name: String) -> String { "\"" + name.replacing("\"", with: "\"\"") + "\"" }
+
+    /// A text as SQL has it.
+    static func literal(_ text: String) -> String { "'" + text.replacing("'", with: "''") + "'" }
+
+    /// The advisory lock of a store: what every write takes shared, and one that runs alone for itself.
+    static func lockKey(_ schema: String) -> (Int32, Int32) {
+        var hash: UInt32 = 2_166_136_261
+        for byte in schema.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
+        return (0x4e65_7068, Int32(bitPattern: hash))
+    }
+}

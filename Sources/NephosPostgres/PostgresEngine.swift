@@ -1,0 +1,165 @@
+package import NephosStorage
+import Synchronization
+
+/// One store in a schema of a PostgreSQL database.
+///
+/// A read is one snapshot. A write runs beside others and locks the records that it decides on; what is not known to be
+/// safe beside others runs alone. Where another write was in the way it runs again, in the end alone.
+package final class PostgresEngine: StorageEngine {
+    private struct State {
+        var underWay = 0
+        var isClosing = false
+        var closers: [CheckedContinuation<Void, Never>] = []
+        /// The largest number of a transaction that was answered here.
+        var answered: Int64 = 0
+    }
+
+    private let state = Mutex(State())
+    private let pool: PostgresPool
+    private let schema: String
+    private let options: PostgresOptions
+    /// Runs of writes beside others before one runs alone.
+    private static let triesBesideOthers = 4
+
+    init(pool: PostgresPool, schema: String, options: PostgresOptions) {
+        self.pool = pool
+        self.schema = schema
+        self.options = options
+    }
+
+    // MARK: Reads
+
+    private enum Read<T: Sendable>: Sendable {
+        case done(T)
+        /// What was answered before is not complete yet.
+        case early
+    }
+
+    package func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
+        let answered = try begin()
+        defer { end() }
+        let deadline = MonotonicTime.now + options.horizonNanoseconds
+        while true {
+            let isLast = MonotonicTime.now.nanoseconds >= deadline.nanoseconds
+            let read = try await pool.run { [schema] connection in
+                try Self.read(connection, schema, wantsComplete: isLast ? 0 : answered, body)
+            }
+            if case .done(let value) = read { return value }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+    }
+
+    private static func read<T: Sendable>(
+        _ connection: PostgresConnection, _ schema: String, wantsComplete: Int64,
+        _ body: (any StorageReader) throws -> T
+    ) throws -> Read<T> {
+        // What was prepared may be gone, once.
+        for attempt in 1... {
+            try connection.use(schema: schema)
+            connection.begin(.reading, wantsComplete: wantsComplete)
+            let reader = SQLReader(connection)
+            defer { reader.invalidate() }
+            do {
+                let value = try body(reader)
+                if connection.again == nil {
+                    try connection.commit()
+                    return .done(value)
+                }
+            } catch {
+                if connection.again == nil || attempt > 2 {
+                    connection.rollback()
+                    throw error
+                }
+            }
+            connection.rollback()
+            if connection.again == .horizon { return .early }
+        }
+        throw StorageError(.other, "a read could not be prepared")
+    }
+
+    // MARK: Writes
+
+    package func write<T: Sendable>(
+        _ body: @escaping @Sendable (any StorageTransaction) throws -> T
+    ) async throws -> T {
+        _ = try begin()
+        defer { end() }
+        return try await pool.run { [self] connection in
+            var mode = PostgresSQL.Mode.writing
+            for attempt in 1... {
+                let error: any Error
+                do {
+                    let (value, number) = try Self.write(connection, schema, mode, body)
+                    if let number { state.withLock { $0.answered = max($0.answered, number) } }
+                    return value
+                } catch let failure {
+                    connection.rollback()
+                    error = failure
+                }
+                guard let again = connection.again, attempt < options.attempts, !connection.isBroken else {
+                    throw error
+                }
+                if again == .alone || attempt >= Self.triesBesideOthers { mode = .alone }
+                if again == .conflict {
+                    EngineThread.sleep(nanoseconds: Int64.random(in: 100_000...Int64(attempt) * 2_000_000))
+                }
+            }
+            throw StorageError(.busy, "other writes were in the way")
+        }
+    }
+
+    private static func write<T: Sendable>(
+        _ connection: PostgresConnection, _ schema: String, _ mode: PostgresSQL.Mode,
+        _ body: (any StorageTransaction) throws -> T
+    ) throws -> (T, Int64?) {
+        try connection.use(schema: schema)
+        connection.begin(mode)
+        let sequence = SequenceCounter {
+            let first = try connection.takeState().firstSequence
+            return (first, first + TransactionState.perTransaction - 1)
+        }
+        let transaction = SQLTransaction(connection, sequence: sequence)
+        defer { transaction.invalidate() }
+        let value = try body(transaction)
+        // An operation that failed fails the write, even if the body went on.
+        if let failure = transaction.failure { throw failure }
+        if connection.again != nil { throw StorageError(.busy, "the transaction has to begin again") }
+        for (zone, sequence) in transaction.changedZones.sorted(by: { $0.key.id < $1.key.id }) {
+            try connection.noteChange(zone, sequence)
+        }
+        let number = connection.number
+        try connection.commit()
+        return (value, number)
+    }
+
+    // MARK: The end
+
+    private func begin() throws -> Int64 {
+        try state.withLock { state in
+            if state.isClosing { throw StorageError(.closed, "the store is closed") }
+            state.underWay += 1
+            return state.answered
+        }
+    }
+
+    private func end() {
+        let closers = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            state.underWay -= 1
+            guard state.isClosing, state.underWay == 0 else { return [] }
+            defer { state.closers = [] }
+            return state.closers
+        }
+        for closer in closers { closer.resume() }
+    }
+
+    package func close() async {
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                state.isClosing = true
+                if state.underWay > 0 { state.closers.append(continuation) }
+                return state.underWay == 0
+            }
+            if isIdle { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import CPostgres
+import NephosStorage
+
+/// What PostgreSQL said of a statement that failed.
+struct PostgresError: Error {
+    var state: String
+    var message: String
+    var constraint: String
+
+    init(state: String, message: String, constraint: String = "") {
+        self.state = state
+        self.message = message
+        self.constraint = constraint
+    }
+
+    init(_ result: OpaquePointer) {
+        func field(_ code: Int32) -> String {
+            PQresultErrorField(result, code).map { String(cString: $0) } ?? ""
+        }
+        state = field(Int32(nephos_pg_diag_sqlstate))
+        let detail = field(Int32(nephos_pg_diag_detail))
+        message = field(Int32(nephos_pg_diag_message)) + (detail.isEmpty ? "" : ": \(detail)")
+        constraint = field(Int32(nephos_pg_diag_constraint))
+    }
+
+    /// Whether the transaction may succeed when it is run again: another was in the way.
+    var isTransient: Bool {
+        // A serialisation failure, a deadlock; a record that was not there was made meanwhile.
+        state == "40001" || state == "40P01" || state == "23505" && constraint == PostgresTables.recordNames
+    }
+
+    /// Whether what the connection has prepared is not there any more, or of tables that changed.
+    var needsPreparation: Bool { state == "0A000" || state == "26000" }
+
+    func storageError(while action: String) -> StorageError {
+        StorageError(StorageError.Code(sqlState: state), "PostgreSQL: \(message) (\(state)), while \(action)")
+    }
+}
+
+extension StorageError.Code {
+    /// What an error code of PostgreSQL's means to the contract (appendix A of its documentation).
+    init(sqlState: String) {
+        switch sqlState {
+        // Text that is no UTF-8 or has a NUL, an index row or a value that is too large.
+        case "22021", "22P05", "54000": self = .constraint
+        case "40001", "40P01", "55P03", "57014", "53300", "25P03": self = .busy
+        case "XX001", "XX002": self = .damaged
+        default:
+            switch sqlState.prefix(2) {
+            case "23": self = .constraint
+            case "08", "53", "57", "58", "25": self = .inputOutput
+            default: self = .other
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+import CPostgres
+import Glibc
+import NephosStorage
+
+/// One connection to a PostgreSQL server in pipeline mode: sends statements in batches, and waits for their results no
+/// longer than its deadline. Used by one thread at a time.
+final class PostgresLink {
+    /// A parameter list: each value as text that ends in a NUL, or as bytes.
+    struct Parameters {
+        private(set) var bytes: [UInt8] = []
+        /// Where each value begins; -1 for null.
+        private(set) var starts: [Int] = []
+        private(set) var lengths: [Int32] = []
+        private(set) var formats: [Int32] = []
+
+        mutating func add(text: some Sequence<UInt8>) {
+            let start = bytes.count
+            bytes.append(contentsOf: text)
+            add(start, format: 0)
+            bytes.append(0)
+        }
+
+        mutating func add(bytes value: [UInt8]) {
+            let start = bytes.count
+            bytes.append(contentsOf: value)
+            add(start, format: 1)
+            // The address of an empty value must be one.
+            bytes.append(0)
+        }
+
+        mutating func addNull() {
+            starts.append(-1)
+            lengths.append(0)
+            formats.append(0)
+        }
+
+        private mutating func add(_ start: Int, format: Int32) {
+            starts.append(start)
+            lengths.append(Int32(clamping: bytes.count - start))
+            formats.append(format)
+        }
+
+        mutating func removeAll() { self = Parameters() }
+    }
+
+    enum Query {
+        case prepare(name: String, text: String)
+        case run(name: String, Parameters)
+        case text(String)
+    }
+
+    /// What one query of a batch gave. The result is the server's until it is cleared.
+    final class Result {
+        let handle: OpaquePointer
+        init(_ handle: OpaquePointer) { self.handle = handle }
+        deinit { PQclear(handle) }
+
+        var rows: Int { Int(PQntuples(handle)) }
+        /// How many rows the statement changed.
+        var changes: Int { Int(String(cString: PQcmdTuples(handle))) ?? 0 }
+        var tag: String { String(cString: PQcmdStatus(handle)) }
+    }
+
+    private let handle: OpaquePointer
+    private let statementMilliseconds: Int
+    /// How many queries were sent of each batch whose results nobody read yet.
+    private var unread: [Int] = []
+    private(set) var isBroken = false
+    /// How often something was waited for.
+    private(set) var roundTrips = 0
+
+    /// Connects.
+    /// - Parameter settings: what the session begins with, by name.
+    init(_ address: PostgresAddress, _ options: PostgresOptions, settings: [(String, String)]) throws {
+        statementMilliseconds = options.statementMilliseconds
+        let sessions = settings.map { "-c \($0.0)=\($0.1)" }.joined(separator: " ")
+        let seconds = max(2, options.connectMilliseconds / 1000)
+        // Later ones override what the address says; what may be told otherwise comes before it.
+        let parameters: [(String, String)] = [
+            ("application_name", "nephos"), ("connect_timeout", "\(seconds)"),
+            ("tcp_user_timeout", "\(options.statementMilliseconds)"), ("keepalives_idle", "30"),
+            ("dbname", address.text), ("client_encoding", "UTF8"), ("options", sessions),
+        ]
+        let started = Self.start(parameters)
+        guard let started else { throw StorageError(.inputOutput, "libpq has no memory left") }
+        handle = started
+        do {
+            try connect(deadline: MonotonicTime.now + Int64(options.connectMilliseconds) * 1_000_000)
+        } catch {
+            PQfinish(handle)
+            isBroken = true
+            throw error
+        }
+        PQsetnonblocking(handle, 1)
+        PQenterPipelineMode(handle)
+    }
+
+    deinit { close() }
+
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        isBroken = true
+        PQfinish(handle)
+    }
+
+    private var isClosed = false
+
+    private static func start(_ parameters: [(String, String)]) -> OpaquePointer? {
+        var keywords = parameters.map { UnsafePointer(strdup($0.0)) }
+        var values = parameters.map { UnsafePointer(strdup($0.1)) }
+        defer { for text in keywords + values { free(UnsafeMutablePointer(mutating: text)) } }
+        keywords.append(nil)
+        values.append(nil)
+        return PQconnectStartParams(&keywords, &values, 1)
+    }
+
+    private func connect(deadline: MonotonicTime) throws {
+        while true {
+            switch PQconnectPoll(handle) {
+            case PGRES_POLLING_OK: return
+            case PGRES_POLLING_READING: try wait(for: Int16(POLLIN), until: deadline, "connecting")
+            case PGRES_POLLING_WRITING: try wait(for: Int16(POLLOUT), until: deadline, "connecting")
+            default:
+                // libpq's message names host and user, never the password.
+                throw StorageError(.inputOutput, "PostgreSQL: \(message), while connecting")
+            }
+            if PQstatus(handle) == CONNECTION_BAD {
+                throw StorageError(.inputOutput, "PostgreSQL: \(message), while connecting")
+            }
+        }
+    }
+
+    private var message: String {
+        String(cString: PQerrorMessage(handle)).split(separator: "\n").joined(separator: "; ")
+    }
+
+    @discardableResult
+    private func wait(for events: Int16, until deadline: MonotonicTime, _ action: String) throws -> Int16 {
+        while true {
+            let left = deadline.nanoseconds - MonotonicTime.now.nanoseconds
+            guard left > 0 else {
+                isBroken = true
+                throw StorageError(.inputOutput, "PostgreSQL: the server did not answer in time, while \(action)")
+            }
+            var descriptor = pollfd(fd: PQsocket(handle), events: events, revents: 0)
+            let count = poll(&descriptor, 1, Int32(clamping: left / 1_000_000 + 1))
+            if count > 0 { return descriptor.revents }
+            if count < 0 && errno != EINTR { throw lost(action) }
+        }
+    }
+
+    private func lost(_ action: String) -> StorageError {
+        isBroken = true
+        return StorageError(.inputOutput, "PostgreSQL: \(message), while \(action)")
+    }
+
+    // MARK: Batches
+
+    /// Sends queries without waiting for what they give: the next batch's reader skips it.
+    func send(_ queries: [Query]) throws {
+        guard !isBroken else { throw StorageError(.inputOutput, "PostgreSQL: the connection was lost") }
+        for query in queries {
+            let isSent =
+                switch query {
+                case .prepare(let name, let text): PQsendPrepare(handle, name, text, 0, nil)
+                case .text(let text): PQsendQueryParams(handle, text, 0, nil, nil, nil, nil, 1)
+                case .run(let name, let parameters): send(name, parameters)
+                }
+            guard isSent == 1 else { throw lost("sending") }
+        }
+        guard PQpipelineSync(handle) == 1 else { throw lost("sending") }
+        unread.append(queries.count)
+        if PQflush(handle) < 0 { throw lost("sending") }
+    }
+
+    private func send(_ name: String, _ parameters: Parameters) -> Int32 {
+        parameters.bytes.withUnsafeBufferPointer { bytes in
+            let base = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
+            let values = parameters.starts.map { start in start < 0 ? nil : base?.advanced(by: start) }
+            return PQsendQueryPrepared(
+                handle, name, Int32(values.count), values, parameters.lengths, parameters.formats, 1)
+        }
+    }
+
+    /// Sends queries.
+    /// - Returns: what each gave, and why the first failed that did: nothing behind it ran.
+    func run(_ queries: [Query]) throws -> ([Result], PostgresError?) {
+        try send(queries)
+        roundTrips += 1
+        let deadline = MonotonicTime.now + Int64(statementMilliseconds + 5000) * 1_000_000
+        while unread.count > 1 { _ = try read(unread.removeFirst(), deadline) }
+        return try read(unread.removeFirst(), deadline)
+    }
+
+    private func read(_ count: Int, _ deadline: MonotonicTime) throws -> ([Result], PostgresError?) {
+        var results: [Result] = []
+        results.reserveCapacity(count)
+        var failure: PostgresError?
+        var isSynchronised = false
+        while !isSynchronised {
+            try waitForResult(deadline)
+            // A query's results end with a nil.
+            guard let handle = PQgetResult(handle) else { continue }
+            let result = Result(handle)
+            switch PQresultStatus(handle) {
+            case PGRES_PIPELINE_SYNC: isSynchronised = true
+            case PGRES_COMMAND_OK, PGRES_TUPLES_OK: results.append(result)
+            case PGRES_PIPELINE_ABORTED: break
+            default:
+                if failure == nil { failure = PostgresError(handle) }
+                if PQstatus(self.handle) == CONNECTION_BAD { throw lost("reading") }
+            }
+        }
+        return (results, failure)
+    }
+
+    private func waitForResult(_ deadline: MonotonicTime) throws {
+        while PQisBusy(handle) == 1 {
+            let isFlushing = PQflush(handle)
+            if isFlushing < 0 { throw lost("sending") }
+            try wait(
+                for: Int16(POLLIN) | (isFlushing == 1 ? Int16(POLLOUT) : 0), until: deadline, "waiting for a result")
+            if PQconsumeInput(handle) == 0 { throw lost("reading") }
+        }
+    }
+
+    /// Runs several statements in one text, outside of pipelines.
+    func execute(script: String) throws {
+        _ = try run([])
+        PQexitPipelineMode(handle)
+        defer { PQenterPipelineMode(handle) }
+        guard PQsendQuery(handle, script) == 1 else { throw lost("sending") }
+        roundTrips += 1
+        let deadline = MonotonicTime.now + Int64(statementMilliseconds + 5000) * 1_000_000
+        var failure: PostgresError?
+        while true {
+            try waitForResult(deadline)
+            guard let handle = PQgetResult(handle) else { break }
+            let result = Result(handle)
+            if PQresultStatus(result.handle) == PGRES_FATAL_ERROR, failure == nil { failure = PostgresError(handle) }
+        }
+        if let failure { throw failure }
+    }
+}

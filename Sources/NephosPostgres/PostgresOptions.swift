@@ -1,0 +1,48 @@
+package import NephosStorage
+
+/// How stores in PostgreSQL are kept.
+package struct PostgresOptions: Sendable {
+    /// The most connections at the same time, of all stores together.
+    package var connections: Int
+    /// How long a read or write may wait for a connection, in nanoseconds.
+    package var waitNanoseconds: Int64
+    /// How many reads and writes may wait for one.
+    package var waiting: Int
+    /// How long connecting, one statement, and waiting for a lock may take, in milliseconds.
+    package var connectMilliseconds: Int
+    package var statementMilliseconds: Int
+    package var lockMilliseconds: Int
+    /// How often a write that another was in the way of is run before it fails.
+    package var attempts: Int
+    /// How long a change feed waits for what was answered before it, in nanoseconds.
+    package var horizonNanoseconds: Int64
+    /// Whether a server is accepted that may lose what was answered, or that others could listen to.
+    package var acceptsUnsafeServer: Bool
+    /// What the schemas' names begin with.
+    package var prefix: String
+    /// Takes lines for whoever runs the store.
+    package var log: @Sendable (String) -> Void
+    /// The tables' history; a test gives its own.
+    package var migrations: [Migration]
+
+    package init(
+        connections: Int = 16, waitNanoseconds: Int64 = 5_000_000_000, waiting: Int = 2000,
+        connectMilliseconds: Int = 5000, statementMilliseconds: Int = 30_000, lockMilliseconds: Int = 10_000,
+        attempts: Int = 20, horizonNanoseconds: Int64 = 1_000_000_000, acceptsUnsafeServer: Bool = false,
+        prefix: String = "nephos", log: @escaping @Sendable (String) -> Void = { _ in },
+        migrations: [Migration] = Migration.all
+    ) {
+        self.connections = max(1, connections)
+        self.waitNanoseconds = waitNanoseconds
+        self.waiting = waiting
+        self.connectMilliseconds = connectMilliseconds
+        self.statementMilliseconds = statementMilliseconds
+        self.lockMilliseconds = lockMilliseconds
+        self.attempts = max(1, attempts)
+        self.horizonNanoseconds = horizonNanoseconds
+        self.acceptsUnsafeServer = acceptsUnsafeServer
+        self.prefix = prefix
+        self.log = log
+        self.migrations = migrations
+    }
+}

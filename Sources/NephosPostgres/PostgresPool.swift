@@ -1,0 +1,188 @@
+import NephosStorage
+
+/// The connections of a server to PostgreSQL, of all its stores together: so many, each used by one thread of its own at a
+/// time, as libpq blocks. What finds none free waits its turn, and is refused when that takes too long.
+final class PostgresPool: @unchecked Sendable {
+    private struct Waiting {
+        let deadline: MonotonicTime
+        /// Called once: with a connection, on a thread of the pool's, or with why there is none.
+        let run: (Result<PostgresConnection, any Error>) -> Void
+    }
+
+    /// After this time without work a thread ends; its connection stays open for the next.
+    private static let restNanoseconds: Int64 = 5_000_000_000
+
+    // Sendable because `lock` guards these.
+    private let lock = Lock()
+    private let condition: Condition
+    private var waiting: [Waiting] = []
+    private var idle: [PostgresConnection] = []
+    private var threads = 0
+    private var resting = 0
+    private var hasWatch = false
+    private var isClosed = false
+    /// Round trips of connections that were closed.
+    private var formerRoundTrips = 0
+    private var connections: [ObjectIdentifier: PostgresConnection] = [:]
+
+    private let options: PostgresOptions
+    private let open: @Sendable () throws -> PostgresConnection
+
+    init(_ options: PostgresOptions, open: @escaping @Sendable () throws -> PostgresConnection) {
+        self.options = options
+        self.open = open
+        condition = Condition(lock)
+    }
+
+    /// How often the server was waited for. Exact while nothing runs.
+    var roundTrips: Int { lock.withLock { formerRoundTrips + connections.values.reduce(0) { $0 + $1.roundTrips } } }
+
+    /// Runs `body` with a connection, on a thread that may block.
+    /// - Throws: what `body` throws, `StorageError` `.busy` where no connection is free in time, `.inputOutput` where none
+    ///   can be made.
+    func run<T: Sendable>(_ body: @escaping @Sendable (PostgresConnection) throws -> T) async throws -> T {
+        try await withUnsafeThrowingContinuation { continuation in
+            add { connection in
+                continuation.resume(with: Result { try body(try connection.get()) })
+            }
+        }
+    }
+
+    private func add(_ run: @escaping (Result<PostgresConnection, any Error>) -> Void) {
+        lock.lock()
+        guard !isClosed, waiting.count < options.waiting else {
+            let error =
+                isClosed
+                ? StorageError(.closed, "the store is closed")
+                : StorageError(.busy, "\(options.waiting) requests wait for a connection to PostgreSQL")
+            lock.unlock()
+            return run(.failure(error))
+        }
+        waiting.append(Waiting(deadline: MonotonicTime.now + options.waitNanoseconds, run: run))
+        var startsThread = false
+        var startsWatch = false
+        if resting >= waiting.count {
+            condition.signal()
+        } else if threads < options.connections {
+            threads += 1
+            startsThread = true
+        } else if !hasWatch {
+            (hasWatch, startsWatch) = (true, true)
+        }
+        lock.unlock()
+        do {
+            if startsThread { try EngineThread.start { [self] in work() } }
+        } catch {
+            lock.withLock { threads -= 1 }
+            refuse(error) { _ in true }
+        }
+        if startsWatch { startWatch() }
+    }
+
+    // MARK: The threads
+
+    private func work() {
+        var connection = lock.withLock { idle.popLast() }
+        while let next = take() {
+            if MonotonicTime.now.nanoseconds > next.deadline.nanoseconds {
+                next.run(.failure(Self.late))
+                continue
+            }
+            if let broken = connection, broken.isBroken {
+                forget(broken)
+                connection = nil
+            }
+            do {
+                let ready = try connection ?? remember(try open())
+                connection = ready
+                next.run(.success(ready))
+            } catch {
+                next.run(.failure(error))
+            }
+        }
+        let isOver = lock.withLock {
+            threads -= 1
+            if let connection, !isClosed, !connection.isBroken { idle.append(connection) }
+            return isClosed
+        }
+        if let connection, isOver || connection.isBroken { forget(connection) }
+    }
+
+    /// The next that waits; nil where nothing came for a while, or the pool is closed.
+    private func take() -> Waiting? {
+        lock.lock()
+        defer { lock.unlock() }
+        let end = MonotonicTime.now + Self.restNanoseconds
+        while waiting.isEmpty {
+            if isClosed { return nil }
+            resting += 1
+            let isWoken = condition.wait(until: end)
+            resting -= 1
+            if !isWoken && waiting.isEmpty { return nil }
+        }
+        return waiting.removeFirst()
+    }
+
+    private func remember(_ connection: PostgresConnection) -> PostgresConnection {
+        lock.withLock { connections[ObjectIdentifier(connection)] = connection }
+        return connection
+    }
+
+    private func forget(_ connection: PostgresConnection) {
+        lock.withLock {
+            formerRoundTrips += connection.roundTrips
+            connections[ObjectIdentifier(connection)] = nil
+        }
+        connection.close()
+    }
+
+    // MARK: What waits too long
+
+    private static let late = StorageError(.busy, "no connection to PostgreSQL became free in time")
+
+    private func startWatch() {
+        do {
+            try EngineThread.start { [self] in
+                while watch() {}
+            }
+        } catch {
+            // Who takes what waits looks at its deadline too.
+            lock.withLock { hasWatch = false }
+        }
+    }
+
+    /// - Returns: whether something waits.
+    private func watch() -> Bool {
+        let next = lock.withLock { () -> MonotonicTime? in
+            if waiting.isEmpty { hasWatch = false }
+            return waiting.first?.deadline
+        }
+        guard let next else { return false }
+        let wait = min(250_000_000, max(1_000_000, next.nanoseconds - MonotonicTime.now.nanoseconds))
+        EngineThread.sleep(nanoseconds: wait)
+        let now = MonotonicTime.now.nanoseconds
+        refuse(Self.late) { $0.deadline.nanoseconds <= now }
+        return true
+    }
+
+    private func refuse(_ error: any Error, _ isLate: (Waiting) -> Bool) {
+        let late = lock.withLock {
+            let late = waiting.filter(isLate)
+            waiting.removeAll(where: isLate)
+            return late
+        }
+        for waiting in late { waiting.run(.failure(error)) }
+    }
+
+    /// Closes the connections, each once what it does is done.
+    func close() {
+        let idle = lock.withLock {
+            isClosed = true
+            defer { self.idle = [] }
+            condition.broadcast()
+            return self.idle
+        }
+        for connection in idle { forget(connection) }
+        refuse(StorageError(.closed, "the store is closed")) { _ in true }
+    }
+}

@@ -1,0 +1,147 @@
+import NephosStorage
+
+/// Where PostgreSQL's statements differ from those that all engines share, and how each may run.
+enum PostgresSQL {
+    /// What a statement's connection is doing.
+    enum Mode {
+        case reading
+        /// Beside other writes: the records that are read are locked.
+        case writing
+        /// While no other write does.
+        case alone
+    }
+
+    static func text(_ sql: SQL, _ mode: Mode) -> String {
+        let text = text(sql)
+        return mode == .writing && locks.contains(sql) ? text + " FOR UPDATE" : text
+    }
+
+    /// Those that read records by name: a write decides on them.
+    private static let locks: Set<SQL> = [.recordByName, .recordsByNames]
+
+    private static func text(_ sql: SQL) -> String {
+        switch sql {
+        case .recordsByNames: listed(sql)
+        case .referencesToAny: listed(sql)
+        case .recordsAfter:
+            """
+            SELECT \(recordColumns) FROM (
+                SELECT *, sum(octet_length(fields)) OVER (ORDER BY sequence) - octet_length(fields) AS size_before
+                FROM (
+                    SELECT * FROM record WHERE owner = $1 AND zone = $2 AND sequence > $3 ORDER BY sequence LIMIT $4
+                ) AS page
+            ) AS sized WHERE size_before < $5 ORDER BY sequence
+            """
+        case .lastSequenceOfZone:
+            """
+            SELECT greatest(
+                (SELECT max(sequence) FROM record
+                    WHERE owner = $1 AND zone = $2 AND sequence < least($3, complete_below())),
+                (SELECT max(sequence) FROM zone_change
+                    WHERE owner = $1 AND zone = $2 AND sequence < least($3, complete_below())))
+            """
+        case .lastSharedSequence: sql.text.replacing("sequence < $4", with: "sequence < least($4, complete_below())")
+        case .expiredTombstones: sql.text.replacing("sequence < $2", with: "sequence < least($2, complete_below())")
+        case .lastDeletionOfZones: sql.text.replacing("sequence < $2", with: "sequence < least($2, complete_below())")
+        case .zonesByChange:
+            """
+            SELECT id, name, sequence, client_change_token, last_change, purged_until, deleted, deletion_reason
+            FROM (\(changedZones(limit: "$3"))) AS zones WHERE last_change > $2 ORDER BY last_change LIMIT $4
+            """
+        case .lastChangeOfZones: "SELECT max(last_change) FROM (\(changedZones(limit: "$2"))) AS zones"
+        case .noteChange:
+            "INSERT INTO zone_change (sequence, owner, zone) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
+        default: sql.text
+        }
+    }
+
+    /// The columns of a record, as `SQL` has them.
+    private static let recordColumns = """
+        name, id, sequence, type, deleted, created_at, created_by, modified_at, modified_by, parent, share, share_root,
+        checksum, fields
+        """
+
+    private static func listed(_ sql: SQL) -> String {
+        sql.text.replacing("IN (SELECT value FROM json_each($3))", with: "= ANY ($3::text[])")
+    }
+
+    /// The live zones of an owner, each with its last change that is complete: a look into an index for each.
+    private static func changedZones(limit: String) -> String {
+        """
+        SELECT zone.*, greatest(
+            CASE WHEN zone.sequence < least(\(limit), complete_below()) THEN zone.sequence END,
+            (SELECT max(c.sequence) FROM zone_change AS c
+                WHERE c.owner = zone.owner AND c.zone = zone.id AND c.sequence < least(\(limit), complete_below()))
+            ) AS last_change
+        FROM zone WHERE zone.owner = $1 AND zone.deleted = 0
+        """
+    }
+
+    // MARK: - Statements of this engine alone
+
+    static let state = """
+        SELECT pg_current_xact_id()::text::bigint, base, pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+        FROM store_state
+        """
+    static let horizon = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, base FROM store_state"
+
+    /// Adds a record that was not there when the transaction looked.
+    static let insertRecord = """
+        INSERT INTO record (id, owner, zone, name, \(content.joined(separator: ", ")))
+        VALUES ($1, $2, $3, $4, \(parameters(content.count, from: 5)))
+        """
+    /// Writes a record that the transaction did not look for.
+    static let putRecord = """
+        \(insertRecord) ON CONFLICT (owner, zone, name) DO UPDATE SET
+            \(content.map { "\($0) = excluded.\($0)" }.joined(separator: ", "))
+        RETURNING id
+        """
+    /// Writes a record that the transaction has locked.
+    static let updateRecord = """
+        UPDATE record SET (\(content.joined(separator: ", "))) = (\(parameters(content.count, from: 5)))
+        WHERE id = $1 AND owner = $2 AND zone = $3 AND name = $4
+        """
+    /// Removes some of a zone's changes that are older than its newest that is complete. Those that others remove are left
+    /// to them.
+    static let trimChanges = """
+        DELETE FROM zone_change WHERE owner = $1 AND zone = $2 AND sequence IN (
+            SELECT sequence FROM zone_change WHERE owner = $1 AND zone = $2 AND sequence < (
+                SELECT max(sequence) FROM zone_change WHERE owner = $1 AND zone = $2 AND sequence < complete_below())
+            ORDER BY sequence LIMIT 100 FOR UPDATE SKIP LOCKED)
+        """
+
+    private static let content = [
+        "sequence", "type", "deleted", "created_at", "created_by", "modified_at", "modified_by", "parent", "share",
+        "share_root", "checksum", "fields",
+    ]
+
+    private static func parameters(_ count: Int, from first: Int) -> String {
+        (first..<first + count).map { "$\($0)" }.joined(separator: ", ")
+    }
+
+    // MARK: - How each may run
+
+    /// Statements whose outcome nobody waits for: they go with the next that gives something, or with the commit.
+    static let deferred: Set<SQL> = [
+        .insertReference, .removeReference, .insertIndexEntry, .removeIndexEntry, .insertJob, .removeJob,
+        .insertChangeEvent, .updateChangeEvent, .removeChangeEvent, .noteChange, .setClientChangeToken,
+        .insertOutbox, .insertOutboxTogether, .updateOutbox, .removeOutboxOfSubject, .removeOldOutbox,
+        .putSharedRecord, .updateIndexDefinition,
+    ]
+
+    /// Statements that write and may run beside other writes: what they decide on is locked, or is nobody else's. All
+    /// others that write run alone.
+    static let besideOthers: Set<SQL> = [
+        .insertReference, .removeReference, .insertIndexEntry, .removeIndexEntry, .insertJob,
+        .insertChangeEvent, .updateChangeEvent, .removeChangeEvent, .noteChange, .setClientChangeToken,
+        .insertOutbox, .insertOutboxTogether, .updateOutbox, .removeOutbox, .removeOutboxOfSubject, .removeOldOutbox,
+    ]
+
+    /// Whether a statement changes something.
+    static func writes(_ sql: SQL) -> Bool { !sql.text.hasPrefix("SELECT") }
+
+    /// Those whose outcome depends on how far the store is complete.
+    static let waitsForHorizon: Set<SQL> = [
+        .lastSequenceOfZone, .lastChangeOfZones, .lastDeletionOfZones, .lastSharedSequence,
+    ]
+}

@@ -1,0 +1,33 @@
+import NephosStorage
+
+/// What a store in PostgreSQL has beside the tables that all engines share.
+enum PostgresTables {
+    /// The constraint that keeps a name in a zone to one record.
+    static let recordNames = "record_owner_zone_name_key"
+
+    /// `store_state` says what change sequences are counted from: a sequence is the writing transaction's number, less the
+    /// base, and its place in the transaction. `complete_below()` gives the first sequence that a commit may still show.
+    ///
+    /// `zone_change` has a zone's last change without a row that all writers of the zone would wait for: each adds its own,
+    /// and removes some that are older than the newest that is complete.
+    static let migration = Migration(
+        script: """
+            CREATE TABLE store_state (
+                id {integer} NOT NULL PRIMARY KEY CHECK (id = 1),
+                base {integer} NOT NULL,
+                version {integer} NOT NULL
+            );
+            INSERT INTO store_state (id, base, version)
+                SELECT 1, pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1, 0;
+
+            CREATE FUNCTION complete_below() RETURNS bigint STABLE LANGUAGE sql AS
+                'SELECT (pg_snapshot_xmin(pg_current_snapshot())::text::bigint - base) << 16 FROM store_state';
+
+            CREATE TABLE zone_change (
+                owner {integer} NOT NULL,
+                zone {integer} NOT NULL,
+                sequence {integer} NOT NULL,
+                PRIMARY KEY (owner, zone, sequence)
+            ) {clustered};
+            """)
+}

@@ -1,0 +1,33 @@
+import NephosStorage
+
+/// Whether a server keeps what it answered, as it has to.
+enum ServerChecks {
+    /// - Throws: `StorageError` `.constraint` that says what is wrong and what to do.
+    static func run(_ address: PostgresAddress, _ connection: PostgresConnection) throws {
+        if address.isExposed {
+            throw StorageError(
+                .constraint,
+                """
+                PostgreSQL on another machine is used over TLS with its certificate checked only: add sslmode=verify-full \
+                to the address
+                """)
+        }
+        for (setting, isFine, reason) in settings {
+            let value = try connection.ask("SELECT current_setting('\(setting)')").first?.first ?? ""
+            if !isFine(value) {
+                throw StorageError(.constraint, "PostgreSQL has \(setting) = \(value): \(reason)")
+            }
+        }
+    }
+
+    private static let settings: [(String, @Sendable (String) -> Bool, String)] = [
+        ("server_version_num", { Int($0) ?? 0 >= 150_000 }, "version 15 or newer is needed"),
+        ("server_encoding", { $0 == "UTF8" }, "create the database with ENCODING 'UTF8'"),
+        ("fsync", { $0 == "on" }, "what was answered would be lost with the machine; set it to on"),
+        ("synchronous_commit", { $0 != "off" }, "what was answered would be lost with the server; set it to on"),
+        (
+            "max_prepared_transactions", { $0 == "0" },
+            "a transaction that is left prepared holds up every change feed; set it to 0"
+        ),
+    ]
+}
