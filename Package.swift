@@ -34,6 +34,7 @@ let package = Package(
     products: [
         .library(name: "CloudKit", targets: ["CloudKit"]),
         .library(name: "CloudKitLocal", targets: ["CloudKitLocal"]),
+        .library(name: "CloudKitLocalPostgres", targets: ["CloudKitLocalPostgres"]),
         .library(name: "CloudKitExtras", targets: ["CloudKitExtras"]),
         .executable(name: "nephos", targets: ["nephos"]),
     ],
@@ -58,6 +59,7 @@ let package = Package(
         library("NephosStorage", ["CXXHash", "CFiles"]),
         library("NephosSQLite", ["NephosStorage", "CSQLite"]),
         library("NephosPostgres", ["NephosStorage", "CPostgres"]),
+        library("NephosPostgresTesting", ["NephosPostgres", "NephosStorage"]),
         library("NephosStorageTesting", ["NephosStorage"]),
         library("NephosCrypto", ["CSodium", "CDigest"]),
         library("NephosService", ["NephosWire", "NephosStorage", "NephosCrypto"]),
@@ -68,13 +70,14 @@ let package = Package(
             name: "nephos",
             dependencies: [
                 "NephosServer", "NephosPush", "NephosHTTP", "NephosService", "NephosStorage", "NephosSQLite",
-                "NephosWire",
+                "NephosPostgres", "NephosWire",
             ],
             swiftSettings: swiftSettings),
 
         // Apple's API, over HTTP or in the caller's process.
         library("CloudKit", ["NephosWire", "NephosHTTP", "NephosCrypto", "CCloudKitArchives"]),
         library("CloudKitLocal", ["CloudKit", "NephosWire", "NephosService", "NephosStorage", "NephosSQLite"]),
+        library("CloudKitLocalPostgres", ["CloudKitLocal", "NephosPostgres", "NephosStorage"]),
 
         // What Apple's API does not have.
         library("CloudKitExtras", ["CloudKit", "NephosWire"]),
@@ -93,9 +96,15 @@ let package = Package(
         tests("NephosStorageTests", ["NephosStorage"]),
         tests("NephosSQLiteTests", ["NephosStorageTesting", "NephosStorage", "NephosSQLite"]),
         tests("NephosCryptoTests", ["NephosCrypto"]),
-        tests("NephosPostgresTests", ["NephosStorageTesting", "NephosStorage", "NephosPostgres"]),
         tests(
-            "NephosServiceTests", ["NephosService", "NephosWire", "NephosStorage", "NephosSQLite", "NephosCrypto"]),
+            "NephosPostgresTests",
+            [
+                "NephosStorageTesting", "NephosStorage", "NephosPostgres", "NephosPostgresTesting", "NephosSQLite",
+                "NephosService", "NephosWire", "CloudKit", "CloudKitLocal", "CloudKitLocalPostgres",
+            ]),
+        tests(
+            "NephosServiceTests",
+            ["NephosService", "NephosWire", "NephosStorage", "NephosSQLite", "NephosCrypto", "NephosPostgresTesting"]),
         tests("NephosHTTPTests", ["NephosHTTP"]),
         tests("NephosPushTests", ["NephosPush", "NephosHTTP", "NephosService"], exclude: ["StandIns"]),
         tests(

@@ -173,5 +173,5 @@ public struct LocalCloudError: Error, Hashable, Sendable, LocalizedError, Custom
     public let description: String
     public var errorDescription: String? { description }
 
-    init(_ description: String) { self.description = description }
+    package init(_ description: String) { self.description = description }
 }

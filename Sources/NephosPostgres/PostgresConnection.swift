@@ -32,6 +32,7 @@ final class PostgresConnection: SQLConnection {
 
     private let link: PostgresLink
     private let damage: DamageLog?
+    private let beforeStatement: (@Sendable () -> Void)?
     private var statements = [PostgresStatement?](repeating: nil, count: SQL.allCases.count)
     private var prepared: Set<String> = []
     private var schemas: [String: Int] = [:]
@@ -55,6 +56,7 @@ final class PostgresConnection: SQLConnection {
 
     init(_ address: PostgresAddress, _ options: PostgresOptions, damage: DamageLog?) throws {
         self.damage = damage
+        beforeStatement = options.beforeStatement
         link = try PostgresLink(
             address, options,
             settings: [
@@ -66,6 +68,10 @@ final class PostgresConnection: SQLConnection {
     }
 
     var isBroken: Bool { link.isBroken }
+    /// Whether a commit was sent whose outcome is not known.
+    private(set) var isCommitting = false
+    /// Whether no transaction before this one was committed on it.
+    private(set) var isFresh = true
     /// How often this connection waited for the server.
     var roundTrips: Int { link.roundTrips }
 
@@ -93,6 +99,7 @@ final class PostgresConnection: SQLConnection {
         hasBegun = false
         forget()
         again = nil
+        isCommitting = false
     }
 
     private func forget() {
@@ -106,11 +113,13 @@ final class PostgresConnection: SQLConnection {
     func commit() throws {
         guard isInTransaction else { return }
         if !hasBegun && queued.isEmpty && additions.isEmpty || mode == .reading {
-            isInTransaction = false
+            (isInTransaction, isFresh) = (false, false)
             if hasBegun { try link.send([.text("COMMIT")]) }
             return
         }
+        isCommitting = true
         let results = try perform([Queued(name: "commit", text: "COMMIT", parameters: .init())])
+        (isCommitting, isFresh) = (false, false)
         guard results.last?.tag == "COMMIT" else {
             throw StorageError(.other, "PostgreSQL undid a transaction instead of committing it")
         }
@@ -206,22 +215,24 @@ final class PostgresConnection: SQLConnection {
 
     func put(_ record: RecordRow) throws -> RowNumber? {
         let key = RecordKey(record.zone, record.name)
-        var parameters = PostgresLink.Parameters()
+        func parameters(_ number: Int64) throws -> PostgresLink.Parameters {
+            let values = PostgresStatement(.putRecord, self)
+            return try values.bind(number).bind(record.zone).bind(record.name).bind(contentOf: record).parameters
+        }
         switch found[key] {
         case .some(.some(let number)):
-            try parameters.add(number: number, record)
-            try enqueue(query("update", PostgresSQL.updateRecord, parameters))
+            try enqueue(query("update", PostgresSQL.updateRecord, try parameters(number)))
             return RowNumber(number)
         case .some(.none):
             let number = try takeNumber()
-            try parameters.add(number: number, record)
-            additions.append((key, query("insert", PostgresSQL.insertRecord, parameters)))
-            queuedSize += parameters.bytes.count
+            let insertion = query("insert", PostgresSQL.insertRecord, try parameters(number))
+            additions.append((key, insertion))
+            queuedSize += insertion.parameters.bytes.count
             found[key] = number
             return RowNumber(number)
         case nil:
-            try parameters.add(number: try takeNumber(), record)
-            let result = try perform([query("put", PostgresSQL.putRecord, parameters)]).last
+            let values = try parameters(try takeNumber())
+            let result = try perform([query("put", PostgresSQL.putRecord, values)]).last
             let number = result.map { PostgresStatement.integer($0, 0, 0) } ?? 0
             found[key] = number
             return RowNumber(number)
@@ -252,6 +263,7 @@ final class PostgresConnection: SQLConnection {
     /// Sends what begins the transaction, if it has not begun, what was left for later, and these.
     /// - Returns: what these gave.
     private func perform(_ last: [Queued]) throws -> [PostgresLink.Result] {
+        if mode != .reading { beforeStatement?() }
         var queries: [Queued] = []
         var stateIndex: Int?
         if !hasBegun {
@@ -369,33 +381,6 @@ struct TransactionState {
     }
 
     var firstSequence: Int64 { (number - base) << 16 }
-}
-
-extension PostgresLink.Parameters {
-    fileprivate mutating func add(number: Int64, _ record: RecordRow) throws {
-        func add(_ text: String?) throws {
-            guard let text else { return addNull() }
-            try PostgresStatement.check(text)
-            self.add(text: text.utf8)
-        }
-        func add(_ number: Int64) { self.add(text: String(number).utf8) }
-        add(number)
-        add(record.zone.owner.rawValue)
-        add(record.zone.id)
-        try add(record.name)
-        add(record.sequence)
-        try add(record.type)
-        add(record.isDeleted ? 1 : 0)
-        add(record.createdAt)
-        add(record.createdBy)
-        add(record.modifiedAt)
-        add(record.modifiedBy)
-        try add(record.parent)
-        try add(record.share)
-        try add(record.shareRoot)
-        add(record.checksum)
-        self.add(bytes: record.fields)
-    }
 }
 
 extension PostgresConnection {

@@ -41,7 +41,7 @@ package final class PostgresEngine: StorageEngine {
         let deadline = MonotonicTime.now + options.horizonNanoseconds
         while true {
             let isLast = MonotonicTime.now.nanoseconds >= deadline.nanoseconds
-            let read = try await pool.run { [schema] connection in
+            let read = try await onConnection { [schema] connection in
                 try Self.read(connection, schema, wantsComplete: isLast ? 0 : answered, body)
             }
             if case .done(let value) = read { return value }
@@ -77,6 +77,35 @@ package final class PostgresEngine: StorageEngine {
         throw StorageError(.other, "a read could not be prepared")
     }
 
+    /// Runs `body` with a connection; once more with others where the first turns out to be lost before anything was
+    /// committed: a server that was restarted ended all that were idle.
+    private func onConnection<T: Sendable>(
+        _ body: @escaping @Sendable (PostgresConnection) throws -> T
+    ) async throws -> T {
+        for _ in 0..<options.connections {
+            do {
+                return try await pool.run { connection in
+                    do {
+                        return try body(connection)
+                    } catch {
+                        guard connection.isBroken else { throw error }
+                        if connection.isCommitting {
+                            throw StorageError(.inputOutput, "it is not known whether a write was committed: \(error)")
+                        }
+                        if connection.isFresh { throw error }
+                        throw LostConnection()
+                    }
+                }
+            } catch is LostConnection {
+                continue
+            }
+        }
+        return try await pool.run(body)
+    }
+
+    /// A connection that had been used before is not there any more.
+    private struct LostConnection: Error {}
+
     // MARK: Writes
 
     package func write<T: Sendable>(
@@ -84,7 +113,7 @@ package final class PostgresEngine: StorageEngine {
     ) async throws -> T {
         _ = try begin()
         defer { end() }
-        return try await pool.run { [self] connection in
+        return try await onConnection { [self] connection in
             var mode = PostgresSQL.Mode.writing
             for attempt in 1... {
                 let error: any Error

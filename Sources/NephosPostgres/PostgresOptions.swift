@@ -20,6 +20,8 @@ package struct PostgresOptions: Sendable {
     package var acceptsUnsafeServer: Bool
     /// What the schemas' names begin with.
     package var prefix: String
+    /// Called before each way to the server that a write goes, on its thread: a test lets others go first there.
+    package var beforeStatement: (@Sendable () -> Void)?
     /// Takes lines for whoever runs the store.
     package var log: @Sendable (String) -> Void
     /// The tables' history; a test gives its own.
@@ -42,6 +44,7 @@ package struct PostgresOptions: Sendable {
         self.horizonNanoseconds = horizonNanoseconds
         self.acceptsUnsafeServer = acceptsUnsafeServer
         self.prefix = prefix
+        beforeStatement = nil
         self.log = log
         self.migrations = migrations
     }

@@ -25,7 +25,7 @@ enum PostgresSQL {
         case .referencesToAny: listed(sql)
         case .recordsAfter:
             """
-            SELECT \(recordColumns) FROM (
+            SELECT \(SQL.recordColumns) FROM (
                 SELECT *, sum(octet_length(fields)) OVER (ORDER BY sequence) - octet_length(fields) AS size_before
                 FROM (
                     SELECT * FROM record WHERE owner = $1 AND zone = $2 AND sequence > $3 ORDER BY sequence LIMIT $4
@@ -55,12 +55,6 @@ enum PostgresSQL {
         }
     }
 
-    /// The columns of a record, as `SQL` has them.
-    private static let recordColumns = """
-        name, id, sequence, type, deleted, created_at, created_by, modified_at, modified_by, parent, share, share_root,
-        checksum, fields
-        """
-
     private static func listed(_ sql: SQL) -> String {
         sql.text.replacing("IN (SELECT value FROM json_each($3))", with: "= ANY ($3::text[])")
     }
@@ -88,7 +82,7 @@ enum PostgresSQL {
     /// Adds a record that was not there when the transaction looked.
     static let insertRecord = """
         INSERT INTO record (id, owner, zone, name, \(content.joined(separator: ", ")))
-        VALUES ($1, $2, $3, $4, \(parameters(content.count, from: 5)))
+        VALUES ($1, $2, $3, $4, \(SQL.parameters(content.count, from: 5)))
         """
     /// Writes a record that the transaction did not look for.
     static let putRecord = """
@@ -98,7 +92,7 @@ enum PostgresSQL {
         """
     /// Writes a record that the transaction has locked.
     static let updateRecord = """
-        UPDATE record SET (\(content.joined(separator: ", "))) = (\(parameters(content.count, from: 5)))
+        UPDATE record SET (\(content.joined(separator: ", "))) = (\(SQL.parameters(content.count, from: 5)))
         WHERE id = $1 AND owner = $2 AND zone = $3 AND name = $4
         """
     /// Removes some of a zone's changes that are older than its newest that is complete. Those that others remove are left
@@ -110,14 +104,7 @@ enum PostgresSQL {
             ORDER BY sequence LIMIT 100 FOR UPDATE SKIP LOCKED)
         """
 
-    private static let content = [
-        "sequence", "type", "deleted", "created_at", "created_by", "modified_at", "modified_by", "parent", "share",
-        "share_root", "checksum", "fields",
-    ]
-
-    private static func parameters(_ count: Int, from first: Int) -> String {
-        (first..<first + count).map { "$\($0)" }.joined(separator: ", ")
-    }
+    private static let content = SQL.contentColumns
 
     // MARK: - How each may run
 

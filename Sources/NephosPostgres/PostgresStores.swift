@@ -4,7 +4,7 @@ package import NephosStorage
 package final class PostgresStores: StoreProvider {
     private let address: PostgresAddress
     private let options: PostgresOptions
-    private let pool: PostgresPool
+    let pool: PostgresPool
     private let assetDirectory: String?
     package let blanks: (any StoreProvider)?
 

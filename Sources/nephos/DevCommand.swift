@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import NephosHTTP
+import NephosPostgres
 import NephosPush
 import NephosSQLite
 import NephosServer
@@ -12,6 +13,15 @@ struct DevCommand {
     static let options = [
         CommandOption("--data", "DIR", "Keep the data in DIR. Default: ./.nephos"),
         CommandOption("--in-memory", nil, "Keep the data in memory and lose it at the end."),
+        CommandOption(
+            "--storage", "ADDRESS",
+            """
+            Keep the data in PostgreSQL, postgresql://USER@HOST/DATABASE, and only
+            the files of assets in --data. A password is taken from PGPASSWORD or
+            from PGPASSFILE.
+            """),
+        CommandOption(
+            "--accept-unsafe-storage", nil, "Use a PostgreSQL server also where it may lose what was answered."),
         CommandOption("--port", "N", "Listen on port N; 0 for any free one. Default: 8484"),
         CommandOption(
             "--synchronous", "MODE",
@@ -65,6 +75,9 @@ struct DevCommand {
 
     var data: String? = "./.nephos"
     var port: UInt16 = 8484
+    /// The PostgreSQL database that keeps the data, if one does.
+    var storage: PostgresAddress?
+    var acceptsUnsafeStorage = false
     var durability = SQLiteOptions.Durability.full
     var isStrict = false
     var importFile: String?
@@ -89,6 +102,13 @@ struct DevCommand {
             }
             data = nil
         }
+        if let text = arguments["--storage"] {
+            if arguments.has("--in-memory") {
+                throw UsageError("'--storage' and '--in-memory' exclude each other.")
+            }
+            storage = try Self.storage(text)
+        }
+        acceptsUnsafeStorage = arguments.has("--accept-unsafe-storage")
         if let text = arguments["--port"] {
             guard let port = UInt16(text) else {
                 throw UsageError("'\(text)' is not a port: '--port' takes a number from 0 to 65535.")
@@ -114,6 +134,19 @@ struct DevCommand {
                 "nephos dev listens on this machine's loopback only, not on '\(address)': it accepts everyone who can "
                     + "reach it.")
         }
+    }
+
+    private static func storage(_ text: String) throws(UsageError) -> PostgresAddress {
+        guard text.hasPrefix("postgresql://") || text.hasPrefix("postgres://"), let address = try? PostgresAddress(text)
+        else {
+            throw UsageError("'--storage' takes the address of a PostgreSQL database: postgresql://USER@HOST/DATABASE.")
+        }
+        if address.hasPassword {
+            throw UsageError(
+                "The address of '--storage' holds a password, which others on this machine can read. Put it into "
+                    + "PGPASSWORD, or into a file and its path into PGPASSFILE.")
+        }
+        return address
     }
 
     private func run() -> Never {
@@ -164,7 +197,9 @@ struct DevCommand {
             await responder.respond(to: $0)
         }
         Console.print("nephos: serving http://127.0.0.1:\(server.port) (development)\n")
-        if let banner = self.log.banner(port: server.port, data: data) { Console.warn(banner) }
+        if let banner = self.log.banner(port: server.port, data: data, inPostgreSQL: storage != nil) {
+            Console.warn(banner)
+        }
         await service.resume()
         let forgetting = Task { await service.forgetOldDeletions() }
         for await _ in stops { break }
@@ -194,6 +229,11 @@ struct DevCommand {
 
     private func stores() throws -> any StoreProvider {
         let options = SQLiteOptions(durability: durability, log: ServiceEnvironment.system.log)
+        if let storage {
+            return try PostgresStores(
+                storage, options: PostgresOptions(acceptsUnsafeServer: acceptsUnsafeStorage, log: options.log),
+                assets: data, blanks: MemoryStores(options: options))
+        }
         guard let data else { return MemoryStores(options: options) }
         return try DataDirectory(path: data, options: options)
     }

@@ -50,11 +50,12 @@ struct DevLog {
 
     /// What a person needs who sees it start for the first time; nil where no person looks.
     /// - Parameter data: the data directory; nil for memory.
-    func banner(port: UInt16, data: String?) -> String? {
+    func banner(port: UInt16, data: String?, inPostgreSQL: Bool = false) -> String? {
         guard isTerminal, !isQuiet, format != .json else { return nil }
         let bold = { (text: String) in showsColours ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
         let url = "http://127.0.0.1:\(port)"
-        let place = data.map { "\($0)  (erase it to begin anew)" } ?? "in memory, gone at the end"
+        let files = data.map { "\($0)  (erase it to begin anew)" } ?? "in memory, gone at the end"
+        let place = inPostgreSQL ? "in PostgreSQL; the files of assets in \(data ?? "memory")" : files
         return """
 
               \(bold("Nephos \(Nephos.version)")), the local CloudKit

@@ -1,4 +1,5 @@
 import NephosPostgres
+import NephosPostgresTesting
 import NephosStorage
 import NephosStorageTesting
 import Testing

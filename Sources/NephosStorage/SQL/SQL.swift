@@ -393,17 +393,17 @@ package enum SQL: Int, CaseIterable, Sendable {
         """
 
     /// What is written of a record behind its name, in this order.
-    private static let contentColumns = [
+    package static let contentColumns = [
         "sequence", "type", "deleted", "created_at", "created_by", "modified_at", "modified_by", "parent", "share",
         "checksum", "fields",
     ]
 
-    private static func parameters(_ count: Int, from first: Int) -> String {
+    package static func parameters(_ count: Int, from first: Int) -> String {
         (first..<first + count).map { "$\($0)" }.joined(separator: ", ")
     }
 
     /// What is read of a record, in this order: `VisitedRecord.Column`.
-    private static let recordColumns = "name, id, \(contentColumns.joined(separator: ", "))"
+    package static let recordColumns = "name, id, \(contentColumns.joined(separator: ", "))"
 
     private static func recordColumns(of table: String) -> String {
         recordColumns.split(separator: ", ").map { "\(table).\($0)" }.joined(separator: ", ")

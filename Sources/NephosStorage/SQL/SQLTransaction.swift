@@ -158,7 +158,7 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
 
 extension SQLStatement {
     /// Binds a record's columns behind its name, in the order of `SQL.contentColumns`.
-    @discardableResult fileprivate func bind(contentOf record: RecordRow) throws -> Self {
+    @discardableResult package func bind(contentOf record: RecordRow) throws -> Self {
         try bind(record.sequence).bind(record.type).bind(record.isDeleted ? 1 : 0).bind(record.createdAt)
             .bind(record.createdBy).bind(record.modifiedAt).bind(record.modifiedBy).bind(record.parent)
             .bind(record.share).bind(record.checksum).bind(record.fields)

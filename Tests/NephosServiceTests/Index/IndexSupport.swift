@@ -1,3 +1,4 @@
+import NephosPostgresTesting
 import NephosSQLite
 import NephosStorage
 import NephosWire
@@ -10,7 +11,7 @@ final class OpenStores: StoreProvider {
     private let provider: any StoreProvider
     private let opened = Mutex<(any StorageEngine)?>(nil)
 
-    init(_ provider: any StoreProvider = MemoryStores()) { self.provider = provider }
+    init(_ provider: any StoreProvider = TestCluster.stores(or: MemoryStores())) { self.provider = provider }
 
     func open(_ id: StoreID) throws -> any StorageEngine {
         let engine = try provider.open(id)

@@ -1,3 +1,4 @@
+import NephosPostgresTesting
 import NephosSQLite
 import NephosStorage
 import NephosWire
@@ -11,7 +12,7 @@ final class QueryCloud: Sendable {
     let context: RequestContext
 
     init(
-        stores: any StoreProvider = MemoryStores(), bounds: QueryBounds = QueryBounds(),
+        stores: any StoreProvider = TestCluster.stores(or: MemoryStores()), bounds: QueryBounds = QueryBounds(),
         environment: ContainerEnvironment = .development, secret: [UInt8] = [UInt8](repeating: 7, count: 32)
     ) {
         var configuration = ServiceConfiguration()

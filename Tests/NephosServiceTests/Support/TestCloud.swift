@@ -1,4 +1,5 @@
 import Foundation
+import NephosPostgresTesting
 import NephosSQLite
 import NephosStorage
 import NephosWire
@@ -19,12 +20,12 @@ final class TestCloud: Sendable {
         self.init(ServiceConfiguration(isStrict: isStrict, deletionRetention: deletionRetention))
     }
 
-    init(_ configuration: ServiceConfiguration, stores: any StoreProvider = MemoryStores(), clock: Clock = Clock()) {
+    init(_ configuration: ServiceConfiguration, stores: (any StoreProvider)? = nil, clock: Clock = Clock()) {
         let log = Log()
         self.clock = clock
         self.log = log
         service = NephosService(
-            stores: stores,
+            stores: stores ?? TestCluster.stores(or: MemoryStores()),
             environment: ServiceEnvironment(
                 now: { clock.now }, makeUUID: { clock.makeUUID() }, log: { log.add($0) },
                 sleep: { try await clock.sleep($0) }),

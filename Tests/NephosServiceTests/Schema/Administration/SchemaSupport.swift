@@ -1,3 +1,4 @@
+import NephosPostgresTesting
 import NephosSQLite
 import NephosStorage
 import NephosWire
@@ -23,7 +24,7 @@ final class InterceptedStores: StoreProvider {
         var action: Action
     }
 
-    private let provider = MemoryStores()
+    private let provider = TestCluster.stores(or: MemoryStores())
     private let plan = Mutex<Plan?>(nil)
 
     /// Does something once: at a moment of the nth write from now on, 1 being the next.

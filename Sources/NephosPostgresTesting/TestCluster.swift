@@ -1,0 +1,80 @@
+import Foundation
+package import NephosPostgres
+package import NephosStorage
+package import Testing
+
+/// The PostgreSQL cluster of a test run, which `scripts/run-tests` stops at its end. It is started when it is first needed.
+package enum TestCluster {
+    private static let environment = ProcessInfo.processInfo.environment
+    /// Where a continuous integration runs, a cluster that does not start is a failure; elsewhere its tests are left out.
+    private static let isRequired = environment["CI"] != nil
+
+    package static let address: Result<PostgresAddress, any Error> = text.flatMap { text in
+        Result { try PostgresAddress(text) }
+    }
+
+    /// The address as a user gives it.
+    package static let text: Result<String, any Error> = Result {
+        if let given = environment["NEPHOS_TEST_POSTGRESQL"] { return given }
+        guard let directory = environment["NEPHOS_TEST_CLUSTER"] else {
+            throw Unavailable(description: "run the tests with scripts/run-tests, which stops the cluster after them")
+        }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "scripts/postgresql-cluster")
+        process.arguments = ["start", directory]
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Unavailable(description: "PostgreSQL does not start") }
+        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Says once why tests are left out, if they are.
+    package static let isUsable: Bool = {
+        switch address {
+        case .success: return true
+        case .failure(let error):
+            print("The tests over PostgreSQL are left out: \(error)")
+            return isRequired
+        }
+    }()
+
+    private struct Unavailable: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    /// The stores that tests share; each has one of its own in it.
+    package static let stores: Result<PostgresStores, any Error> = Result {
+        try PostgresStores(try address.get(), options: PostgresOptions(connections: 24, acceptsUnsafeServer: true))
+    }
+
+    /// A store that is empty.
+    package static func newStore() -> StoreID {
+        StoreID(container: "iCloud.\(UUID().uuidString)", environment: "development")
+    }
+
+    /// Whether tests of the service run over PostgreSQL.
+    package static let isChosen = environment["NEPHOS_TEST_STORAGE"] == "postgresql"
+
+    /// Stores of a cloud of its own, a few connections to it; `other` where PostgreSQL was not chosen.
+    package static func stores(or other: any StoreProvider) -> any StoreProvider {
+        guard isChosen else { return other }
+        do {
+            return try PostgresStores(
+                try address.get(),
+                options: PostgresOptions(
+                    connections: 4, acceptsUnsafeServer: true, prefix: "t\(UInt64.random(in: .min ... .max))"))
+        } catch {
+            Issue.record(error)
+            return other
+        }
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    package static var overPostgreSQL: ConditionTrait {
+        .enabled(if: TestCluster.isUsable, "PostgreSQL is not to be had")
+    }
+}

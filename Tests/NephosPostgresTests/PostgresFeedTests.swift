@@ -1,0 +1,136 @@
+import NephosPostgresTesting
+import NephosStorage
+import Synchronization
+import Testing
+
+@testable import NephosPostgres
+
+/// Feeds are complete without a lock that writers wait for: what commits late is not passed over.
+@Suite(.overPostgreSQL) struct PostgresFeedTests {
+    @Test(
+        "Who follows a feed gets every record as it last was, whatever order writers commit in", arguments: [1, 2, 3])
+    func feed(seed: UInt64) async throws {
+        let stores = try TestCluster.stores.get()
+        let engine = try stores.open(TestCluster.newStore())
+        let zone = try await engine.write {
+            try $0.insertZone(owner: .everyone, name: "Z", sequence: $0.nextSequence()).key
+        }
+        let isOver = Mutex(false)
+        let follower = Task {
+            var seen: [String: Int64] = [:]
+            var position: Int64 = 0
+            while true {
+                let isLast = isOver.withLock { $0 }
+                let start = position
+                let (rows, end) = try await engine.read { reader in
+                    let end = try reader.completeUpTo(zone: zone)
+                    return (try reader.records(zone: zone, after: start, limit: 20), end)
+                }
+                for row in rows where row.sequence <= end {
+                    seen[row.name] = row.sequence
+                    position = row.sequence
+                }
+                if isLast && !rows.contains(where: { $0.sequence <= end }) { return seen }
+                await Task.yield()
+            }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for writer in 0..<10 {
+                group.addTask {
+                    var random = Seeded(state: seed &* 100 &+ UInt64(writer))
+                    for _ in 0..<20 {
+                        let name = "r\(Int.random(in: 0..<15, using: &random))"
+                        let pause = Int64.random(in: 0...3_000_000, using: &random)
+                        try await engine.write { transaction in
+                            _ = try transaction.records(zone: zone, named: [name])
+                            try transaction.put(record(zone, name, sequence: try transaction.nextSequence()))
+                            EngineThread.sleep(nanoseconds: pause)
+                            try transaction.noteChange(zone: zone)
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        isOver.withLock { $0 = true }
+        let seen = try await follower.value
+        let stored = try await engine.read { try $0.records(zone: zone, after: 0, limit: .max) }
+        #expect(seen == Dictionary(uniqueKeysWithValues: stored.map { ($0.name, $0.sequence) }), "seed \(seed)")
+        await engine.close()
+    }
+
+    @Test("After one's own save a feed waits for it; one that cannot be complete gives what is")
+    func ownSave() async throws {
+        var options = PostgresOptions(connections: 4, acceptsUnsafeServer: true)
+        options.horizonNanoseconds = 300_000_000
+        let stores = try PostgresStores(try TestCluster.address.get(), options: options)
+        let id = TestCluster.newStore()
+        let engine = try stores.open(id)
+        let zone = try await engine.write {
+            try $0.insertZone(owner: .everyone, name: "Z", sequence: $0.nextSequence()).key
+        }
+        // Somebody else's transaction, which writes and goes on.
+        let other = try PostgresConnection(try TestCluster.address.get(), options, damage: nil)
+        _ = try other.ask("CREATE TABLE IF NOT EXISTS elsewhere (n BIGINT)")
+        try other.execute("BEGIN; INSERT INTO elsewhere VALUES (1)")
+        let saved = try await engine.write { transaction in
+            let sequence = try transaction.nextSequence()
+            try transaction.put(record(zone, "a", sequence: sequence))
+            return sequence
+        }
+        let early = try await engine.read { try $0.completeUpTo(zone: zone) }
+        #expect(early < saved)
+        // The record itself is there.
+        #expect(try await engine.read { try $0.record(zone: zone, named: "a")?.sequence } == saved)
+        async let late = engine.read { try $0.completeUpTo(zone: zone) }
+        try other.execute("COMMIT")
+        _ = try await late
+        #expect(try await engine.read { try $0.completeUpTo(zone: zone) } == saved)
+        other.close()
+        await engine.close()
+        stores.close()
+    }
+
+    @Test("A zone's last change is kept when its newest record is written again and is not complete yet")
+    func monotone() async throws {
+        let stores = try TestCluster.stores.get()
+        let engine = try stores.open(TestCluster.newStore())
+        let zone = try await engine.write {
+            try $0.insertZone(owner: .everyone, name: "Z", sequence: $0.nextSequence()).key
+        }
+        @Sendable func save() async throws -> Int64 {
+            try await engine.write { transaction in
+                let sequence = try transaction.nextSequence()
+                try transaction.put(record(zone, "a", sequence: sequence))
+                try transaction.noteChange(zone: zone)
+                return sequence
+            }
+        }
+        var last: Int64 = 0
+        for _ in 0..<40 {
+            _ = try await save()
+            let complete = try await engine.read { try $0.completeUpTo(zone: zone) }
+            #expect(complete >= last)
+            last = complete
+        }
+        await engine.close()
+    }
+}
+
+private func record(_ zone: ZoneKey, _ name: String, sequence: Int64) -> RecordRow {
+    RecordRow(
+        zone: zone, name: name, type: "Note", sequence: sequence, createdAt: 1, createdBy: 2, modifiedAt: 3,
+        modifiedBy: 4, fields: Array("{}".utf8))
+}
+
+private struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var value = state
+        value = (value ^ value >> 30) &* 0xbf58_476d_1ce4_e5b9
+        value = (value ^ value >> 27) &* 0x94d0_49bb_1331_11eb
+        return value ^ value >> 31
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import NephosPostgresTesting
+import NephosStorage
+import Testing
+
+@testable import NephosPostgres
+
+/// What a server has to be, and what happens when it is not there for a moment.
+@Suite(.overPostgreSQL) struct PostgresServerTests {
+    @Test("A server that may lose what was answered is refused, and why is said")
+    func unsafe() async throws {
+        let error = #expect(throws: StorageError.self) { _ = try PostgresStores(try TestCluster.address.get()) }
+        #expect(error?.code == .constraint)
+        #expect(error?.message.contains("fsync = off") == true)
+    }
+
+    @Test(
+        "On another machine TLS with its certificate checked is needed",
+        arguments: [
+            ("postgresql://db.example.org/nephos", true), ("postgresql://localhost/nephos", false),
+            ("postgresql://a,b/nephos?sslmode=verify-full", false), ("postgresql://localhost,b/nephos", true),
+            ("postgresql://db.example.org/nephos?sslmode=require", true), ("host=/tmp dbname=x", false),
+        ])
+    func exposed(address: String, isExposed: Bool) throws {
+        #expect(try PostgresAddress(address).isExposed == isExposed)
+    }
+
+    @Test("An address that is none is refused without repeating it")
+    func wrongAddress() {
+        let error = #expect(throws: StorageError.self) { _ = try PostgresAddress("postgresql://u:secret@[") }
+        #expect(error?.message.contains("secret") == false)
+    }
+
+    @Test("A server that cannot be reached is an error in time")
+    func unreachable() throws {
+        var options = PostgresOptions()
+        options.connectMilliseconds = 300
+        let error = #expect(throws: StorageError.self) {
+            _ = try PostgresStores(try PostgresAddress("host=/nowhere dbname=x"), options: options)
+        }
+        #expect(error?.code == .inputOutput)
+    }
+
+    @Test("Connections that the server ended are made anew, and statements are prepared again")
+    func reconnects() async throws {
+        let name = "nephos-test-\(UUID().uuidString)"
+        let address = try PostgresAddress("\(try TestCluster.text.get()) application_name=\(name)")
+        let stores = try PostgresStores(address, options: PostgresOptions(connections: 3, acceptsUnsafeServer: true))
+        let engine = try stores.open(TestCluster.newStore())
+        let zone = try await engine.write {
+            try $0.insertZone(owner: .everyone, name: "Z", sequence: $0.nextSequence()).key
+        }
+        let other = try PostgresConnection(
+            try TestCluster.address.get(), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
+        for round in 0..<3 {
+            _ = try other.ask(
+                "SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity WHERE application_name = '\(name)'")
+            try await engine.write { transaction in
+                let sequence = try transaction.nextSequence()
+                try transaction.put(
+                    RecordRow(
+                        zone: zone, name: "r\(round)", type: "Note", sequence: sequence, createdAt: 1, createdBy: 2,
+                        modifiedAt: 3, modifiedBy: 4, fields: []))
+            }
+            let names = try await engine.read { try $0.records(zone: zone, after: 0, limit: 9).map(\.name) }
+            #expect(names == (0...round).map { "r\($0)" })
+        }
+        other.close()
+        await engine.close()
+        stores.close()
+    }
+
+    @Test("What was prepared and is gone is prepared again")
+    func preparesAgain() async throws {
+        let stores = try PostgresStores(
+            try TestCluster.address.get(), options: PostgresOptions(connections: 1, acceptsUnsafeServer: true))
+        let engine = try stores.open(TestCluster.newStore())
+        _ = try await engine.read { try $0.recordTypes() }
+        try await stores.pool.run { try $0.execute("DEALLOCATE ALL") }
+        #expect(try await engine.read { try $0.recordTypes() } == [])
+        try await stores.pool.run { try $0.execute("DEALLOCATE ALL") }
+        try await engine.write { try $0.insertRecordType("Note") }
+        #expect(try await engine.read { try $0.recordTypes() } == ["Note"])
+        await engine.close()
+        stores.close()
+    }
+
+    @Test("Who finds no connection free in time is refused, and so is who comes when too many wait")
+    func waiting() async throws {
+        var options = PostgresOptions(connections: 1, acceptsUnsafeServer: true)
+        options.waitNanoseconds = 50_000_000
+        options.waiting = 2
+        let stores = try PostgresStores(try TestCluster.address.get(), options: options)
+        let engine = try stores.open(TestCluster.newStore())
+        let (starts, start) = AsyncStream<Void>.makeStream()
+        let mayEnd = DispatchSemaphore(value: 0)
+        async let holding: Void = engine.read { _ in
+            start.yield()
+            mayEnd.wait()
+        }
+        for await _ in starts { break }
+        let codes = await withTaskGroup(of: StorageError.Code?.self) { group in
+            for _ in 0..<5 {
+                group.addTask {
+                    do {
+                        _ = try await engine.read { try $0.recordTypes() }
+                        return nil
+                    } catch {
+                        return (error as? StorageError)?.code
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        mayEnd.signal()
+        try await holding
+        #expect(codes == Array(repeating: .busy, count: 5))
+        #expect(try await engine.read { try $0.recordTypes() } == [])
+        await engine.close()
+        stores.close()
+    }
+}

@@ -1,0 +1,57 @@
+import NephosPostgres
+import NephosPostgresTesting
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+/// How often each request waits for PostgreSQL: the table of Documentation/PostgreSQL.md.
+@Suite(.overPostgreSQL) struct RoundTripTests {
+    @Test func `requests wait for the server so often and no more, however many records they have`() async throws {
+        let stores = try PostgresStores(
+            try TestCluster.address.get(),
+            options: PostgresOptions(
+                connections: 1, acceptsUnsafeServer: true, prefix: "r\(UInt64.random(in: .min ... .max))"))
+        let cloud = TestCloud(ServiceConfiguration(), stores: stores)
+        let database = try await TestDatabase(cloud).making(zone: "Z")
+        let batch = (0..<200).map { "r\($0)" }
+        func query() async throws -> Int {
+            let query = Query(recordType: "Note", filterBy: [Filter(.field("n"), .equals, .int64(1))])
+            return try await cloud.service.queryRecords(
+                QueryRecordsRequest(query: query, zoneID: database.zoneID), database.context
+            ).records.count
+        }
+        // What is looked up once: the account, the schema, the index of the query.
+        _ = try await database.modify(batch.map { .force($0, ["n": .int64(1)]) })
+        #expect(try await query() > 0)
+        await cloud.service.settle()
+
+        /// The least of several: the background asks now and then too.
+        func count(_ body: () async throws -> Void) async throws -> Int {
+            var least = Int.max
+            for _ in 0..<4 {
+                await cloud.service.settle()
+                let before = stores.roundTrips
+                try await body()
+                least = min(least, stores.roundTrips - before)
+            }
+            return least
+        }
+        let one = try await count { _ = try await database.modify([.force("r1", ["n": .int64(1)])]) }
+        #expect(one <= 4, "a save of one record: \(one)")
+        let new = try await count {
+            _ = try await database.modify([.create(nil, ["n": .int64(2)])])
+        }
+        #expect(new <= 4, "a save of a new record: \(new)")
+        let many = try await count { _ = try await database.modify(batch.map { .force($0, ["n": .int64(1)]) }) }
+        #expect(many <= 4, "a save of 200 records: \(many)")
+        let lookup = try await count { _ = try await database.lookup("r1", "r2", "r3") }
+        #expect(lookup <= 2, "a lookup: \(lookup)")
+        let page = try await count { _ = try await database.changes() }
+        #expect(page <= 3, "a page of a feed: \(page)")
+        let found = try await count { _ = try await query() }
+        #expect(found <= 3, "a page of a query: \(found)")
+        print("Round trips: save \(one), new \(new), 200 saves \(many), lookup \(lookup), feed \(page), query \(found)")
+        await cloud.service.close()
+    }
+}
