@@ -217,7 +217,8 @@ final class PostgresConnection: SQLConnection {
         let key = RecordKey(record.zone, record.name)
         func parameters(_ number: Int64) throws -> PostgresLink.Parameters {
             let values = PostgresStatement(.putRecord, self)
-            return try values.bind(number).bind(record.zone).bind(record.name).bind(contentOf: record).parameters
+            try values.bind(number).bind(record.zone.owner.rawValue).bind(record.zone.id).bind(record.name)
+            return try values.bind(contentOf: record).parameters
         }
         switch found[key] {
         case .some(.some(let number)):
