@@ -104,7 +104,10 @@ let package = Package(
             ]),
         tests(
             "NephosServiceTests",
-            ["NephosService", "NephosWire", "NephosStorage", "NephosSQLite", "NephosCrypto", "NephosPostgresTesting"]),
+            [
+                "NephosService", "NephosWire", "NephosStorage", "NephosSQLite", "NephosCrypto", "NephosPostgres",
+                "NephosPostgresTesting",
+            ]),
         tests("NephosHTTPTests", ["NephosHTTP"]),
         tests("NephosPushTests", ["NephosPush", "NephosHTTP", "NephosService"], exclude: ["StandIns"]),
         tests(

@@ -5,6 +5,8 @@ package final class PostgresStores: StoreProvider {
     private let address: PostgresAddress
     private let options: PostgresOptions
     let pool: PostgresPool
+    /// What a server keeps in memory of schemas and indexes is not announced to others yet, so there may be one.
+    private let lease: ServerLease
     private let assetDirectory: String?
     package let blanks: (any StoreProvider)?
 
@@ -12,7 +14,8 @@ package final class PostgresStores: StoreProvider {
     /// - Parameters:
     ///   - assets: the directory of the files of assets; nil for temporary ones.
     ///   - blanks: gives stores that are empty and kept nowhere.
-    /// - Throws: `StorageError`: `.inputOutput` if the server cannot be reached, `.constraint` if it may not be used.
+    /// - Throws: `StorageError`: `.inputOutput` if the server cannot be reached, `.constraint` if it may not be used, `.inUse`
+    ///   if another process has these stores open.
     package init(
         _ address: PostgresAddress, options: PostgresOptions = PostgresOptions(), assets: String? = nil,
         blanks: (any StoreProvider)? = nil
@@ -22,7 +25,13 @@ package final class PostgresStores: StoreProvider {
         self.blanks = blanks
         assetDirectory = assets
         let damage = DamageLog(store: "the PostgreSQL database", write: options.log)
-        pool = PostgresPool(options) { try PostgresConnection(address, options, damage: damage) }
+        let lease = ServerLease(address, options)
+        self.lease = lease
+        pool = PostgresPool(options) {
+            try lease.renew()
+            return try PostgresConnection(address, options, damage: damage)
+        }
+        try lease.renew()
         try connected { connection in
             if !options.acceptsUnsafeServer { try ServerChecks.run(address, connection) }
             let prefix = PostgresAddress.quoted(options.prefix)
@@ -126,5 +135,8 @@ package final class PostgresStores: StoreProvider {
 
     package var keepsStores: Bool { true }
 
-    package func close() { pool.close() }
+    package func close() {
+        pool.close()
+        lease.release()
+    }
 }

@@ -47,7 +47,13 @@ package enum TestCluster {
 
     /// The stores that tests share; each has one of its own in it.
     package static let stores: Result<PostgresStores, any Error> = Result {
-        try PostgresStores(try address.get(), options: PostgresOptions(connections: 24, acceptsUnsafeServer: true))
+        try PostgresStores(try address.get(), options: options(connections: 24))
+    }
+
+    /// Options of stores of their own: nobody else's server has them open.
+    package static func options(connections: Int) -> PostgresOptions {
+        PostgresOptions(
+            connections: connections, acceptsUnsafeServer: true, prefix: "t\(UInt64.random(in: .min ... .max))")
     }
 
     /// A store that is empty.
@@ -62,10 +68,7 @@ package enum TestCluster {
     package static func stores(or other: any StoreProvider) -> any StoreProvider {
         guard isChosen else { return other }
         do {
-            return try PostgresStores(
-                try address.get(),
-                options: PostgresOptions(
-                    connections: 4, acceptsUnsafeServer: true, prefix: "t\(UInt64.random(in: .min ... .max))"))
+            return try PostgresStores(try address.get(), options: options(connections: 4))
         } catch {
             Issue.record(error)
             return other

@@ -61,7 +61,7 @@ import Testing
 
     @Test("After one's own save a feed waits for it; one that cannot be complete gives what is")
     func ownSave() async throws {
-        var options = PostgresOptions(connections: 4, acceptsUnsafeServer: true)
+        var options = TestCluster.options(connections: 4)
         options.horizonNanoseconds = 300_000_000
         let stores = try PostgresStores(try TestCluster.address.get(), options: options)
         let id = TestCluster.newStore()

@@ -41,11 +41,23 @@ import Testing
         #expect(error?.code == .inputOutput)
     }
 
+    @Test("A second server over the same stores is refused until the first is closed")
+    func oneServer() throws {
+        let options = TestCluster.options(connections: 2)
+        let first = try PostgresStores(try TestCluster.address.get(), options: options)
+        let error = #expect(throws: StorageError.self) {
+            _ = try PostgresStores(try TestCluster.address.get(), options: options)
+        }
+        #expect(error?.code == .inUse)
+        first.close()
+        try PostgresStores(try TestCluster.address.get(), options: options).close()
+    }
+
     @Test("Connections that the server ended are made anew, and statements are prepared again")
     func reconnects() async throws {
         let name = "nephos-test-\(UUID().uuidString)"
         let address = try PostgresAddress("\(try TestCluster.text.get()) application_name=\(name)")
-        let stores = try PostgresStores(address, options: PostgresOptions(connections: 3, acceptsUnsafeServer: true))
+        let stores = try PostgresStores(address, options: TestCluster.options(connections: 3))
         let engine = try stores.open(TestCluster.newStore())
         let zone = try await engine.write {
             try $0.insertZone(owner: .everyone, name: "Z", sequence: $0.nextSequence()).key
@@ -73,7 +85,7 @@ import Testing
     @Test("What was prepared and is gone is prepared again")
     func preparesAgain() async throws {
         let stores = try PostgresStores(
-            try TestCluster.address.get(), options: PostgresOptions(connections: 1, acceptsUnsafeServer: true))
+            try TestCluster.address.get(), options: TestCluster.options(connections: 1))
         let engine = try stores.open(TestCluster.newStore())
         _ = try await engine.read { try $0.recordTypes() }
         try await stores.pool.run { try $0.execute("DEALLOCATE ALL") }
@@ -87,7 +99,7 @@ import Testing
 
     @Test("Who finds no connection free in time is refused, and so is who comes when too many wait")
     func waiting() async throws {
-        var options = PostgresOptions(connections: 1, acceptsUnsafeServer: true)
+        var options = TestCluster.options(connections: 1)
         options.waitNanoseconds = 50_000_000
         options.waiting = 2
         let stores = try PostgresStores(try TestCluster.address.get(), options: options)

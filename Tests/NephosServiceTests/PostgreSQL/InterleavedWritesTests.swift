@@ -14,8 +14,7 @@ import Testing
     @Test(arguments: Interleaving.all, [false, true])
     func `whatever comes between, the rules hold`(_ interleaving: Interleaving, isSwapped: Bool) async throws {
         let turn = Turn()
-        var options = PostgresOptions(
-            connections: 6, acceptsUnsafeServer: true, prefix: "i\(UInt64.random(in: .min ... .max))")
+        var options = TestCluster.options(connections: 6)
         options.beforeStatement = { turn.pass() }
         let stores = try PostgresStores(try TestCluster.address.get(), options: options)
         let cloud = TestCloud(ServiceConfiguration(), stores: stores)

@@ -10,8 +10,7 @@ import Testing
     @Test func `requests wait for the server so often and no more, however many records they have`() async throws {
         let stores = try PostgresStores(
             try TestCluster.address.get(),
-            options: PostgresOptions(
-                connections: 1, acceptsUnsafeServer: true, prefix: "r\(UInt64.random(in: .min ... .max))"))
+            options: TestCluster.options(connections: 1))
         let cloud = TestCloud(ServiceConfiguration(), stores: stores)
         let database = try await TestDatabase(cloud).making(zone: "Z")
         let batch = (0..<200).map { "r\($0)" }
