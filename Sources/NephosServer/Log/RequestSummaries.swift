@@ -71,6 +71,6 @@ extension DatabaseChangesResponse: RequestSummarizing {
 
 private func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
-extension AskedQuery: RequestSummarizing {
+extension DecodedQuery: RequestSummarizing {
     var logSummary: String { request.logSummary }
 }

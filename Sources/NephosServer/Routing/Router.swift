@@ -11,7 +11,7 @@ enum Routes {
     private static let protocolTable: [Route] = [
         .database([.post], "records/modify", bodyLimit: Limits.requestBodySize, NephosService.modifyRecords),
         .database([.post], "records/lookup", NephosService.lookupRecords),
-        .database([.post], "records/query", decoding: NephosService.askedQuery, NephosService.queryRecords),
+        .database([.post], "records/query", decoding: NephosService.decodedQuery, NephosService.queryRecords),
         .database([.post], "records/resolve", NephosService.resolveShares),
         .database([.post], "records/accept", NephosService.acceptShares),
         .database([.post], "records/requestAccess", NephosService.requestShareAccess),

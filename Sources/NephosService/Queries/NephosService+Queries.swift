@@ -5,22 +5,22 @@ extension NephosService {
     package func queryRecords(
         _ request: QueryRecordsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> QueryRecordsResponse {
-        try await queryRecords(AskedQuery(request), context)
+        try await queryRecords(DecodedQuery(request), context)
     }
 
-    /// The query that a body of `records/query` asks; an empty one counts as `{}`.
-    package func askedQuery(_ body: [UInt8]) throws(WireError) -> AskedQuery {
-        try askedQueries.query(decoding: body)
+    /// Decodes a body of `records/query`; an empty one counts as `{}`.
+    package func decodedQuery(_ body: [UInt8]) throws(WireError) -> DecodedQuery {
+        try decodedQueries.query(decoding: body)
     }
 
-    /// The same for a query that was decoded, as a server has it.
+    /// The same for a decoded query, as a server has it.
     package func queryRecords(
-        _ asked: AskedQuery, _ context: RequestContext
+        _ decoded: DecodedQuery, _ context: RequestContext
     ) async throws(ServiceError) -> QueryRecordsResponse {
         try await perform(context) { store, caller in
             try self.checkMayRead(caller)
             let query = QueryRecords(
-                asked: asked, caller: caller, container: context.container, bounds: self.configuration.queries,
+                decoded, caller: caller, container: context.container, bounds: self.configuration.queries,
                 encodesRecords: context.takesEncodedRecords)
             return try await query.run(on: store)
         }

@@ -5,7 +5,7 @@ import NephosWire
 ///
 /// No value, as it goes into closures whole.
 final class QueryRecords: Sendable {
-    private let asked: AskedQuery
+    private let decoded: DecodedQuery
     private let caller: Caller
     private let container: String
     private let bounds: QueryBounds
@@ -13,16 +13,16 @@ final class QueryRecords: Sendable {
     private let encodesRecords: Bool
 
     init(
-        asked: AskedQuery, caller: Caller, container: String, bounds: QueryBounds, encodesRecords: Bool = false
+        _ decoded: DecodedQuery, caller: Caller, container: String, bounds: QueryBounds, encodesRecords: Bool = false
     ) {
-        self.asked = asked
+        self.decoded = decoded
         self.caller = caller
         self.container = container
         self.bounds = bounds
         self.encodesRecords = encodesRecords
     }
 
-    private var request: QueryRecordsRequest { asked.request }
+    private var request: QueryRecordsRequest { decoded.request }
 
     func run(on store: Store) async throws -> QueryRecordsResponse {
         if request.wantsCount { return try await count(on: store) }
@@ -74,10 +74,9 @@ final class QueryRecords: Sendable {
     ) throws -> QueryRecordsResponse {
         // The zone first: without it the type does not matter.
         let zones = try zones(reader)
-        let identity = QueryIdentity(asked, caller)
-        // Before anything of what they tell is looked at: what is kept then can only be taken for older than it is.
-        let versions = marker == nil ? versions(store, moments) : nil
-        let known = versions.flatMap { store.preparedQueries.find(identity, $0) }
+        // The versions are read before the schema and the indexes: a plan can be newer than its versions, never older.
+        let key = marker == nil ? planKey(store, moments) : nil
+        let known = key.flatMap { store.plannedQueries.find($0) }
         let query = try known?.query ?? validated(store, moments.schema, reader)
         let page = QueryPage(
             query: query, conjuncts: known?.conjuncts ?? QueryConjunct.conjuncts(of: query), zones: zones,
@@ -86,9 +85,9 @@ final class QueryRecords: Sendable {
             cursor: try cursor(marker))
         let plan = try known?.plan ?? QueryPlanner(page).plan()
         let checks = known?.checks ?? CandidateChecks(plan, of: page)
-        if known == nil, !page.trace.hasCounted, let versions {
-            let prepared = PreparedQuery(query: query, conjuncts: page.conjuncts, plan: plan, checks: checks)
-            store.preparedQueries.keep(prepared, for: identity, versions)
+        if known == nil, !page.trace.hasCounted, let key {
+            let planned = PlannedQuery(query: query, conjuncts: page.conjuncts, plan: plan, checks: checks)
+            store.plannedQueries.insert(planned, for: key)
         }
         return try answer(page, plan, checks)
     }
@@ -108,7 +107,7 @@ final class QueryRecords: Sendable {
         let result = try page.run(plan, checks, into: records)
         let (values, encoded) = records.finish()
         var response = QueryRecordsResponse(
-            records: values, continuationMarker: result.cursor?.text(caller.opaqueStrings, query: asked.text),
+            records: values, continuationMarker: result.cursor?.text(caller.opaqueStrings, query: decoded.text.bytes),
             count: request.wantsCount ? result.count : nil, explanation: explanation(result.count))
         response.encodedRecords = encoded
         return response
@@ -116,11 +115,12 @@ final class QueryRecords: Sendable {
 
     // MARK: - Preparation
 
-    private func versions(_ store: Store, _ moments: Moments) -> PreparedQueries.Versions? {
+    /// Nil while the schema or the indexes change.
+    private func planKey(_ store: Store, _ moments: Moments) -> PlannedQueries.Key? {
         guard let schema = store.schemas.version(asOf: moments.schema),
             let indexes = store.indexes.version(asOf: moments.indexes)
         else { return nil }
-        return PreparedQueries.Versions(schema: schema, indexes: indexes)
+        return PlannedQueries.Key(decoded, caller, PlannedQueries.Versions(schema: schema, indexes: indexes))
     }
 
     /// A page's records; "more than 200 are not sent" (CloudKit Web Services, Data Size Limits).
@@ -151,7 +151,7 @@ final class QueryRecords: Sendable {
 
     private func cursor(_ marker: String?) throws(ServiceError) -> QueryCursor? {
         guard let marker else { return nil }
-        guard let cursor = QueryCursor(marker, caller.opaqueStrings, query: asked.text) else {
+        guard let cursor = QueryCursor(marker, caller.opaqueStrings, query: decoded.text.bytes) else {
             throw .invalid(
                 "the continuationMarker is not one of this query's: send what the last page gave, with the query of the first page"
             )

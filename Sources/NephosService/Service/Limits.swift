@@ -184,4 +184,7 @@ package enum Limits {
     package static let slowUploadGrace: Int64 = 30 * 1000
     /// Files that one transaction condemns, and references that it removes.
     static let assetsPerCollectionStep = 200
+
+    /// Bytes that a service's decoded queries take at most, and the plans of a store: some 3,000 queries of an app.
+    static let queryCacheSize = 8 << 20
 }

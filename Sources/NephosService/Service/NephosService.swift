@@ -9,7 +9,7 @@ package final class NephosService: Sendable {
     let environment: ServiceEnvironment
     let configuration: ServiceConfiguration
     let schemaTurns = SchemaTurns()
-    let askedQueries = AskedQueries()
+    let decodedQueries = DecodedQueries()
     private let pollsHaveEnded = Atomic(false)
 
     package init(

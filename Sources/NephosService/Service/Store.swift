@@ -15,7 +15,7 @@ final class Store: Sendable {
     let accounts = Accounts()
     let indexes = IndexCatalog()
     let schemas = SchemaCatalog()
-    let preparedQueries = PreparedQueries()
+    let plannedQueries = PlannedQueries()
     let background: BackgroundWork
     let indexBuilder: IndexBuilder
     let watched = WatchedDatabases()

@@ -122,7 +122,7 @@ extension TestDatabase {
         let body =
             #"{"zoneID":{"zoneName":"\#(zone ?? "_defaultZone")"},"query":{"recordType":"Note""#
             + (field.map { #","sortBy":[{"fieldName":"\#($0)"}]"# } ?? "") + "}}"
-        let asked = try cloud.service.askedQuery(Array(body.utf8))
+        let asked = try cloud.service.decodedQuery(Array(body.utf8))
         return try await cloud.service.queryRecords(asked, context).records
     }
 }

@@ -81,13 +81,13 @@ import Testing
         let user = try await cloud.service.currentUser(cloud.context).userRecordName
         let strings = OpaqueStrings(
             key: try #require(AuthenticationKey([UInt8](repeating: 7, count: 32))), database: "private \(user)")
-        let asked = AskedQuery(QueryRecordsRequest(query: Self.query))
+        let decoded = DecodedQuery(QueryRecordsRequest(query: Self.query))
         let key = OrderedBytes.coordinate(distance)
         for key in [key, [], Array(key.prefix(3)), key + key] {
             let cursor = QueryCursor(
                 phase: .ordered(QueryPosition(key: key, name: "p", zone: 1)), start: 1, given: GivenRecords(),
                 order: nil)
-            var marker: String? = cursor.text(strings, query: asked.text)
+            var marker: String? = cursor.text(strings, query: decoded.text.bytes)
             var pages = 0
             while let next = marker, pages < 20 {
                 marker = try await cloud.page(Self.query, limit: 2, marker: next).continuationMarker

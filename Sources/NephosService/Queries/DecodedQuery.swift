@@ -1,0 +1,31 @@
+package import NephosWire
+
+/// A request of `records/query`, decoded once for all requests with the same body.
+package final class DecodedQuery: Sendable {
+    package let request: QueryRecordsRequest
+    /// The query and where it looks, on the wire: everything but the page.
+    let text: QueryBytes
+
+    package init(_ request: QueryRecordsRequest) {
+        self.request = request
+        var query = QueryRecordsRequest(query: request.query, zoneID: request.zoneID, zoneWide: request.zoneWide)
+        query.wantsCount = request.wantsCount
+        text = QueryBytes(query.encoded())
+    }
+}
+
+/// The decoded-request cache, by bodies: decoding a short query takes as long as finding ten records. Requests for later
+/// pages come once and are not cached.
+final class DecodedQueries: Sendable {
+    private let cache = QueryCache<QueryBytes, DecodedQuery>(capacity: Limits.queryCacheSize)
+
+    func query(decoding body: [UInt8]) throws(WireError) -> DecodedQuery {
+        let key = QueryBytes(body)
+        if let query = cache.value(for: key) { return query }
+        let query = DecodedQuery(try QueryRecordsRequest(decoding: body))
+        if query.request.continuationMarker == nil {
+            cache.insert(query, for: key, cost: 512 + 3 * body.count + 64 * key.partCount)
+        }
+        return query
+    }
+}

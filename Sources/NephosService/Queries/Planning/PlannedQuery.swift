@@ -1,0 +1,60 @@
+import NephosStorage
+import NephosWire
+
+/// A query that was validated and planned, which holds as long as neither the schema nor the indexes change.
+final class PlannedQuery: Sendable {
+    let query: ValidQuery
+    let conjuncts: [QueryConjunct]
+    let plan: QueryPlan
+    let checks: CandidateChecks
+
+    init(query: ValidQuery, conjuncts: [QueryConjunct], plan: QueryPlan, checks: CandidateChecks) {
+        self.query = query
+        self.conjuncts = conjuncts
+        self.plan = plan
+        self.checks = checks
+    }
+}
+
+/// The plan cache of a store, by query, caller and versions. Only plans that did not count entries are cached.
+final class PlannedQueries: Sendable {
+    /// The versions of the schema and of the indexes that a query was planned with.
+    struct Versions: Hashable, Sendable {
+        var schema: Int
+        var indexes: Int
+    }
+
+    /// A query as a caller asked it, everything of the request but the page, and what its plan depends on.
+    struct Key: Hashable, Sendable {
+        let text: QueryBytes
+        let scope: DatabaseScope
+        let account: AccountRow?
+        let versions: Versions
+
+        init(_ query: DecodedQuery, _ caller: Caller, _ versions: Versions) {
+            text = query.text
+            scope = caller.scope
+            account = caller.account
+            self.versions = versions
+        }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(text)
+            hasher.combine(scope)
+            hasher.combine(account?.id)
+            hasher.combine(versions)
+        }
+    }
+
+    private let cache = QueryCache<Key, PlannedQuery>(capacity: Limits.queryCacheSize)
+
+    var count: Int { cache.count }
+
+    func find(_ key: Key) -> PlannedQuery? { cache.value(for: key) }
+
+    func insert(_ planned: PlannedQuery, for key: Key) {
+        let text = key.text
+        let cost = 1024 + 2 * text.bytes.count + 64 * text.partCount + 256 * planned.plan.rangeCount
+        cache.insert(planned, for: key, cost: cost)
+    }
+}

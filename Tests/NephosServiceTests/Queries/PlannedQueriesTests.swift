@@ -1,0 +1,98 @@
+import NephosCrypto
+import NephosStorage
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+/// The plan cache.
+@Suite struct PlannedQueriesTests {
+    private typealias Versions = PlannedQueries.Versions
+
+    private func key(
+        _ name: String = "a", count: Bool = false, scope: DatabaseScope = .private, account: Int64? = 1,
+        _ versions: PlannedQueries.Versions = PlannedQueries.Versions(schema: 1, indexes: 1)
+    ) -> PlannedQueries.Key {
+        var request = QueryRecordsRequest(
+            query: Query(recordType: "Note", filterBy: [Filter(.field("name"), .equals, .string(name))]),
+            resultsLimit: .random(in: 1...200))
+        request.wantsCount = count
+        return PlannedQueries.Key(
+            DecodedQuery(request),
+            Caller(
+                scope: scope, account: account.map { AccountRow(id: $0, name: "n\($0)", userRecordName: "_\($0)") },
+                requestID: "r", storeID: StoreID(container: "c", environment: "development"), key: .random(),
+                assets: AssetAccess(
+                    AssetTokens(key: .random(), place: StoreID(container: "c", environment: "development")),
+                    baseURL: "",
+                    now: 0, hasAssets: false)),
+            versions)
+    }
+
+    private static func planned(_ plan: QueryPlan) -> PlannedQuery {
+        let query = ValidQuery(recordType: "Note", condition: .all, sort: [], searchableFields: [])
+        return PlannedQuery(query: query, conjuncts: [], plan: plan, checks: CandidateChecks(query))
+    }
+
+    private let planned = Self.planned(.nothing)
+
+    @Test("A plan is found by the same query of the same account, whatever the page")
+    func found() {
+        let queries = PlannedQueries()
+        queries.insert(planned, for: key())
+        #expect(queries.find(key()) === planned)
+        for other in [
+            key("b"), key(count: true), key(scope: .public), key(account: 2), key(account: nil),
+        ] {
+            #expect(queries.find(other) == nil)
+        }
+    }
+
+    @Test("A plan is not found once the version of the schema or of the indexes is another")
+    func versioned() {
+        let queries = PlannedQueries()
+        queries.insert(planned, for: key())
+        #expect(queries.find(key(Versions(schema: 2, indexes: 1))) == nil)
+        #expect(queries.find(key(Versions(schema: 1, indexes: 2))) == nil)
+    }
+
+    @Test("Plans of long queries and of many ranges are not cached, and three thousand others are")
+    func bounded() {
+        let queries = PlannedQueries()
+        let range = ScanRange(signature: IndexSignature([]), range: .all, keyOffset: 0)
+        let scan = QueryScan(ranges: Array(repeating: range, count: 64), order: [], covers: [])
+        let order = QueryOrder([IndexComponent]())
+        queries.insert(Self.planned(.ordered(scan, order)), for: key())
+        #expect(queries.find(key()) == nil)
+        let long = key(String(repeating: "x", count: 30_000))
+        queries.insert(planned, for: long)
+        #expect(queries.find(long) == nil)
+        let some = (0..<3000).map { key("\($0)") }
+        for query in some { queries.insert(planned, for: query) }
+        #expect(some.allSatisfy { queries.find($0) === planned })
+        for query in (3000..<20_000).map({ key("\($0)") }) { queries.insert(planned, for: query) }
+        #expect(queries.count < 8000)
+    }
+
+    @Test("Cached content has a version of its own, and none while it changes")
+    func contentVersions() {
+        let catalog = AnnouncedCatalog<Int>()
+        let first = catalog.now
+        #expect(catalog.version(asOf: first) == nil)
+        catalog.remember(1, asOf: first)
+        let version = catalog.version(asOf: first)
+        #expect(version != nil)
+        #expect(catalog.version(asOf: first) == version)
+        catalog.remember(2, asOf: first)
+        let second = catalog.version(asOf: first)
+        #expect(second != nil && second != version)
+        catalog.beginChange()
+        #expect(catalog.version(asOf: catalog.now) == nil)
+        catalog.endChange()
+        #expect(catalog.version(asOf: first) == nil)
+        #expect(catalog.version(asOf: catalog.now) == nil, "nothing is cached yet")
+        let last = catalog.now
+        catalog.remember(1, asOf: last)
+        #expect(catalog.version(asOf: last) != version && catalog.version(asOf: last) != second)
+    }
+}
