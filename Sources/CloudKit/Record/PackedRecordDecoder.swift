@@ -98,13 +98,13 @@ struct PackedRecordDecoder {
 
     /// Nil where the fields have to be decoded.
     private mutating func readTable(_ fields: UnsafeRawBufferPointer, type: Int) -> FieldTable? {
-        var tokens = FieldTokens(fields)
+        var scanner = FieldScanner(fields)
         var values: [RecordField] = []
         values.reserveCapacity(shapes[type].keys.count)
         // The names of this record, once they differ from those of the last.
         var names: [UnsafeRawBufferPointer] = []
         var differs = false
-        while let token = tokens.next() {
+        while let token = scanner.nextToken() {
             let index = values.count
             if !differs, index >= shapes[type].names.count || !token.name.hasSameBytes(as: shapes[type].names[index]) {
                 differs = true
@@ -114,7 +114,7 @@ struct PackedRecordDecoder {
             guard let value = value(token.value) else { return nil }
             values.append(RecordField(value: value, isEncrypted: token.isEncrypted))
         }
-        if tokens.isForeign { return nil }
+        if scanner.isForeign { return nil }
         if !differs, values.count < shapes[type].names.count {
             differs = true
             names = Array(shapes[type].names.prefix(values.count))
@@ -133,13 +133,13 @@ struct PackedRecordDecoder {
     }
 
     /// The value as a record keeps it; nil where it has to be decoded, or is wrong.
-    private mutating func value(_ value: FieldTokens.Value) -> RecordValue? {
+    private mutating func value(_ value: FieldScanner.Value) -> RecordValue? {
         switch value {
         case .string(let text): return String(utf8: text).map(RecordValue.string)
         case .int64(let number): return .int64(number)
         case .double(let number): return .double(number)
         case .timestamp(let time): return .date(time.date)
-        case .bytes(let text): return FieldTokens.decodedBase64(text).map { .data(Data($0)) }
+        case .bytes(let text): return FieldScanner.decodedBase64(text).map { .data(Data($0)) }
         case .strings(let texts):
             var elements: [RecordValue] = []
             elements.reserveCapacity(texts.count)

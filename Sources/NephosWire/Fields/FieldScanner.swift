@@ -1,7 +1,10 @@
-/// Walks the fields of `EncodedFields` without decoding them. It knows exactly the JSON that `RecordFields.encoded()`
-/// writes: no spaces, names ascending, every field an object; anything else makes it stop as `isForeign`.
-struct FieldScanner {
-    /// One field's place in the bytes.
+/// Scans stored fields in place: no tape, no allocation per field.
+///
+/// It reads only the JSON that `RecordFields.encoded()` writes: no spaces, names ascending, every field an object.
+/// Anything else stops it as `isForeign`, and `RecordFields` decodes the whole. `next` finds fields, `nextToken` their
+/// values too.
+package struct FieldScanner {
+    /// A field's position in the bytes.
     struct Slice {
         /// Between the quotes, escapes and all.
         var name: Range<Int>
@@ -13,30 +16,38 @@ struct FieldScanner {
     }
 
     let bytes: UnsafeRawBufferPointer
-    /// True once something was found that `RecordFields.encoded()` would not have written.
-    private(set) var isForeign = false
-    private var index = 1
-    private var isFirst = true
+    /// Whether something was found that `RecordFields.encoded()` does not write, or that `nextToken` does not read.
+    package private(set) var isForeign = false
+    var index = 1
     private var previousName = UnsafeRawBufferPointer(start: nil, count: 0)
     private var previousDecoded: [UInt8]?
 
-    init(_ bytes: UnsafeRawBufferPointer) {
-        self.bytes = bytes
-        isForeign = bytes.count < 2 || bytes[0] != UInt8(ascii: "{")
+    package init(_ fields: UnsafeRawBufferPointer) {
+        bytes = fields
+        isForeign = fields.count < 2 || fields[0] != UInt8(ascii: "{")
     }
 
     /// The next field; nil at the end, or where the bytes turn out to be foreign.
     mutating func next() -> Slice? {
+        advance { scanner in
+            guard let slice = scanner.slice(), scanner.isAscending(slice) else { return nil }
+            return slice
+        }
+    }
+
+    /// The next field with its value; nil at the end, or where the bytes turn out to be foreign.
+    package mutating func nextToken() -> Token? { advance { $0.token() } }
+
+    @inline(__always)
+    private mutating func advance<Field>(_ scan: (inout FieldScanner) -> Field?) -> Field? {
         guard !isForeign else { return nil }
         if byte == UInt8(ascii: "}") {
             isForeign = index + 1 != bytes.count
             return nil
         }
-        guard let slice = scanField(), isAscending(slice) else {
-            isForeign = true
-            return nil
-        }
-        return slice
+        let field = scan(&self)
+        if field == nil { isForeign = true }
+        return field
     }
 
     /// Every field, or nil for foreign bytes.
@@ -56,27 +67,31 @@ struct FieldScanner {
 
     // MARK: Scanning
 
-    private var byte: UInt8 { index < bytes.count ? bytes[index] : 0 }
+    /// The next byte; 0 at the end.
+    var byte: UInt8 { index < bytes.count ? bytes[index] : 0 }
 
-    private mutating func take(_ expected: UInt8) -> Bool {
-        guard byte == expected else { return false }
-        index += 1
+    @inline(__always)
+    mutating func take(_ literal: StaticString) -> Bool {
+        let count = literal.utf8CodeUnitCount
+        guard bytes.count - index >= count, let start = bytes.baseAddress,
+            equalBytes(start.assumingMemoryBound(to: UInt8.self) + index, literal.utf8Start, count)
+        else { return false }
+        index += count
         return true
     }
 
-    private mutating func scanField() -> Slice? {
-        if !isFirst, !take(UInt8(ascii: ",")) { return nil }
-        isFirst = false
-        guard take(UInt8(ascii: "\"")) else { return nil }
+    private mutating func slice() -> Slice? {
+        if index > 1, !take(",") { return nil }
+        guard take("\"") else { return nil }
         let nameStart = index
         guard let hasEscapes = skipString() else { return nil }
         let name = nameStart..<(index - 1)
         let valueStart = index + 1
-        guard take(UInt8(ascii: ":")), byte == UInt8(ascii: "{"), skipContainer() else { return nil }
+        guard take(":"), byte == UInt8(ascii: "{"), skipContainer() else { return nil }
         return Slice(name: name, hasEscapes: hasEscapes, value: valueStart..<index)
     }
 
-    /// Moves behind a string's closing quote; tells whether it had escapes, or nil when it does not end.
+    /// Moves past a string's closing quote; returns whether it had escapes, or nil when it does not end.
     private mutating func skipString() -> Bool? {
         var hasEscapes = false
         while true {
@@ -94,7 +109,7 @@ struct FieldScanner {
         }
     }
 
-    /// Moves behind the brace that closes the one here.
+    /// Moves past the brace that closes the one here.
     private mutating func skipContainer() -> Bool {
         var depth = 0
         while index < bytes.count {

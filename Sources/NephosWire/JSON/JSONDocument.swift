@@ -16,11 +16,10 @@ package enum JSONDocument {
             return try parse(Array("{}".utf8), body)
         case Int(CSIMDJSON_NUMBER_ERROR):
             // simdjson has no number past 64 bits; a DOUBLE may be written as one ("100000000000000000000").
-            let rewritten = try JSONDiagnosis.fractionsForLargeIntegers(in: bytes)
-            return try parse(rewritten, body)
-        default:
-            throw JSONDiagnosis.explain(bytes, message: String(cString: csimdjson_error_message(document.error)))
+            if let rewritten = JSONNumber.withFractionsForLargeIntegers(bytes) { return try parse(rewritten, body) }
+        default: break
         }
+        throw JSONDiagnosis.explain(bytes, message: String(cString: csimdjson_error_message(document.error)))
     }
 
     /// Parses `bytes` and hands the root to `body`; no value may outlive it. An empty document counts as `{}`.

@@ -46,6 +46,43 @@ enum JSONNumber {
         return (index, isInteger)
     }
 
+    /// The document with `.0` behind every integer that 64 bits cannot hold; nil where there is none.
+    static func withFractionsForLargeIntegers(_ document: UnsafeRawBufferPointer) -> [UInt8]? {
+        var result: [UInt8] = []
+        var index = 0
+        var copied = 0
+        while index < document.count {
+            let byte = document[index]
+            if byte == UInt8(ascii: "\"") {
+                index = endOfString(document, from: index)
+            } else if byte == UInt8(ascii: "-") || byte &- 0x30 <= 9, let (end, isInteger) = scan(document, from: index)
+            {
+                let text = UnsafeRawBufferPointer(rebasing: document[index..<end])
+                if isInteger, int64(text) == nil, UInt64(String(decoding: text, as: UTF8.self)) == nil {
+                    result += document[copied..<end]
+                    result += ".0".utf8
+                    copied = end
+                }
+                index = end
+            } else {
+                index += 1
+            }
+        }
+        if copied == 0 { return nil }
+        return result + document[copied...]
+    }
+
+    /// The index past the string that starts at `start`.
+    private static func endOfString(_ document: UnsafeRawBufferPointer, from start: Int) -> Int {
+        var index = start + 1
+        while index < document.count {
+            index = JSONEscape.firstSpecial(in: document, from: index)
+            if byte(document, index) == UInt8(ascii: "\"") { return index + 1 }
+            index += byte(document, index) == UInt8(ascii: "\\") ? 2 : 1
+        }
+        return document.count
+    }
+
     @inline(__always)
     private static func byte(_ text: UnsafeRawBufferPointer, _ index: Int) -> UInt8 {
         index < text.count ? text[index] : 0

@@ -26,8 +26,8 @@ struct FuzzTests {
         attempt { _ = try RecordZoneChangesResponse(decoding: body).encoded() }
         attempt { _ = try PackedRecords(bytes: JSONBytes(body)).results() }
         body.withUnsafeBytes { bytes in
-            var tokens = FieldTokens(bytes)
-            while tokens.next() != nil {}
+            var tokens = FieldScanner(bytes)
+            while tokens.nextToken() != nil {}
         }
         edit(EncodedFields(bytes: body))
         return accepted

@@ -88,12 +88,12 @@ struct PackedRecordsTests {
         }
     }
 
-    /// The values that `FieldTokens` found; nil where it left them to the decoder.
+    /// The values that `FieldScanner` found; nil where it left them to the decoder.
     private func tokens(_ fields: EncodedFields) -> RecordFields? {
         fields.bytes.withUnsafeBytes { bytes -> RecordFields? in
-            var tokens = FieldTokens(bytes)
+            var tokens = FieldScanner(bytes)
             var entries: [RecordFields.Entry] = []
-            while let token = tokens.next() {
+            while let token = tokens.nextToken() {
                 let value: FieldValue
                 switch token.value {
                 case .string(let text): value = .string(String(decoding: text, as: UTF8.self))
@@ -102,7 +102,7 @@ struct PackedRecordsTests {
                 case .int64(let number): value = .int64(number)
                 case .double(let number): value = .double(number)
                 case .timestamp(let time): value = .timestamp(time)
-                case .bytes(let text): value = .bytes(FieldTokens.decodedBase64(text) ?? [])
+                case .bytes(let text): value = .bytes(FieldScanner.decodedBase64(text) ?? [])
                 case .reference(let name, let action):
                     value = .reference(
                         ReferenceValue(recordName: String(decoding: name, as: UTF8.self), action: action))

@@ -1,11 +1,7 @@
 import CSimdJSON
 
-/// Reads the fields of a record one after another where they are, without a parser's tape and without memory of its own.
-///
-/// It knows the JSON that `RecordFields.encoded()` writes, and of that what most fields are. Whatever else comes, it stops
-/// as `isForeign`: then `RecordFields` has to decode the whole.
-package struct FieldTokens {
-    /// A field where it is. Texts are neither copied nor known to be UTF-8.
+extension FieldScanner {
+    /// A field with its value. Texts are neither copied nor validated as UTF-8.
     package struct Token {
         package var name: UnsafeRawBufferPointer
         package var value: Value
@@ -31,7 +27,7 @@ package struct FieldTokens {
 
         package mutating func next() -> UnsafeRawBufferPointer? {
             guard rest.count > 1 else { return nil }
-            // Each has its quotes, and what is between them was looked at.
+            // Each has its quotes, and the text between them was scanned.
             let end = JSONEscape.firstSpecial(in: rest, from: 1)
             let element = UnsafeRawBufferPointer(rebasing: rest[1..<end])
             rest = UnsafeRawBufferPointer(rebasing: rest[Swift.min(end + 2, rest.count)...])
@@ -39,43 +35,7 @@ package struct FieldTokens {
         }
     }
 
-    /// Whether something was found that has to be decoded in the other way.
-    package private(set) var isForeign = false
-    private let bytes: UnsafeRawBufferPointer
-    private var index = 1
-
-    package init(_ fields: UnsafeRawBufferPointer) {
-        bytes = fields
-        isForeign = fields.count < 2 || fields[0] != UInt8(ascii: "{")
-    }
-
-    /// The next field; nil at the end, or where the bytes turn out to be foreign.
-    package mutating func next() -> Token? {
-        guard !isForeign else { return nil }
-        if byte == UInt8(ascii: "}") {
-            isForeign = index + 1 != bytes.count
-            return nil
-        }
-        guard let token = field() else {
-            isForeign = true
-            return nil
-        }
-        return token
-    }
-
-    // MARK: Reading
-
-    private var byte: UInt8 { index < bytes.count ? bytes[index] : 0 }
-
-    @inline(__always)
-    private mutating func take(_ literal: StaticString) -> Bool {
-        let count = literal.utf8CodeUnitCount
-        guard bytes.count - index >= count, let start = bytes.baseAddress,
-            equalBytes(start.assumingMemoryBound(to: UInt8.self) + index, literal.utf8Start, count)
-        else { return false }
-        index += count
-        return true
-    }
+    // MARK: Scanning
 
     /// A string that has no escapes.
     @inline(__always)
@@ -88,7 +48,7 @@ package struct FieldTokens {
         return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
     }
 
-    private mutating func field() -> Token? {
+    mutating func token() -> Token? {
         if index > 1, !take(",") { return nil }
         guard let name = string(), take(":{\"value\":"), let value = value() else { return nil }
         let isEncrypted = take(",\"isEncrypted\":true")
