@@ -73,6 +73,8 @@ lint: bootstrap ## check formatting, imports between targets, text, what pages s
 	@swift format lint --strict --parallel --recursive $(SWIFT_SOURCES)
 	@scripts/check-imports --self-test
 	@scripts/check-imports
+	@scripts/check-cycles --self-test
+	@scripts/check-cycles
 	@scripts/check-text
 	@scripts/check-packages
 	@scripts/check-comments --self-test

@@ -108,7 +108,7 @@ final class Connection: SQLConnection {
         _ = try prepared.step()
     }
 
-    func noteDamage(_ record: VisitedRecord) { damage?.note(record) }
+    func noteDamage(_ record: RecordRowView) { damage?.note(record) }
 
     // MARK: The write-ahead log
 

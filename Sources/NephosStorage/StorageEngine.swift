@@ -46,14 +46,14 @@ package protocol StorageReader: ShareReader {
     /// The zone's record or tombstone that has the number in this snapshot.
     func record(_ number: RowNumber, zone: ZoneKey) throws -> RecordRow?
     /// The same two, where the database has it: `body` is called at most once, and may read what is no record.
-    func visitRecord(zone: ZoneKey, named name: String, _ body: (VisitedRecord) throws -> Void) throws
-    func visitRecord(_ number: RowNumber, zone: ZoneKey, _ body: (VisitedRecord) throws -> Void) throws
+    func visitRecord(zone: ZoneKey, named name: String, _ body: (RecordRowView) throws -> Void) throws
+    func visitRecord(_ number: RowNumber, zone: ZoneKey, _ body: (RecordRowView) throws -> Void) throws
     /// The zone's records and tombstones written after `sequence`, in the order of their sequences. Ends with the row
     /// with which their fields have `size` bytes, if that comes before `limit`.
     func records(zone: ZoneKey, after sequence: Int64, limit: Int, size: Int) throws -> [RecordRow]
     /// The same, each where the database has it: `body` is called once for each in turn, and may read other things.
     func visitRecords(
-        zone: ZoneKey, after sequence: Int64, limit: Int, size: Int, _ body: (VisitedRecord) throws -> Void) throws
+        zone: ZoneKey, after sequence: Int64, limit: Int, size: Int, _ body: (RecordRowView) throws -> Void) throws
 
     /// A change sequence of the zone's that was committed, no number beyond it, up to which no other commit will show a
     /// change any more; 0 where there is none. An engine that writes one transaction after another gives the zone's last.
@@ -106,7 +106,7 @@ package protocol StorageReader: ShareReader {
     /// and returns whether it wants more.
     func visitIndexedRecords(
         _ range: IndexRange, after position: IndexPosition?, limit: Int,
-        _ body: (VisitedRecord, VisitedValue) throws -> Bool) throws
+        _ body: (RecordRowView, IndexValueView) throws -> Bool) throws
     func hasIndexEntry(_ entry: IndexEntryRow) throws -> Bool
     /// How many entries a range has; `limit` where it has as many or more. Costs no more than the result.
     func countIndexEntries(_ range: IndexRange, limit: Int) throws -> Int

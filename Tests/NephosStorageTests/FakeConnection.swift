@@ -51,7 +51,7 @@ final class FakeConnection: SQLConnection {
         isInTransaction = false
     }
 
-    func noteDamage(_ record: VisitedRecord) { log.add("damage") }
+    func noteDamage(_ record: RecordRowView) { log.add("damage") }
 
     func close() {
         log.add("close")

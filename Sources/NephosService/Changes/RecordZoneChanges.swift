@@ -49,43 +49,19 @@ struct FetchRecordZoneChanges {
             zone.packed && zone.fetchEnd != nil ? Limits.packedChangesPerPage : Limits.changesPerPage
         let limit = max(1, min(zone.resultsLimit ?? .max, mostPerPage))
         var page = FeedPage(position, types: zone.desiredRecordTypes.map { Set($0.filter(\.hasASCIIOnly)) })
-        let answer = RecordAnswer(
+        let projection = RecordProjection(
             desiredKeys: zone.desiredKeys, numbersAsStrings: zone.numbersAsStrings, assets: caller.assets)
         var changes = RecordZoneChanges(
             zoneID: caller.spelled(zone.zoneID), records: [], syncToken: "", moreComing: false,
             clientChangeToken: row.clientChangeToken)
-        if zone.packed && !zone.reverse {
-            let users = UserNames(accounts, reader)
-            // Shares have more than packed records have a place for.
-            let shares = AnswerRecords(encoded: false, reserving: 0, accounts, reader, caller)
-            var writer = PackedRecordsWriter(reserving: limit * Self.packedRecordSize)
-            try page.read(row.key, limit: limit, room: &room, reader) { record in
-                if record.isDamaged {
-                    writer.unreadable(name: record.name, reason: ServiceError.damagedRecord.reason)
-                } else if record.isDeleted {
-                    writer.deleted(name: record.name, type: record.type)
-                } else if record.isShare {
-                    try shares.add(record, answer)
-                } else {
-                    try answer.write(record, users, to: &writer)
-                }
-            }
-            changes.packedRecords = writer.finish()
-            changes.records = shares.finish().records
-        } else {
-            let records = AnswerRecords(
+        let encoder: any FeedEncoder =
+            zone.packed && !zone.reverse
+            ? PackedRecordEncoder(reserving: limit * Self.packedRecordSize, accounts, reader, caller)
+            : RecordEncoder(
                 encoded: encodesRecords && !zone.reverse, reserving: Self.pageSize, accounts, reader, caller)
-            try page.read(row.key, limit: limit, room: &room, reader) { record in
-                if record.isDeleted && !record.isDamaged {
-                    records.add(.deleted(Self.deleted(record)))
-                } else {
-                    try records.add(record, answer)
-                }
-            }
-            let (values, encoded) = records.finish()
-            changes.records = zone.reverse ? values.reversed() : values
-            changes.encodedRecords = encoded
-        }
+        try page.read(row.key, limit: limit, room: &room, reader) { try encoder.add(change: $0, projection) }
+        encoder.finish(into: &changes)
+        if zone.reverse { changes.records.reverse() }
         changes.syncToken = position.token(at: page.end, caller.opaqueStrings)
         changes.moreComing = page.hasMore
         changes.fetchEnd = position.fetchEnd(after: page.end, caller.opaqueStrings)
@@ -109,15 +85,15 @@ struct FetchRecordZoneChanges {
         let page = try SharedZoneFeed(zone: shared, reader: reader).page(
             after: token, former: try reader.memberships(account: account.id, zone: shared.zone.key), limit: limit,
             room: &room)
-        let records = AnswerRecords(encoded: false, reserving: 0, accounts, reader, caller)
+        let records = RecordEncoder(encoded: false, reserving: 0, accounts, reader, caller)
         let types = zone.desiredRecordTypes.map(Set.init)
-        let answer = RecordAnswer(
+        let projection = RecordProjection(
             desiredKeys: zone.desiredKeys, numbersAsStrings: zone.numbersAsStrings, isShared: true,
             assets: caller.assets)
         for change in page.changes {
             switch change {
             case .changed(let row):
-                if types?.contains(row.type) ?? true { try records.add(row, answer) }
+                if types?.contains(row.type) ?? true { try records.add(row, projection) }
             case .deleted(let name, let type):
                 guard types?.contains(type) ?? true else { continue }
                 records.add(.deleted(DeletedRecord(recordName: name, recordType: type)))
@@ -134,27 +110,6 @@ struct FetchRecordZoneChanges {
     private static let pageSize = 256 * 1024
     /// The same for each record that a page of packed ones can have.
     private static let packedRecordSize = 1024
-
-    private static func deleted(_ record: VisitedRecord) -> DeletedRecord {
-        DeletedRecord(
-            recordName: String(decoding: record.name, as: UTF8.self),
-            recordType: String(decoding: record.type, as: UTF8.self))
-    }
-}
-
-/// What one answer may still hold.
-struct AnswerRoom {
-    /// Rows that may be read, those included that say nothing new.
-    var rows = Limits.changesReadPerRequest
-    /// Bytes of fields.
-    var size = Limits.changesSize
-
-    /// An answer has a row at least, however large.
-    func forOneMore() -> AnswerRoom {
-        var room = self
-        (room.rows, room.size) = (max(1, rows), max(1, size))
-        return room
-    }
 }
 
 /// A page of a zone's feed.
@@ -180,7 +135,7 @@ private struct FeedPage {
     /// says something new.
     mutating func read(
         _ zone: ZoneKey, limit: Int, room answer: inout AnswerRoom, _ reader: any StorageReader,
-        _ take: (VisitedRecord) throws -> Void
+        _ take: (RecordRowView) throws -> Void
     ) throws {
         // Every page moves its token, or a client would ask the same again for ever.
         var room = answer.forOneMore()
@@ -206,7 +161,7 @@ private struct FeedPage {
         (answer.rows, answer.size) = (room.rows, room.size)
     }
 
-    private func isNews(_ record: VisitedRecord, _ sequence: Int64) -> Bool {
+    private func isNews(_ record: RecordRowView, _ sequence: Int64) -> Bool {
         if record.isDamaged { return true }
         if record.isDeleted && sequence <= position.deletionsKnown { return false }
         guard let types else { return true }

@@ -3,7 +3,7 @@ import NephosWire
 /// Which entries a record has in an index.
 extension IndexSignature {
     /// The values of a record's entries, each once; none where a component has nothing of the record.
-    func entries(of record: StoredRecord) -> [[UInt8]] {
+    func entries(of record: QueryableRow) -> [[UInt8]] {
         guard let first = components.first else { return [[]] }
         var values = first.values(of: record)
         for component in components.dropFirst() where !values.isEmpty {
@@ -20,7 +20,7 @@ extension IndexSignature {
 
 extension IndexComponent {
     /// What an index holds of the record in this component, each once.
-    func values(of record: StoredRecord) -> [[UInt8]] {
+    func values(of record: QueryableRow) -> [[UInt8]] {
         let value = key.value(in: record)
         switch kind {
         case .ascending: return [OrderedBytes.order(value)]

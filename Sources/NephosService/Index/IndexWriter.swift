@@ -59,10 +59,10 @@ struct IndexWriter {
 
     private func record(
         _ row: RecordRow, _ indexes: TypeIndexes, _ known: KnownFields, _ reader: any StorageReader
-    ) throws -> StoredRecord {
+    ) throws -> QueryableRow {
         guard case .all(let fields) = known else { return try record(row, indexes, reader) }
-        guard indexes.needsUsers else { return StoredRecord(row, known: fields) }
-        return StoredRecord(
+        guard indexes.needsUsers else { return QueryableRow(row, known: fields) }
+        return QueryableRow(
             row, known: fields, creator: try accounts.userRecordName(id: row.createdBy, reader),
             modifier: try accounts.userRecordName(id: row.modifiedBy, reader))
     }
@@ -70,9 +70,9 @@ struct IndexWriter {
     /// A record with what the indexes of its type want to know of it.
     func record(
         _ row: RecordRow, _ indexes: TypeIndexes, _ reader: any StorageReader
-    ) throws -> StoredRecord {
-        guard indexes.needsUsers else { return StoredRecord(row, fields: indexes.fields) }
-        return StoredRecord(
+    ) throws -> QueryableRow {
+        guard indexes.needsUsers else { return QueryableRow(row, fields: indexes.fields) }
+        return QueryableRow(
             row, fields: indexes.fields, creator: try accounts.userRecordName(id: row.createdBy, reader),
             modifier: try accounts.userRecordName(id: row.modifiedBy, reader))
     }
@@ -82,15 +82,6 @@ struct IndexWriter {
         let others = Set(others)
         return values.filter { !others.contains($0) }
     }
-}
-
-/// What a save has of a record's fields, as values, beside their bytes.
-enum KnownFields {
-    case none
-    /// The fields that were sent: all others are as they were stored.
-    case sent(RecordFields)
-    /// All that the record has.
-    case all(RecordFields)
 }
 
 extension IndexDefinition {

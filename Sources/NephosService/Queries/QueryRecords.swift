@@ -82,7 +82,7 @@ final class QueryRecords: Sendable {
             query: query, conjuncts: known?.conjuncts ?? QueryConjunct.conjuncts(of: query), zones: zones,
             indexes: try store.indexes.definitions(asOf: moments.indexes, reader)[query.recordType] ?? TypeIndexes(),
             bounds: bounds, accounts: store.accounts, reader: reader, trace: QueryTrace(), limit: limit,
-            cursor: try cursor(marker))
+            cursor: try cursor(marker), projections: projections(zones))
         let plan = try known?.plan ?? QueryPlanner(page).plan()
         let checks = known?.checks ?? CandidateChecks(plan, of: page)
         if known == nil, !page.trace.hasCounted, let key {
@@ -103,9 +103,9 @@ final class QueryRecords: Sendable {
         if request.wantsCount, page.cursor == nil, let count = try page.count(plan) {
             return QueryRecordsResponse(records: [], count: count, explanation: explanation(0))
         }
-        let records = foundRecords(page)
-        let result = try page.run(plan, checks, into: records)
-        let (values, encoded) = records.finish()
+        let encoder = encoder(page)
+        let result = try page.run(plan, checks, into: encoder)
+        let (values, encoded) = encoder?.finish() ?? ([], nil)
         var response = QueryRecordsResponse(
             records: values, continuationMarker: result.cursor?.text(caller.opaqueStrings, query: decoded.text.bytes),
             count: request.wantsCount ? result.count : nil, explanation: explanation(result.count))
@@ -174,25 +174,23 @@ final class QueryRecords: Sendable {
 
     // MARK: - Answer
 
-    private func answerRecords(_ accounts: Accounts, _ reader: any StorageReader) -> AnswerRecords {
-        AnswerRecords(
-            encoded: encodesRecords && !request.wantsCount,
-            reserving: Self.recordSize * min(limit, bounds.resultsPerPage), accounts, reader, caller)
-    }
-
     /// Bytes that are reserved for a record: what most have.
     private static let recordSize = 1024
 
-    /// The answer's records: each names its zone where the query is of all.
-    private func foundRecords(_ page: QueryPage) -> FoundRecords {
-        func answer(_ zoneID: ZoneIDDictionary?) -> RecordAnswer {
-            RecordAnswer(
-                desiredKeys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings, zoneID: zoneID,
-                isShared: caller.scope == .shared, assets: caller.assets)
+    /// Nil where the records are only counted.
+    private func encoder(_ page: QueryPage) -> RecordEncoder? {
+        if request.wantsCount { return nil }
+        return RecordEncoder(
+            encoded: encodesRecords, reserving: Self.recordSize * min(limit, bounds.resultsPerPage), page.accounts,
+            page.reader, caller)
+    }
+
+    /// One for each zone: records name their zone where the query is of all.
+    private func projections(_ zones: [QueryZone]) -> [RecordProjection] {
+        zones.map { zone in
+            RecordProjection(
+                desiredKeys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings,
+                zoneID: request.zoneWide ? zone.zoneID : nil, isShared: caller.scope == .shared, assets: caller.assets)
         }
-        let zones = request.zoneWide ? page.zones.map(\.zoneID) : []
-        return FoundRecords(
-            answer(zones.first), others: zones.dropFirst().map(answer), answerRecords(page.accounts, page.reader),
-            areOnlyCounted: request.wantsCount)
     }
 }

@@ -26,7 +26,7 @@ struct LookupRecords {
         accounts: Accounts, permissions: RecordPermissions, _ reader: any StorageReader
     ) throws -> RecordsResponse {
         var zones: [ZoneAddress: FoundZone?] = [:]
-        let records = AnswerRecords(
+        let records = RecordEncoder(
             encoded: encodesRecords, reserving: Self.recordSize * request.records.count, accounts, reader, caller)
         var room = Limits.lookupSize
         for item in request.records {
@@ -50,7 +50,7 @@ struct LookupRecords {
     /// - Returns: why it could not.
     private func find(
         _ item: LookupRecordsRequest.Item, _ permissions: RecordPermissions, _ zones: inout [ZoneAddress: FoundZone?],
-        _ records: AnswerRecords, _ room: inout Int, _ reader: any StorageReader
+        _ records: RecordEncoder, _ room: inout Int, _ reader: any StorageReader
     ) throws -> ServiceError? {
         // One record may come as often as it is asked for.
         if room <= 0 {
@@ -81,8 +81,8 @@ struct LookupRecords {
         return error
     }
 
-    private func answer(_ item: LookupRecordsRequest.Item) -> RecordAnswer {
-        RecordAnswer(
+    private func answer(_ item: LookupRecordsRequest.Item) -> RecordProjection {
+        RecordProjection(
             desiredKeys: item.desiredKeys ?? request.desiredKeys, numbersAsStrings: request.numbersAsStrings,
             zoneID: item.zoneID.map(caller.spelled), isShared: caller.scope == .shared, assets: caller.assets)
     }

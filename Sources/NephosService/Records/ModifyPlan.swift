@@ -42,7 +42,7 @@ struct ModifyPlan {
     var leavesJobs: Bool { !backgroundCascade.isEmpty || !sharing.moves.isEmpty }
 
     /// Writes the plan and says what became of each item.
-    func apply(_ batch: ZoneBatch, in transaction: any StorageTransaction) throws -> [ModifyRecords.Outcome] {
+    func apply(_ batch: ZoneBatch, in transaction: any StorageTransaction) throws -> [RecordOutcome] {
         try additions.apply(in: transaction)
         let outcomes = try decisions.map { try apply($0, batch, transaction) }
         for start in stride(from: 0, to: cascade.count, by: Limits.recordsPerCascadeRead) {
@@ -70,7 +70,7 @@ struct ModifyPlan {
 
     private func apply(
         _ decision: ItemDecision, _ batch: ZoneBatch, _ transaction: any StorageTransaction
-    ) throws -> ModifyRecords.Outcome {
+    ) throws -> RecordOutcome {
         switch decision {
         case .save(let save):
             return .saved(try RecordWriter.save(save, batch.indexes, batch.changes, in: transaction))

@@ -105,24 +105,8 @@ struct ModifyRecords {
 
     // MARK: - Decide and apply, in the transaction
 
-    /// What became of one item.
-    enum Outcome: Sendable {
-        case saved(RecordRow)
-        case deleted(type: String?)
-        case refused(ServiceError, server: RecordRow?)
-
-        /// The record that the answer has.
-        var row: RecordRow? {
-            switch self {
-            case .saved(let row): row
-            case .refused(_, let server): server
-            case .deleted: nil
-            }
-        }
-    }
-
     struct Applied: Sendable {
-        var outcomes: [Outcome]
+        var outcomes: [RecordOutcome]
         /// The schema as it is with these changes, where it was not known before.
         var schema: Schema?
         /// When the schema that it began with was the store's.
@@ -205,7 +189,7 @@ struct ModifyRecords {
     /// The data of the newest request that modified the zone is the zone's (`clientChangeTokenData`, Apple's
     /// documentation).
     private func keepClientChangeToken(
-        _ zone: ZoneRow, _ outcomes: [Outcome], in transaction: any StorageTransaction
+        _ zone: ZoneRow, _ outcomes: [RecordOutcome], in transaction: any StorageTransaction
     ) throws {
         guard zone.clientChangeToken != request.clientChangeToken, ZoneRules.hasChangeFeed(zone.name) else { return }
         let modifies = outcomes.contains { if case .refused = $0 { false } else { true } }
@@ -231,7 +215,7 @@ struct ModifyRecords {
     }
 
     private func shares(
-        _ outcomes: [Outcome], _ accounts: Accounts, _ reader: any StorageReader
+        _ outcomes: [RecordOutcome], _ accounts: Accounts, _ reader: any StorageReader
     ) throws -> [Int: ShareDictionary] {
         let details = ShareDetails(account: account, accounts: accounts, reader: reader)
         var shares: [Int: ShareDictionary] = [:]
@@ -243,7 +227,7 @@ struct ModifyRecords {
     }
 
     private func userRecordNames(
-        _ outcomes: [Outcome], _ accounts: Accounts, _ reader: any StorageReader
+        _ outcomes: [RecordOutcome], _ accounts: Accounts, _ reader: any StorageReader
     ) throws -> [Int64: String] {
         var names = [account.id: account.userRecordName]
         for outcome in outcomes {
@@ -264,11 +248,11 @@ struct ModifyRecords {
         return RecordsResponse(records: records)
     }
 
-    private func result(_ index: Int, _ outcome: Outcome, _ applied: Applied) -> RecordResult {
+    private func result(_ index: Int, _ outcome: RecordOutcome, _ applied: Applied) -> RecordResult {
         let operation = request.operations[index]
         let zoneID = operation.record.zoneID.map(caller.spelled)
         let numbersAsStrings = operation.numbersAsStrings ?? request.numbersAsStrings
-        let answer = RecordAnswer(
+        let answer = RecordProjection(
             desiredKeys: operation.desiredKeys ?? request.desiredKeys, numbersAsStrings: numbersAsStrings,
             zoneID: zoneID, isShared: caller.scope == .shared, assets: caller.assets)
         switch outcome {
@@ -285,7 +269,7 @@ struct ModifyRecords {
             dictionary.recordName = operation.record.recordName
             dictionary.zoneID = zoneID
             if request.wantsServerRecord, let server {
-                let whole = RecordAnswer(
+                let whole = RecordProjection(
                     desiredKeys: nil, numbersAsStrings: numbersAsStrings, zoneID: zoneID,
                     isShared: caller.scope == .shared, assets: caller.assets)
                 var record = whole.dictionary(server, users: applied.userRecordNames)

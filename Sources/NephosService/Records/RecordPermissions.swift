@@ -39,7 +39,7 @@ struct RecordPermissions {
     }
 
     /// Why the caller may not read a record; nil where it may.
-    func refusalToRead(_ record: VisitedRecord) -> ServiceError? {
+    func refusalToRead(_ record: RecordRowView) -> ServiceError? {
         if schema == nil { return nil }
         let type = String(decoding: record.type, as: UTF8.self)
         return may([.read, .write], type, createdBy: record.createdBy) ? nil : refusal(.read, type)

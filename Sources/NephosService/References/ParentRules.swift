@@ -66,3 +66,11 @@ enum ParentRules {
         return nil
     }
 }
+
+extension PlannedSave {
+    /// The references whose target has to exist for this save: the new ones of the kinds that demand it.
+    var demandedTargets: [ReferenceEdge] {
+        if newEdges.isEmpty { return [] }
+        return newEdges.subtracting(oldEdges).filter { ParentRules.demandsTarget($0.kind) }
+    }
+}

@@ -67,7 +67,7 @@ struct ResolveShare {
         let details = ShareDetails(account: account, accounts: accounts, reader: reader)
         let ownerName = try accounts.userRecordName(id: share.zone.owner.rawValue, reader)
         let zoneID = ZoneIDDictionary(zoneName: found.zone.name, ownerRecordName: ownerName)
-        let answer = RecordAnswer(
+        let answer = RecordProjection(
             desiredKeys: nil, numbersAsStrings: false, zoneID: zoneID, isShared: !isOwner, assets: caller.assets)
         var dictionary = answer.dictionary(record, users: try users(of: record))
         dictionary.shareDetails = try details.dictionary(share)
@@ -97,7 +97,7 @@ struct ResolveShare {
     ) throws -> RecordDictionary? {
         guard !share.isZoneWide, let row = try reader.record(zone: share.zone, named: share.root), !row.isDeleted
         else { return nil }
-        return RecordAnswer(
+        return RecordProjection(
             desiredKeys: item.rootRecordDesiredKeys, numbersAsStrings: false, zoneID: zoneID, isShared: !isOwner,
             assets: caller.assets
         ).dictionary(row, users: try users(of: row))

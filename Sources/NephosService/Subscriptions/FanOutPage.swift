@@ -191,8 +191,8 @@ struct FanOutReader {
     }
 
     /// A record as conditions see it. A search that names no field goes through all of them.
-    private func record(_ row: RecordRow, _ zoneID: ZoneIDDictionary) throws -> StoredRecord {
-        StoredRecord(
+    private func record(_ row: RecordRow, _ zoneID: ZoneIDDictionary) throws -> QueryableRow {
+        QueryableRow(
             row, zoneID: zoneID,
             searchableFields: (try? EncodedFields(bytes: row.fields).decoded().entries.map(\.name)) ?? [],
             creator: try accounts.userRecordName(id: row.createdBy, reader),

@@ -6,9 +6,9 @@ struct SubscriptionMatching {
     let zone: ZoneKey
     let event: ChangeEvent
     /// The records of the event as conditions see them.
-    private let records: [StoredRecord]
+    private let records: [QueryableRow]
 
-    init(_ event: ChangeEvent, in zone: ZoneKey, record: (RecordRow) throws -> StoredRecord) rethrows {
+    init(_ event: ChangeEvent, in zone: ZoneKey, record: (RecordRow) throws -> QueryableRow) rethrows {
         self.zone = zone
         self.event = event
         if case .records(let changes) = event {

@@ -59,7 +59,7 @@ extension RecordRow {
     }
 }
 
-extension VisitedRecord {
+extension RecordRowView {
     var checksum: Int64 {
         var checksum = Checksum(
             fields: fields, isDeleted: isDeleted, numbers: (sequence, createdAt, createdBy, modifiedAt, modifiedBy),

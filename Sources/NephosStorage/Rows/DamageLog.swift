@@ -17,7 +17,7 @@ package final class DamageLog: Sendable {
         self.write = write
     }
 
-    package func note(_ record: VisitedRecord) {
+    package func note(_ record: RecordRowView) {
         let isNews = named.withLock { $0.count < Self.most && $0.insert(record.number.value).inserted }
         guard isNews else { return }
         let name = String(decoding: record.name, as: UTF8.self)

@@ -402,7 +402,7 @@ package enum SQL: Int, CaseIterable, Sendable {
         (first..<first + count).map { "$\($0)" }.joined(separator: ", ")
     }
 
-    /// What is read of a record, in this order: `VisitedRecord.Column`.
+    /// What is read of a record, in this order: `RecordRowView.Column`.
     package static let recordColumns = "name, id, \(contentColumns.joined(separator: ", "))"
 
     private static func recordColumns(of table: String) -> String {

@@ -37,7 +37,7 @@ package protocol SQLConnection: AnyObject {
     func setSchemaVersion(_ version: Int) throws
 
     /// A record was read that is not what was written.
-    func noteDamage(_ record: VisitedRecord)
+    func noteDamage(_ record: RecordRowView)
 
     /// Closes the connection. Nothing may be called after it.
     func close()

@@ -32,7 +32,7 @@ extension SQLReader {
 
     package final func visitIndexedRecords(
         _ range: IndexRange, after position: IndexPosition?, limit: Int,
-        _ body: (VisitedRecord, VisitedValue) throws -> Bool
+        _ body: (RecordRowView, IndexValueView) throws -> Bool
     ) throws {
         guard let position, !position.value.lexicographicallyPrecedes(range.from) else {
             return try visit(.indexedRecords, range.zone, body) { try $0.bind(range).bind(limit: limit) }
@@ -44,7 +44,7 @@ extension SQLReader {
     }
 
     private final func visit(
-        _ sql: SQL, _ zone: ZoneKey, _ body: (VisitedRecord, VisitedValue) throws -> Bool,
+        _ sql: SQL, _ zone: ZoneKey, _ body: (RecordRowView, IndexValueView) throws -> Bool,
         bind: (any SQLStatement) throws -> Void
     ) throws {
         try run(sql) { statement in
@@ -55,9 +55,9 @@ extension SQLReader {
 
     /// A function of its own, over the statement's type: as `any` it would be retained for every row.
     private final func visit(
-        rowsOf statement: some SQLStatement, _ zone: ZoneKey, _ body: (VisitedRecord, VisitedValue) throws -> Bool
+        rowsOf statement: some SQLStatement, _ zone: ZoneKey, _ body: (RecordRowView, IndexValueView) throws -> Bool
     ) throws {
-        let value = VisitedValue(statement)
+        let value = IndexValueView(statement)
         while try statement.step() {
             guard try body(visited(zone, statement), value) else { break }
         }

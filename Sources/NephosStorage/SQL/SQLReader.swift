@@ -156,8 +156,8 @@ package class SQLReader: StorageReader {
 
     /// The record that a statement is at.
     @inline(__always)
-    final func visited(_ zone: ZoneKey, _ row: some SQLStatement) -> VisitedRecord {
-        let record = VisitedRecord(zone: zone, row)
+    final func visited(_ zone: ZoneKey, _ row: some SQLStatement) -> RecordRowView {
+        let record = RecordRowView(zone: zone, row)
         if record.isDamaged { connection.noteDamage(record) }
         return record
     }
@@ -178,7 +178,7 @@ package class SQLReader: StorageReader {
     }
 
     package final func visitRecord(
-        _ number: RowNumber, zone: ZoneKey, _ body: (VisitedRecord) throws -> Void
+        _ number: RowNumber, zone: ZoneKey, _ body: (RecordRowView) throws -> Void
     ) throws {
         try run(.recordByNumber) { statement in
             try statement.bind(number.value).bind(zone)
@@ -187,7 +187,7 @@ package class SQLReader: StorageReader {
     }
 
     package final func visitRecord(
-        zone: ZoneKey, named name: String, _ body: (VisitedRecord) throws -> Void
+        zone: ZoneKey, named name: String, _ body: (RecordRowView) throws -> Void
     ) throws {
         try run(.recordByName) { statement in
             try statement.bind(zone).bind(name)
@@ -204,7 +204,7 @@ package class SQLReader: StorageReader {
     }
 
     package final func visitRecords(
-        zone: ZoneKey, after sequence: Int64, limit: Int, size: Int, _ body: (VisitedRecord) throws -> Void
+        zone: ZoneKey, after sequence: Int64, limit: Int, size: Int, _ body: (RecordRowView) throws -> Void
     ) throws {
         try run(.recordsAfter) { statement in
             try statement.bind(zone).bind(sequence).bind(limit: limit)

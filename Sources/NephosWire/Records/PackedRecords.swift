@@ -70,7 +70,7 @@ package struct PackedRecordsWriter: ~Copyable {
         }
     }
 
-    package mutating func record(_ record: StoredRecordBytes) {
+    package mutating func record(_ record: RecordDictionaryView) {
         let type = number(of: record.recordType)
         let creator = number(of: record.created.userRecordName)
         let modifier = number(of: record.modified.userRecordName)

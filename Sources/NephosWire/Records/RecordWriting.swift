@@ -103,7 +103,7 @@ extension JSONWriter {
 }
 
 /// A stored record where it is in memory, to be written into an answer: nothing of it becomes a value of Swift's.
-package struct StoredRecordBytes {
+package struct RecordDictionaryView {
     /// The time is milliseconds since 1970.
     package typealias Stamp = (time: Int64, userRecordName: UnsafeRawBufferPointer)
 

@@ -105,7 +105,7 @@ import Testing
         for fields in ["{\"a\":{\"value\":1,\"type\":\"INT64\"}}", "{\"a\":{\"value\":1,", "{}"] {
             let fields = JSONBytes(fields)
             writer.record(
-                StoredRecordBytes(
+                RecordDictionaryView(
                     recordName: name.buffer, recordType: name.buffer, recordChangeTag: name.buffer,
                     fields: fields.buffer, created: (0, name.buffer),
                     modified: (1, name.buffer)))

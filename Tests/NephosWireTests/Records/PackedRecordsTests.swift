@@ -23,7 +23,7 @@ struct PackedRecordsTests {
         let (type, user, name, tag, fields, gone) = (texts[0], texts[1], texts[2], texts[3], texts[4], texts[5])
         var writer = PackedRecordsWriter(reserving: 64)
         writer.record(
-            StoredRecordBytes(
+            RecordDictionaryView(
                 recordName: name.buffer, recordType: type.buffer, recordChangeTag: tag.buffer, fields: fields.buffer,
                 created: (1000, user.buffer), modified: (1000, user.buffer)))
         writer.deleted(name: gone.buffer, type: type.buffer)
@@ -213,7 +213,7 @@ extension SeededGenerator {
             ]
             withTexts(texts) { texts in
                 writer.record(
-                    StoredRecordBytes(
+                    RecordDictionaryView(
                         recordName: texts[0], recordType: texts[1], recordChangeTag: texts[2], fields: texts[5],
                         created: (created.timestamp, texts[3]), modified: (modified.timestamp, texts[4]),
                         parent: record.parent == nil ? nil : texts[6], share: record.share == nil ? nil : texts[7]))

@@ -8,7 +8,8 @@ extension QueryPage {
         let plan: QueryPlan
         let order: QueryOrder
         let checks: CandidateChecks
-        let records: FoundRecords
+        /// Nil where the records are only counted.
+        let records: RecordEncoder?
         /// What `checks` says, at hand for each candidate.
         private let type: UnsafeRawBufferPointer
         private let checksRecords: Bool
@@ -24,7 +25,7 @@ extension QueryPage {
         var result = Result()
 
         init(
-            page: QueryPage, plan: QueryPlan, order: QueryOrder, checks: CandidateChecks, records: FoundRecords
+            page: QueryPage, plan: QueryPlan, order: QueryOrder, checks: CandidateChecks, records: RecordEncoder?
         ) {
             self.records = records
             self.checks = checks
@@ -166,13 +167,13 @@ extension QueryPage {
             guard let index = page.zones.firstIndex(where: { $0.key.id == position.zone }) else { return }
             let zone = page.zones[index]
             guard try checks.probes.allSatisfy({ try $0.finds(position.name, zone, page.reader) }) else { return }
-            if let row = candidate.row { return try look(at: row, index, records) }
+            if let row = candidate.row { return try row.withView { try look(at: $0, index, records) } }
             page.trace.readRecord()
             try page.reader.visitRecord(candidate.number, zone: zone.key) { try look(at: $0, index, records) }
         }
 
         /// Gives a record where it matches and was not given before.
-        private mutating func look(at record: some FoundRecord, _ zone: Int, _ records: FoundRecords) throws {
+        private mutating func look(at record: RecordRowView, _ zone: Int, _ records: RecordEncoder?) throws {
             guard record.isDamaged || record.isLive(ofType: type), !mayBeGiven || !isGiven(record),
                 try !checksRecords || record.isDamaged || matches(record.row, page.zones[zone]),
                 try isVisible(record, zone)
@@ -180,14 +181,15 @@ extension QueryPage {
             try give(record, zone, records)
         }
 
-        private mutating func give(_ record: some FoundRecord, _ zone: Int, _ records: FoundRecords) throws {
+        private mutating func give(_ record: RecordRowView, _ zone: Int, _ records: RecordEncoder?) throws {
             // On the first page all are older than where it ends.
             if remembers, given.fullSince == nil || record.sequence > start {
                 given.insert(record.number)
             }
-            try records.add(record, zone: zone)
             result.count += 1
-            if !records.areOnlyCounted { size += record.size }
+            guard let records else { return }
+            try records.add(record, page.projections[zone])
+            size += record.fields.count
         }
 
         /// Goes on with what was written since the first page, where that may be missing.
@@ -215,10 +217,12 @@ extension QueryPage {
                         looks += 1
                         sequence = row.sequence
                         page.trace.readRecord()
-                        if try row.isLive(ofType: type) && !isGiven(row) && matches(row, next)
-                            && isVisible(row, index)
-                        {
-                            try give(row, index, records)
+                        try row.withView { view in
+                            if try view.isLive(ofType: type) && !isGiven(view) && matches(row, next)
+                                && isVisible(view, index)
+                            {
+                                try give(view, index, records)
+                            }
                         }
                     }
                     if rows.count < 100 { break }
@@ -228,13 +232,13 @@ extension QueryPage {
 
         // MARK: Records
 
-        private mutating func isGiven(_ record: some FoundRecord) -> Bool {
+        private mutating func isGiven(_ record: RecordRowView) -> Bool {
             guard mayBeGiven, record.sequence > start else { return false }
             if let since = given.fullSince, record.sequence > since { return true }
             return given.contains(record.number)
         }
 
-        private func isHidden(_ record: some FoundRecord, _ zone: Int) throws -> Bool {
+        private func isHidden(_ record: RecordRowView, _ zone: Int) throws -> Bool {
             try page.zones[zone].shared != nil && !isVisible(record, zone)
         }
 
@@ -246,7 +250,7 @@ extension QueryPage {
         }
 
         /// Whether the record may be known of, as far as shares say.
-        private func isVisible(_ record: some FoundRecord, _ zone: Int) throws -> Bool {
+        private func isVisible(_ record: RecordRowView, _ zone: Int) throws -> Bool {
             guard let shared = page.zones[zone].shared else { return true }
             return try shared.mayRead(record.row.name, page.reader)
         }
@@ -255,7 +259,7 @@ extension QueryPage {
             let creator = checks.needsUsers ? try page.accounts.userRecordName(id: row.createdBy, page.reader) : nil
             let modifier = checks.needsUsers ? try page.accounts.userRecordName(id: row.modifiedBy, page.reader) : nil
             return checks.matcher.matches(
-                StoredRecord(
+                QueryableRow(
                     row, zoneID: zone.zoneID, fields: checks.fields, searchableFields: page.query.searchableFields,
                     creator: creator, modifier: modifier))
         }

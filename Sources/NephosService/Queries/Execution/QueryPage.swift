@@ -17,10 +17,13 @@ final class QueryPage {
 
     /// Where the page before this one ended.
     let cursor: QueryCursor?
+    /// The forms that the zones' records are wanted in.
+    let projections: [RecordProjection]
 
     init(
         query: ValidQuery, conjuncts: [QueryConjunct], zones: [QueryZone], indexes: TypeIndexes, bounds: QueryBounds,
-        accounts: Accounts, reader: any StorageReader, trace: QueryTrace, limit: Int, cursor: QueryCursor?
+        accounts: Accounts, reader: any StorageReader, trace: QueryTrace, limit: Int, cursor: QueryCursor?,
+        projections: [RecordProjection]
     ) {
         self.query = query
         self.conjuncts = conjuncts
@@ -32,6 +35,7 @@ final class QueryPage {
         self.trace = trace
         self.limit = limit
         self.cursor = cursor
+        self.projections = projections
     }
 
     struct Result {
@@ -41,9 +45,9 @@ final class QueryPage {
         var cursor: QueryCursor?
     }
 
-    /// - Parameter records: is given each record of the page.
+    /// - Parameter records: gets each record of the page; nil where they are only counted.
     func run(
-        _ plan: QueryPlan, _ checks: CandidateChecks, into records: FoundRecords
+        _ plan: QueryPlan, _ checks: CandidateChecks, into records: RecordEncoder?
     ) throws -> Result {
         guard let order = plan.order else { return Result() }
         var run = Run(page: self, plan: plan, order: order, checks: checks, records: records)
@@ -182,9 +186,9 @@ final class QueryPage {
 
     func isCandidate(_ row: RecordRow) -> Bool { !row.isDeleted && row.type == query.recordType }
 
-    func record(_ row: RecordRow, fields: [String]?, users: Bool = true) throws -> StoredRecord {
-        guard users else { return StoredRecord(row, fields: fields) }
-        return StoredRecord(
+    func record(_ row: RecordRow, fields: [String]?, users: Bool = true) throws -> QueryableRow {
+        guard users else { return QueryableRow(row, fields: fields) }
+        return QueryableRow(
             row, fields: fields, creator: try accounts.userRecordName(id: row.createdBy, reader),
             modifier: try accounts.userRecordName(id: row.modifiedBy, reader))
     }

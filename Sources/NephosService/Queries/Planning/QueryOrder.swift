@@ -80,7 +80,7 @@ struct QueryOrder: Hashable, Sendable {
     }
 
     /// A record's place, strings whole.
-    func key(of record: StoredRecord) -> [UInt8] {
+    func key(of record: QueryableRow) -> [UInt8] {
         var bytes: [UInt8] = []
         for key in keys {
             switch key {

@@ -1,8 +1,9 @@
-/// A record or tombstone where the database has it, read without copies. Valid only in the call that it is handed to.
+/// A borrowed `RecordRow`: a record or tombstone in the database's memory, read without copies. Valid only in the call
+/// that receives it.
 ///
-/// One that is not what was written (`isDamaged`) has its name, number and change sequence as far as they can be told, and is
-/// otherwise an empty tombstone: nothing that may be wrong gets out by mistake.
-package struct VisitedRecord {
+/// One whose checksum differs (`isDamaged`) has its name, number and change sequence as far as they can be read, and is
+/// otherwise an empty tombstone: damaged values never reach an answer.
+package struct RecordRowView {
     package let zone: ZoneKey
     package let name: UnsafeRawBufferPointer
     package let number: RowNumber
@@ -52,6 +53,22 @@ package struct VisitedRecord {
         if checksum != integer(.checksum) { becomeDamaged() }
     }
 
+    fileprivate init(
+        _ row: RecordRow, name: UnsafeRawBufferPointer, type: UnsafeRawBufferPointer, parent: UnsafeRawBufferPointer?,
+        share: UnsafeRawBufferPointer?, fields: UnsafeRawBufferPointer
+    ) {
+        zone = row.zone
+        number = row.number
+        sequence = row.sequence
+        isDeleted = row.isDeleted
+        isDamaged = row.isDamaged
+        createdAt = row.createdAt
+        createdBy = row.createdBy
+        modifiedAt = row.modifiedAt
+        modifiedBy = row.modifiedBy
+        (self.name, self.type, self.parent, self.share, self.fields) = (name, type, parent, share, fields)
+    }
+
     private mutating func becomeDamaged() {
         let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
         (type, fields) = (nothing, nothing)
@@ -72,13 +89,40 @@ package struct VisitedRecord {
     }
 }
 
-/// The value that an index has the record under at which a statement is, which is read only where it is asked for.
-package struct VisitedValue {
+extension RecordRow {
+    /// Calls `body` with a view of the row.
+    package func withView<T>(_ body: (RecordRowView) throws -> T) rethrows -> T {
+        func withBytes<Result>(
+            of text: String?, _ body: (UnsafeRawBufferPointer?) throws -> Result
+        ) rethrows -> Result {
+            guard var text else { return try body(nil) }
+            return try text.withUTF8 { try body(UnsafeRawBufferPointer($0)) }
+        }
+        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+        return try withBytes(of: name) { name in
+            try withBytes(of: type) { type in
+                try withBytes(of: parent) { parent in
+                    try withBytes(of: share) { share in
+                        try fields.withUnsafeBytes { fields in
+                            try body(
+                                RecordRowView(
+                                    self, name: name ?? nothing, type: type ?? nothing, parent: parent, share: share,
+                                    fields: fields))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The value of the index entry at a statement's current row, read on demand.
+package struct IndexValueView {
     // The connection keeps it, and this is valid only in the call that it is handed to.
     private unowned(unsafe) let row: any SQLStatement
 
     init(_ row: any SQLStatement) { self.row = row }
 
     /// Until the next record is visited. Its column is behind a record's.
-    package var bytes: UnsafeRawBufferPointer { row.bytesInPlace(VisitedRecord.Column.allCases.count) }
+    package var bytes: UnsafeRawBufferPointer { row.bytesInPlace(RecordRowView.Column.allCases.count) }
 }

@@ -1,9 +1,9 @@
 import NephosStorage
 import NephosWire
 
-/// The records of an answer as they are found. Where the answer is only sent on they are written in JSON at once, from
-/// where the database has them; whoever is in the same process gets values.
-final class AnswerRecords {
+/// Collects the records of an answer: as JSON, written at once from the database's memory, or as values for a caller in
+/// the same process.
+final class RecordEncoder {
     private let users: UserNames
     /// What shares have besides their records.
     private let shares: ShareDetails
@@ -33,18 +33,18 @@ final class AnswerRecords {
     private static let headroom = 640
 
     /// Adds a record; one that is damaged fails at its item.
-    func add(_ record: VisitedRecord, _ answer: RecordAnswer) throws {
-        if record.isDamaged { return add(answer.damaged(String(decoding: record.name, as: UTF8.self), requestID)) }
-        guard encodes, !record.isShare else { return try add(record.row, answer) }
-        try answer.write(record, users, to: &writer)
+    func add(_ record: RecordRowView, _ projection: RecordProjection) throws {
+        if record.isDamaged { return add(projection.damaged(String(decoding: record.name, as: UTF8.self), requestID)) }
+        guard encodes, !record.isShare else { return try add(record.row, projection) }
+        try projection.write(record, users, to: &writer)
     }
 
-    func add(_ row: RecordRow, _ answer: RecordAnswer) throws {
-        if row.isDamaged { return add(answer.damaged(row.name, requestID)) }
+    func add(_ row: RecordRow, _ projection: RecordProjection) throws {
+        if row.isDamaged { return add(projection.damaged(row.name, requestID)) }
         for account in [row.createdBy, row.modifiedBy] where userRecordNames[account] == nil {
             userRecordNames[account] = try users.string(of: account)
         }
-        var dictionary = answer.dictionary(row, users: userRecordNames)
+        var dictionary = projection.dictionary(row, users: userRecordNames)
         if row.type == SystemRecordType.share {
             dictionary.shareDetails = try shares.dictionary(zone: row.zone, named: row.name)
         }
@@ -66,7 +66,10 @@ final class AnswerRecords {
     }
 }
 
-extension VisitedRecord {
+extension RecordRowView {
+    /// - Parameter type: a record type's name in UTF-8.
+    func isLive(ofType type: UnsafeRawBufferPointer) -> Bool { !isDeleted && compareBytes(self.type, type) == 0 }
+
     /// Whether it is the record of a share, which is answered with more than a record has.
     var isShare: Bool {
         type.count == Self.shareType.utf8CodeUnitCount

@@ -1,9 +1,8 @@
 import NephosStorage
 import NephosWire
 
-/// How a stored record is put into an answer: its fields as they are stored, unless the request wants fewer fields or
-/// numbers as strings.
-final class RecordAnswer {
+/// The form that a request wants records in: all fields as they are stored, or some, or numbers as strings.
+final class RecordProjection {
     private let desiredKeys: DesiredKeys?
     private let numbersAsStrings: Bool
     /// The zone as the item named it; nil where it is the request's.
@@ -47,24 +46,24 @@ final class RecordAnswer {
     }
 
     /// Writes the same dictionary from where the database has the record.
-    func write(_ record: VisitedRecord, _ users: UserNames, to writer: inout JSONWriter) throws {
+    func write(_ record: RecordRowView, _ users: UserNames, to writer: inout JSONWriter) throws {
         try withBytes(of: record, users) { $0.write(to: &writer, zoneID: zoneID) }
     }
 
     /// Writes the same packed.
-    func write(_ record: VisitedRecord, _ users: UserNames, to writer: inout PackedRecordsWriter) throws {
+    func write(_ record: RecordRowView, _ users: UserNames, to writer: inout PackedRecordsWriter) throws {
         try withBytes(of: record, users) { writer.record($0) }
     }
 
     /// Calls `body` with what the answer says of a record.
     @inline(__always)
     private func withBytes(
-        of record: VisitedRecord, _ users: UserNames, _ body: (StoredRecordBytes) -> Void
+        of record: RecordRowView, _ users: UserNames, _ body: (RecordDictionaryView) -> Void
     ) throws {
         let creator = try users.bytes(of: record.createdBy)
         let modifier = record.modifiedBy == record.createdBy ? creator : try users.bytes(of: record.modifiedBy)
         ChangeTag.withBytes(sequence: record.sequence) { tag in
-            var bytes = StoredRecordBytes(
+            var bytes = RecordDictionaryView(
                 recordName: record.name, recordType: record.type, recordChangeTag: tag, fields: record.fields,
                 created: (record.createdAt, creator), modified: (record.modifiedAt, modifier),
                 parent: isShared && record.share != nil ? nil : record.parent, share: record.share)

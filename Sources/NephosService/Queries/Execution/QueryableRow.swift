@@ -2,7 +2,7 @@ import NephosStorage
 import NephosWire
 
 /// A stored record as conditions, orders and indexes see it. Encrypted fields are not there for them.
-struct StoredRecord: QueryableRecord {
+struct QueryableRow: QueryableRecord {
     let row: RecordRow
     let zoneID: ZoneIDDictionary
     private let fields: RecordFields
@@ -74,7 +74,7 @@ extension QueryKey {
     /// What the schema calls a record's change tag. Web Services have no other name for it, so queries have it as a field.
     static let changeTagField = SystemField.etag.rawValue
 
-    func value(in record: StoredRecord) -> FieldValue? {
+    func value(in record: QueryableRow) -> FieldValue? {
         switch self {
         case .field(let name): record.value(ofField: name)
         case .system(let field): record.value(of: field)

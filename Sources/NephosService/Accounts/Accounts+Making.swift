@@ -1,0 +1,30 @@
+import NephosStorage
+
+extension Accounts {
+    /// Finds the account, or makes it with its private default zone and its two user records, which begin empty: one in
+    /// the public and one in its private database (`CKContainer`, Apple's documentation).
+    static func findOrMake(
+        _ name: String, _ environment: ServiceEnvironment, in transaction: any StorageTransaction
+    ) throws -> AccountRow {
+        if let account = try find(name, transaction) { return account }
+        let account = try transaction.insertAccount(
+            name: AccountName.canonical(name), userRecordName: environment.makeUserRecordName())
+        let privateZone = try ZoneRegistry.defaultZone(owner: account.owner, in: transaction)
+        let publicZone = try ZoneRegistry.defaultZone(owner: .everyone, in: transaction)
+        for zone in [privateZone, publicZone] {
+            try putUserRecord(of: account, zone: zone.key, now: environment.now(), in: transaction)
+        }
+        return account
+    }
+
+    /// An account's user record as it is at first: empty.
+    static func putUserRecord(
+        of account: AccountRow, zone: ZoneKey, now: Int64, in transaction: any StorageTransaction
+    ) throws {
+        try transaction.put(
+            RecordRow(
+                zone: zone, name: account.userRecordName, type: SystemRecordType.user,
+                sequence: try transaction.nextSequence(), createdAt: now, createdBy: account.id, modifiedAt: now,
+                modifiedBy: account.id, fields: Array("{}".utf8)))
+    }
+}

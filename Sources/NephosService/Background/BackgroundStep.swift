@@ -1,0 +1,86 @@
+import NephosStorage
+import NephosWire
+
+/// One step of a job, small enough that other writers get their turn.
+struct BackgroundStep {
+    let job: JobRow
+    /// How many records it may delete.
+    let limit: Int
+    let environment: ServiceEnvironment
+    let indexes: IndexWriter
+    let notifier: Notifier
+
+    /// Does a step in the transaction and removes the job when nothing is left.
+    /// - Returns: whether there are subscribers to tell.
+    func run(in transaction: any StorageTransaction) throws -> Bool {
+        if BackgroundJob(rawValue: job.kind) == .notifyShare {
+            try transaction.removeJob(id: job.id)
+            return try ShareNotification(job)?.run(job.zone, notifier, in: transaction) ?? false
+        }
+        let changes = notifier.changes(in: job.zone)
+        let isDone =
+            switch BackgroundJob(rawValue: job.kind) {
+            case .cascade: try cascade(changes, in: transaction)
+            case .purgeZone: try purgeZone(in: transaction)
+            case .removeIndex: try IndexRemoval(job)?.step(in: transaction) ?? true
+            case .moveShared: try moveShared(in: transaction)
+            case .notifyShare, nil: true
+            }
+        if isDone { try transaction.removeJob(id: job.id) }
+        // Only the default zone leaves deletions to the background.
+        guard let changes, changes.areTold,
+            let zone = try transaction.zone(owner: job.zone.owner, named: ZoneIDDictionary.defaultZoneName)
+        else { return false }
+        return try notifier.notify(of: changes, in: zone, by: nil, transaction)
+    }
+
+    /// Does a step of the move, which leaves a job for the rest.
+    private func moveShared(in transaction: any StorageTransaction) throws -> Bool {
+        let changes = SharedChanges(notifier.watched)
+        try ShareMove(job)?.step(limit: limit, now: environment.now(), changes, in: transaction)
+        _ = try changes.leaveJobs(zone: job.zone, by: nil, in: transaction)
+        return true
+    }
+
+    /// Removes a step's worth of what a deleted zone held; its files first, as they have to be known to be needed no more.
+    private func purgeZone(in transaction: any StorageTransaction) throws -> Bool {
+        let references = try transaction.purgeAssetReferences(
+            zone: job.zone, limit: Limits.assetsPerCollectionStep,
+            neededUntil: environment.now() + Limits.assetRetention)
+        if references > 0 { return false }
+        return try transaction.purgeRecords(zone: job.zone, limit: limit) < limit
+    }
+
+    /// Deletes a step's worth of the records that the deleted one owned, each leaving a job for those it owns itself.
+    private func cascade(_ changes: RecordChanges?, in transaction: any StorageTransaction) throws -> Bool {
+        guard let space = job.subject.firstIndex(of: " "), let deletedAt = Int64(job.subject[..<space]) else {
+            return true
+        }
+        let target = String(job.subject[job.subject.index(after: space)...])
+        // The record may have been saved anew meanwhile: then only those that belonged to the deleted one go. The sequence
+        // of its deletion separates the two.
+        let isBack = try transaction.record(zone: job.zone, named: target).map { !$0.isDeleted } ?? false
+        let sources = try transaction.references(
+            zone: job.zone, to: target, kinds: [.deleteSelf], after: nil, limit: limit)
+        var deleted = 0
+        for source in sources {
+            guard let row = try transaction.record(zone: job.zone, named: source.source), !row.isDeleted,
+                !isBack || row.sequence < deletedAt
+            else { continue }
+            try delete(row, changes, in: transaction)
+            deleted += 1
+        }
+        return deleted == 0 || sources.count < limit
+    }
+
+    private func delete(
+        _ row: RecordRow, _ changes: RecordChanges?, in transaction: any StorageTransaction
+    ) throws {
+        let merge = FieldMerge(zone: row.zone, now: environment.now(), account: row.modifiedBy)
+        let owned = try transaction.references(
+            zone: row.zone, to: row.name, kinds: [.deleteSelf], after: nil, limit: 1)
+        let tombstone = try RecordWriter.delete(
+            row, separates: !owned.isEmpty, merge, indexes, changes, in: transaction)
+        if !owned.isEmpty { try transaction.insert(BackgroundJob.cascade(from: tombstone)) }
+    }
+}

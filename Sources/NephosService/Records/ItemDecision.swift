@@ -1,0 +1,35 @@
+import NephosStorage
+import NephosWire
+
+/// What is to be done for one item of a batch.
+enum ItemDecision {
+    // Boxed: decisions are passed around, and a planned save is many words.
+    indirect case save(PlannedSave)
+    case delete(RecordRow)
+    /// The caller leaves the share that the record is of.
+    case leave(RecordRow)
+    /// Nothing to delete, and that is all right.
+    case nothing
+    case refuse(ServiceError, server: RecordRow?)
+
+    var isRefusal: Bool {
+        if case .refuse = self { return true }
+        return false
+    }
+}
+
+/// A record as a save will leave it; its sequence is given when it is written.
+struct PlannedSave {
+    var row: RecordRow
+    /// The record as it is stored; nil where it is new.
+    var stored: RecordRow?
+    /// The fields that were sent, for the schema.
+    var fields: RecordFields
+    var oldEdges: Set<ReferenceEdge>
+    var newEdges: Set<ReferenceEdge>
+    /// Whether `fields` are all that the record will have.
+    var isWhole: Bool
+
+    /// What the indexes need not read again.
+    var known: KnownFields { isWhole ? .all(fields) : .sent(fields) }
+}

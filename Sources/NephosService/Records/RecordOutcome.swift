@@ -1,0 +1,17 @@
+import NephosStorage
+
+/// What became of one item.
+enum RecordOutcome: Sendable {
+    case saved(RecordRow)
+    case deleted(type: String?)
+    case refused(ServiceError, server: RecordRow?)
+
+    /// The record that the answer has.
+    var row: RecordRow? {
+        switch self {
+        case .saved(let row): row
+        case .refused(_, let server): server
+        case .deleted: nil
+        }
+    }
+}

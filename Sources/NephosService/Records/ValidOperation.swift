@@ -1,0 +1,16 @@
+import NephosWire
+
+/// An operation that is well-formed: everything about it that can be known without looking at the store.
+struct ValidOperation: Equatable {
+    var operationType: RecordOperation.OperationType
+    var recordName: String
+    /// Nil only where the stored record says it.
+    var recordType: String?
+    var recordChangeTag: String?
+    var fields: RecordFields
+    var parent: ReferenceChange
+    /// What a share is to be.
+    var share: ShareToModify?
+
+    var isOfShare: Bool { recordType == SystemRecordType.share }
+}

@@ -1,0 +1,309 @@
+import NephosStorage
+import NephosWire
+
+extension ZoneBatch {
+    /// Decides what the batch does. Reads what it needs, writes nothing.
+    func plan(_ operations: [Result<ValidOperation, ServiceError>], schema: Schema) throws -> ModifyPlan {
+        var decisions: [ItemDecision] = []
+        decisions.reserveCapacity(operations.count)
+        var draft = JustInTimeSchema(environment: containerEnvironment, schema: schema)
+        let permissions = RecordPermissions(caller, schema)
+        let names = operations.compactMap { try? $0.get().recordName }
+        // By their bytes: different names may be equal strings.
+        let known = try Dictionary(
+            reader.records(zone: zone.key, named: names).map { (Array($0.name.utf8), $0) }, uniquingKeysWith: { $1 })
+        for operation in operations { decisions.append(try decide(operation, known, permissions, &draft)) }
+        var sharing = try SharePlanner(self, operations)
+        try sharing?.decideShares(&decisions, operations)
+        try refuseSavesWithoutTarget(&decisions)
+        try refuseTooManySources(&decisions)
+        var deletion = try planDeletion(&decisions, permissions)
+        sharing?.couple(&decisions)
+        if sharing == nil { try refuseCircles(&decisions) }
+        while try sharing?.decideHierarchy(&decisions, cascade: deletion.cascade) == true {
+            try refuseSavesWithoutTarget(&decisions)
+            deletion = try planDeletion(&decisions, permissions)
+            sharing?.couple(&decisions)
+        }
+        if isAtomic { decisions = AtomicBatch.settle(decisions) }
+        let sharePlan = try sharing?.finish(&decisions) ?? .none
+        let deletesSomething = decisions.contains { if case .delete = $0 { true } else { false } }
+        return try ModifyPlan(
+            decisions: decisions, cascade: deletesSomething ? deletion.cascade : [],
+            backgroundCascade: deletesSomething ? deletion.backgroundCascade : [], sharing: sharePlan, base: schema,
+            draft: draft)
+    }
+
+    // MARK: - Item by item
+
+    private func decide(
+        _ operation: Result<ValidOperation, ServiceError>, _ known: [[UInt8]: RecordRow],
+        _ permissions: RecordPermissions,
+        _ draft: inout JustInTimeSchema
+    ) throws -> ItemDecision {
+        var valid: ValidOperation
+        switch operation {
+        case .success(let operation): valid = operation
+        case .failure(let error): return .refuse(error, server: nil)
+        }
+        let found = known[Array(valid.recordName.utf8)]
+        if found?.isDamaged == true { return .refuse(.damagedRecord, server: nil) }
+        var stored = found.flatMap { $0.isDeleted ? nil : $0 }
+        if let shared, stored != nil, try !shared.mayRead(valid.recordName, reader) {
+            // A taken name is refused; of everything else there is nothing.
+            if valid.operationType.makesRecords { return .refuse(.recordExists, server: nil) }
+            stored = nil
+        }
+        if let root = stored, shared != nil, root.share != nil {
+            if let error = try refusalToMove(root, valid) { return .refuse(error, server: nil) }
+            valid.parent = root.parent.map { .set(ReferenceValue(recordName: $0)) } ?? .keep
+        }
+        let standing = stored == nil ? nil : try shared?.standing(on: valid.recordName, reader)
+        do {
+            try permissions.check(valid, stored: stored)
+            // Of a record that it may not read the caller learns that the name is taken, and nothing else.
+            if valid.operationType == .create, let stored, !permissions.mayRead(stored) {
+                return .refuse(.recordExists, server: nil)
+            }
+            switch SavePolicy.decide(valid.asShareIfShare(stored), stored: stored) {
+            case .insert: return .save(try save(valid, nil, &draft))
+            case .merge(let stored): return .save(try save(valid, stored, &draft))
+            case .replace(let stored): return .save(try save(valid, stored, &draft, replaces: true))
+            case .delete(let stored): return try delete(stored, standing)
+            case .nothingToDelete: return .nothing
+            case .refuse(let error, let server):
+                return .refuse(error, server: server.flatMap { permissions.mayRead($0) ? $0 : nil })
+            }
+        } catch let error as ServiceError {
+            return .refuse(error, server: nil)
+        }
+    }
+
+    /// The parent of a shared root is not the participant's to know: whatever it is, it stays, and naming any answers the
+    /// same.
+    private func refusalToMove(_ root: RecordRow, _ operation: ValidOperation) throws -> ServiceError? {
+        guard case .set(let parent) = operation.parent else { return nil }
+        return try isVisible(parent.recordName)
+            ? .shareRefusal("only the owner may move records out of what is shared")
+            : ParentRules.missingTarget(ReferenceEdge(target: parent.recordName, kind: .parent), of: root.name)
+    }
+
+    /// - Parameter standing: what the caller is to the record, where its zone is another's.
+    private func delete(
+        _ stored: RecordRow, _ standing: ShareAccess.Standing?
+    ) throws(ServiceError) -> ItemDecision {
+        guard let standing else { return .delete(stored) }
+        let isShare = stored.type == SystemRecordType.share
+        let subject: ShareAccess.Subject = isShare ? .share : stored.share != nil ? .root : .record
+        switch ShareAccess.decide(.delete, on: subject, by: standing) {
+        case .allowed: return isShare ? .leave(stored) : .delete(stored)
+        case .invisible: throw .recordNotFound
+        case .refused(let reason): throw .shareRefusal(reason)
+        }
+    }
+
+    private func save(
+        _ operation: ValidOperation, _ stored: RecordRow?, _ draft: inout JustInTimeSchema, replaces: Bool = false
+    ) throws -> PlannedSave {
+        let type = operation.recordType ?? stored?.type ?? ""
+        if type != SystemRecordType.share, let name = RecordValidation.shareField(in: operation.fields) {
+            throw ServiceError.invalid("only shares have the field '\(name)': record '\(operation.recordName)'")
+        }
+        let sent = try AssetAdmission(access: caller.assets, zone: zone.key, reader: reader)
+            .admit(operation.fields, of: operation.recordName, stored: stored)
+        let fields = try draft.admit(sent, ofRecordOf: type)
+        let row: RecordRow
+        if let stored {
+            row =
+                replaces
+                ? merge.replaced(operation, stored, type: type, fields: fields)
+                : merge.merged(operation, into: stored, fields: fields)
+        } else {
+            row = merge.inserted(operation, type: type, fields: fields)
+        }
+        try FieldMerge.checkSize(row)
+        return PlannedSave(
+            row: row, stored: stored, fields: fields, oldEdges: stored.map { ReferenceGraph.edges(of: $0) } ?? [],
+            newEdges: ReferenceGraph.edges(of: row),
+            isWhole: stored == nil || replaces)
+    }
+
+    // MARK: - References
+
+    /// Refuses saves whose owner, parent or validated record is neither stored nor saved by the batch. A refusal can take
+    /// away another save's target, so this goes on until nothing changes.
+    private func refuseSavesWithoutTarget(_ decisions: inout [ItemDecision]) throws {
+        let demands = decisions.contains {
+            if case .save(let save) = $0 { !save.demandedTargets.isEmpty } else { false }
+        }
+        if !demands { return }
+        var alive: [String: Bool] = [:]
+        for decision in decisions {
+            switch decision {
+            case .save(let save): alive[save.row.name] = true
+            case .delete(let row): alive[row.name] = false
+            case .leave, .nothing, .refuse: break
+            }
+        }
+        var isSettled = false
+        while !isSettled {
+            isSettled = true
+            for (index, decision) in decisions.enumerated() {
+                guard case .save(let save) = decision,
+                    let missing = try firstMissing(save.demandedTargets, &alive)
+                else { continue }
+                decisions[index] = .refuse(ParentRules.missingTarget(missing, of: save.row.name), server: nil)
+                alive[save.row.name] = nil
+                isSettled = false
+            }
+        }
+    }
+
+    /// Whether the record may be known of, as far as shares say.
+    private func isVisible(_ name: String) throws -> Bool { try shared?.mayRead(name, reader) ?? true }
+
+    private func firstMissing(
+        _ edges: [ReferenceEdge], _ alive: inout [String: Bool]
+    ) throws -> ReferenceEdge? {
+        for edge in edges.sorted(by: { $0.target < $1.target }) {
+            // No record has such a name, though it may be canonically equivalent to one.
+            if !edge.target.hasASCIIOnly { return edge }
+            if alive[edge.target] == nil {
+                let stored = try reader.record(zone: zone.key, named: edge.target)
+                // Damaged or not, it is there.
+                alive[edge.target] =
+                    try stored.map { try ($0.isDamaged || !$0.isDeleted) && isVisible($0.name) } ?? false
+            }
+            if alive[edge.target] == false { return edge }
+        }
+        return nil
+    }
+
+    /// Refuses saves that would give a record more owned ones than it may have.
+    private func refuseTooManySources(_ decisions: inout [ItemDecision]) throws {
+        var counts: [String: Int] = [:]
+        for (index, decision) in decisions.enumerated() {
+            guard case .save(let save) = decision, !save.newEdges.isEmpty else { continue }
+            for edge in save.newEdges.subtracting(save.oldEdges) where edge.kind == .deleteSelf {
+                let count = try counts[edge.target] ?? ownedCount(edge, decisions)
+                counts[edge.target] = count + 1
+                guard count >= Limits.deleteSelfSources else { continue }
+                decisions[index] = .refuse(ParentRules.tooManySources(of: edge.target), server: nil)
+            }
+        }
+    }
+
+    /// How many of the stored records an edge's target owns, without those that the batch takes from it.
+    private func ownedCount(_ edge: ReferenceEdge, _ decisions: [ItemDecision]) throws -> Int {
+        func sources(_ limit: Int) throws -> [ReferenceRow] {
+            try reader.references(zone: zone.key, to: edge.target, kinds: [.deleteSelf], after: nil, limit: limit)
+        }
+        let count = try sources(Limits.deleteSelfSources).count
+        if count < Limits.deleteSelfSources { return count }
+        var leaving: Set<String> = []
+        for decision in decisions {
+            switch decision {
+            case .delete(let row): leaving.insert(row.name)
+            case .save(let save) where !save.newEdges.contains(edge): leaving.insert(save.row.name)
+            case .save, .leave, .nothing, .refuse: break
+            }
+        }
+        return try sources(Limits.deleteSelfSources + leaving.count).count { !leaving.contains($0.source) }
+    }
+
+    /// Refuses saves that make a record its own ancestor.
+    private func refuseCircles(_ decisions: inout [ItemDecision]) throws {
+        var parents: [String: String?] = [:]
+        var changes: [Int] = []
+        for (index, decision) in decisions.enumerated() {
+            guard case .save(let save) = decision, save.row.parent != nil || save.stored?.parent != nil else {
+                continue
+            }
+            parents[save.row.name] = .some(save.row.parent)
+            if save.row.parent != save.stored?.parent { changes.append(index) }
+        }
+        for index in changes {
+            guard case .save(let save) = decisions[index] else { continue }
+            if let error = try ParentRules.circle(save, parents, reader) {
+                decisions[index] = .refuse(error, server: nil)
+            }
+        }
+    }
+
+    // MARK: - Deletions
+
+    /// Finds what the deletions take along, and refuses those whose record is still held by one that stays. A refusal can
+    /// keep another record's holder alive, so this goes on until nothing changes.
+    private func planDeletion(
+        _ decisions: inout [ItemDecision], _ permissions: RecordPermissions
+    ) throws -> (cascade: [String], backgroundCascade: [String]) {
+        guard decisions.contains(where: { if case .delete = $0 { true } else { false } }) else { return ([], []) }
+        var graph = BatchGraph(zone: zone.key, reader: reader)
+        for case .save(let save) in decisions { graph.save(save.row.name, edges: save.newEdges) }
+        while true {
+            let deleted = decisions.compactMap { if case .delete(let row) = $0 { row.name } else { nil } }
+            if deleted.isEmpty { return ([], []) }
+            let cascade = try CascadeDelete.plan(deleting: deleted) { targets in
+                let sources = try graph.sources(of: targets, kinds: [.deleteSelf])
+                return shared == nil ? sources : try sources.map { try $0.filter { try mayCascade(to: $0) } }
+            }
+            let dead = Set(deleted).union(cascade)
+            guard try !refuseHeld(&decisions, dead, graph, permissions) else { continue }
+            if ZoneRules.cascadesImmediately(zone.name) { return (cascade, []) }
+            return ([], cascade.isEmpty ? [] : deleted)
+        }
+    }
+
+    /// A participant's deletion cascades to no root and no share, which only their owner may delete.
+    private func mayCascade(to name: String) throws -> Bool {
+        guard let row = try reader.record(zone: zone.key, named: name) else { return true }
+        return row.share == nil && row.type != SystemRecordType.share
+    }
+
+    /// - Returns: whether it refused a deletion.
+    private func refuseHeld(
+        _ decisions: inout [ItemDecision], _ dead: Set<String>, _ graph: BatchGraph, _ permissions: RecordPermissions
+    ) throws -> Bool {
+        var refused = false
+        for (index, decision) in decisions.enumerated() {
+            guard case .delete(let row) = decision else { continue }
+            guard let holder = try holder(of: row, dead, graph) else { continue }
+            let stored = try reader.record(zone: zone.key, named: holder)
+            let isNamed = stored.map { permissions.mayRead($0) } ?? true
+            decisions[index] = .refuse(ParentRules.held(row.name, by: isNamed ? holder : nil), server: nil)
+            refused = true
+        }
+        return refused
+    }
+
+    /// A record that keeps another from being deleted. In the public database anybody may make as many that point at it as
+    /// they like, so only some are looked at there.
+    private func holder(of row: RecordRow, _ dead: Set<String>, _ graph: BatchGraph) throws -> String? {
+        try graph.firstSource(
+            of: row.name, kinds: ParentRules.holding, reading: caller.scope == .public ? Limits.holdersRead : .max
+        ) { source in
+            try !dead.contains(source) && isVisible(source) && holds(source, row)
+        }
+    }
+
+    /// In the public database, where everybody may point at everything, a record is held only by others of its creator's.
+    private func holds(_ holder: String, _ row: RecordRow) throws -> Bool {
+        if caller.scope != .public { return true }
+        let creator = try reader.record(zone: zone.key, named: holder).flatMap { $0.isDeleted ? nil : $0.createdBy }
+        return (creator ?? merge.account) == row.createdBy
+    }
+}
+
+extension ValidOperation {
+    /// Shares are always saved if they are unchanged (`CKShare`, Apple's documentation): the operation with which one is.
+    fileprivate func asShareIfShare(_ stored: RecordRow?) -> ValidOperation {
+        guard isOfShare || stored?.type == SystemRecordType.share else { return self }
+        var operation = self
+        switch operationType {
+        case .forceUpdate: operation.operationType = stored == nil ? .create : .update
+        case .forceReplace: operation.operationType = stored == nil ? .create : .replace
+        case .create, .update, .replace, .delete, .forceDelete: break
+        }
+        return operation
+    }
+}

@@ -1,0 +1,62 @@
+import NephosStorage
+
+/// The rows that say which records are under which share.
+enum SharedRecords {
+    /// Notes that a record, which is under a share or not, was written.
+    static func changed(
+        _ record: RecordRow, _ changes: SharedChanges, in transaction: any StorageTransaction
+    ) throws {
+        guard var row = try transaction.sharedRecord(zone: record.zone, named: record.name) else { return }
+        changes.note(share: row.share)
+        row.sequence = record.sequence
+        try transaction.put(row)
+    }
+
+    /// Notes that a record was deleted.
+    static func remove(
+        _ tombstone: RecordRow, type: String, _ changes: SharedChanges, in transaction: any StorageTransaction
+    ) throws {
+        guard var row = try transaction.sharedRecord(zone: tombstone.zone, named: tombstone.name) else { return }
+        changes.note(share: row.share)
+        row.sequence = tombstone.sequence
+        row.leftAt = tombstone.sequence
+        row.goneAt = max(1, tombstone.modifiedAt)
+        row.type = type
+        try transaction.put(row)
+    }
+
+    /// Puts a live record under a share, or under none.
+    /// - Parameters:
+    ///   - now: milliseconds since 1970.
+    ///   - leftAt: the change sequence at which it left the share that it was under; nil is now.
+    static func put(
+        _ name: String, under share: Int64?, zone: ZoneKey, at now: Int64, leftAt: Int64? = nil,
+        _ changes: SharedChanges,
+        in transaction: any StorageTransaction
+    ) throws {
+        let old = try transaction.sharedRecord(zone: zone, named: name)
+        if old == nil && share == nil { return }
+        guard let record = try transaction.record(zone: zone, named: name), !record.isDeleted else { return }
+        let sequence = try transaction.nextSequence()
+        if let share { changes.note(share: share) }
+        if var old {
+            changes.note(share: old.share)
+            if old.share == share {
+                // The record itself may have been written.
+                old.sequence = sequence
+                return try transaction.put(old)
+            }
+            old.sequence = sequence
+            old.leftAt = leftAt ?? sequence
+            old.goneAt = max(1, now)
+            try transaction.put(old)
+        }
+        guard let share else { return }
+        if let former = try transaction.sharedRecord(zone: zone, named: name, share: share) {
+            try transaction.noteReentry(share: share, leftAt: former.sequence)
+        }
+        try transaction.put(
+            SharedRecordRow(
+                zone: zone, share: share, name: name, type: record.type, entered: sequence, sequence: sequence))
+    }
+}
