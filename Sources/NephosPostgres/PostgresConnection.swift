@@ -77,7 +77,7 @@ final class PostgresConnection: SQLConnection {
 
     func close() { link.close() }
 
-    func noteDamage(_ record: VisitedRecord) { damage?.note(record) }
+    func noteDamage(_ record: RecordRowView) { damage?.note(record) }
 
     // MARK: Transactions
 

@@ -35,7 +35,7 @@ final class UnorderedEngine: StorageEngine, @unchecked Sendable {
         var isInTransaction: Bool { connection.isInTransaction }
         func schemaVersion() throws -> Int { try connection.schemaVersion() }
         func setSchemaVersion(_ version: Int) throws { try connection.setSchemaVersion(version) }
-        func noteDamage(_ record: VisitedRecord) {}
+        func noteDamage(_ record: RecordRowView) {}
         func close() { connection.close() }
     }
 
