@@ -1,6 +1,12 @@
 // An HTTP/1.1 load generator: N keep-alive connections, each sending its next request when the answer to the last one is
 // complete. Every answer is checked; one that is wrong is an error, never a fast success. Reports one JSON line.
 //
+// What it measures that wrk cannot:
+//   - right answers: wrk's C loop counts any 2xx, and a check of the body in its Lua costs more than the request;
+//   - saves of records that are new each time, in batches, and lookups of those that were saved, without Lua per request;
+//   - exactly N requests, each once, as saving a known number of records needs (wrk runs for a time);
+//   - the server's processor time beside the rate (--pid), and the latency of each request from its own sending.
+//
 //   loadgen --port P --path PATH [--method POST] [--body FILE] [--item FILE --items K]
 //           [--connections N] [--seconds S | --requests N] [--warmup S]
 //           [--expect TEXT [--expect-count K]] [--refuse TEXT] [--first N] [--keys N] [--pid P] [--label NAME]

@@ -11,7 +11,7 @@ import Testing
 
     private func key(
         _ name: String = "a", count: Bool = false, scope: DatabaseScope = .private, account: Int64? = 1,
-        _ versions: PlannedQueries.Versions = PlannedQueries.Versions(schema: 1, indexes: 1)
+        versions: PlannedQueries.Versions = PlannedQueries.Versions(schema: 1, indexes: 1)
     ) -> PlannedQueries.Key {
         var request = QueryRecordsRequest(
             query: Query(recordType: "Note", filterBy: [Filter(.field("name"), .equals, .string(name))]),
@@ -52,8 +52,8 @@ import Testing
     func versioned() {
         let queries = PlannedQueries()
         queries.insert(planned, for: key())
-        #expect(queries.find(key(Versions(schema: 2, indexes: 1))) == nil)
-        #expect(queries.find(key(Versions(schema: 1, indexes: 2))) == nil)
+        #expect(queries.find(key(versions: Versions(schema: 2, indexes: 1))) == nil)
+        #expect(queries.find(key(versions: Versions(schema: 1, indexes: 2))) == nil)
     }
 
     @Test("Plans of long queries and of many ranges are not cached, and three thousand others are")
