@@ -24,6 +24,9 @@ public struct QueryExplanation: Hashable, Sendable, CustomStringConvertible {
     public var recordsRead: Int
     /// Records of the page.
     public var recordsReturned: Int
+    /// The line for the schema of an index that would answer more of the query, as several fields have one index only where
+    /// the schema declares it; nil where none would.
+    public var helpfulIndex: String?
     /// Whether more records may match than the page has.
     public var hasMore: Bool
 
@@ -41,6 +44,7 @@ public struct QueryExplanation: Hashable, Sendable, CustomStringConvertible {
         entriesRead = explanation.entriesRead
         recordsRead = explanation.recordsRead
         recordsReturned = explanation.recordsReturned
+        helpfulIndex = explanation.helpfulIndex
         self.hasMore = hasMore
         description = explanation.lines(hasMore: hasMore).joined(separator: "\n")
     }

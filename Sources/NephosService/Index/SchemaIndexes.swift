@@ -4,10 +4,14 @@ import NephosWire
 /// Which indexes a schema has a use for.
 extension IndexSignature {
     /// Whether queries that the type allows may use the index. What the system knows of every record can always be
-    /// indexed; whether it may be asked for is another question.
+    /// indexed; whether it may be asked for is another question. One of several fields has to be declared.
     func isAllowed(by type: RecordTypeSchema?) -> Bool {
-        guard let type else { return false }
-        return components.allSatisfy { component in
+        guard let type, components.count < 2 || type.indexes.contains(self) else { return false }
+        return hasOptions(of: type)
+    }
+
+    private func hasOptions(of type: RecordTypeSchema) -> Bool {
+        components.allSatisfy { component in
             guard case .field(let name) = component.key else { return true }
             guard let options = type.fields[name]?.indexes else { return false }
             return !options.isDisjoint(with: component.kind.options)
@@ -44,8 +48,8 @@ extension IndexComponent.Kind {
 /// Makes the indexes of a store those of its new schema, in the transaction that changes it.
 ///
 /// An index that no query may use any more is gone with that transaction; the background removes its entries. One that the
-/// change adds to a field which records may have already is defined, and built in the background. All others are made when
-/// a query first needs them.
+/// change adds to a field which records may have already, and one of several fields, is defined, and built in the
+/// background. All others are made when a query first needs them.
 struct IndexAdjustment {
     let schema: Schema
     let old: Schema
@@ -64,14 +68,20 @@ struct IndexAdjustment {
             }
         }
         var sequence: Int64?
+        func define(_ signature: IndexSignature, of recordType: String) throws {
+            guard known.insert([recordType, signature.text]).inserted else { return }
+            let now = try sequence ?? transaction.nextSeparatingSequence()
+            sequence = now
+            _ = try transaction.insertIndexDefinition(
+                recordType: recordType, components: signature.text, sequence: now)
+        }
+        for (name, type) in schema.recordTypes.sorted(by: { $0.key < $1.key }) {
+            for signature in type.orderedIndexes { try define(signature, of: name) }
+        }
         for change in changes where old.type(of: change.field, in: change.recordType) != nil {
             guard let type = schema.type(of: change.field, in: change.recordType) else { continue }
-            for signature in IndexSignature.answering(change.added, field: change.field, type)
-            where known.insert([change.recordType, signature.text]).inserted {
-                let now = try sequence ?? transaction.nextSeparatingSequence()
-                sequence = now
-                _ = try transaction.insertIndexDefinition(
-                    recordType: change.recordType, components: signature.text, sequence: now)
+            for signature in IndexSignature.answering(change.added, field: change.field, type) {
+                try define(signature, of: change.recordType)
             }
         }
     }

@@ -26,30 +26,49 @@ final class QueryRecords: Sendable {
 
     func run(on store: Store) async throws -> QueryRecordsResponse {
         if request.wantsCount { return try await count(on: store) }
-        return try await page(request.continuationMarker, on: store)
+        return try await page(request.continuationMarker, on: store).response
     }
 
-    /// All pages, counted. They are pages of their own, so that counting many is no long read.
+    private struct Page: Sendable {
+        var response: QueryRecordsResponse
+        /// How many candidates it looked at, where it has a marker.
+        var looks = 0
+    }
+
+    /// Pages, counted until so many candidates were looked at; the answer has the marker of what is left. They are pages of
+    /// their own, so that counting many is no long read.
     private func count(on store: Store) async throws -> QueryRecordsResponse {
-        var total = QueryRecordsResponse(records: [], count: 0)
-        var marker = request.continuationMarker
+        var total = QueryRecordsResponse(records: [], continuationMarker: request.continuationMarker, count: 0)
+        var looks = 0
+        let deadline = ContinuousClock.now + bounds.timePerPage
         repeat {
-            let page = try await page(marker, on: store)
-            total.count = (total.count ?? 0) + (page.count ?? 0)
-            total.explanation = page.explanation
-            marker = page.continuationMarker
-        } while marker != nil
+            let page = try await page(total.continuationMarker, on: store)
+            total.count = (total.count ?? 0) + (page.response.count ?? 0)
+            total.explanation = page.response.explanation
+            total.continuationMarker = page.response.continuationMarker
+            looks += page.looks
+        } while total.continuationMarker != nil && looks < bounds.candidatesPerCount && ContinuousClock.now < deadline
         return total
     }
 
-    private func page(_ marker: String?, on store: Store) async throws -> QueryRecordsResponse {
+    private func page(_ marker: String?, on store: Store) async throws -> Page {
         var wasDisallowed = false
         while true {
             let moments = Moments(schema: store.schemas.now, indexes: store.indexes.now)
             do {
                 return try await store.engine.read { reader in
-                    try self.run(marker, store, moments, reader)
+                    do {
+                        return try self.run(marker, store, moments, self.bounds, reader)
+                    } catch is RecordsTooLarge {
+                        var bounds = self.bounds
+                        bounds.collects = false
+                        return try self.run(marker, store, moments, bounds, reader)
+                    }
                 }
+            } catch is RecordsTooLarge {
+                throw ServiceError.limitExceeded(
+                    "the records that have the same value in the first field of the order have more than"
+                        + " \(bounds.sortedBytes) bytes: declare an index of all its fields in the schema")
             } catch let missing as MissingIndexes {
                 // The schema may have changed since: then it is the next look that refuses the query.
                 let isAllowed = try await store.indexBuilder.make(missing.signatures, of: request.query.recordType)
@@ -70,13 +89,13 @@ final class QueryRecords: Sendable {
     }
 
     private func run(
-        _ marker: String?, _ store: Store, _ moments: Moments, _ reader: any StorageReader
-    ) throws -> QueryRecordsResponse {
+        _ marker: String?, _ store: Store, _ moments: Moments, _ bounds: QueryBounds, _ reader: any StorageReader
+    ) throws -> Page {
         // The zone first: without it the type does not matter.
         let zones = try zones(reader)
         // The versions are read before the schema and the indexes: a plan can be newer than its versions, never older.
         let key = marker == nil ? planKey(store, moments) : nil
-        let known = key.flatMap { store.plannedQueries.find($0) }
+        let known = bounds.collects ? key.flatMap { store.plannedQueries.find($0) } : nil
         let query = try known?.query ?? validated(store, moments.schema, reader)
         let page = QueryPage(
             query: query, conjuncts: known?.conjuncts ?? QueryConjunct.conjuncts(of: query), zones: zones,
@@ -85,7 +104,7 @@ final class QueryRecords: Sendable {
             cursor: try cursor(marker), projections: projections(zones))
         let plan = try known?.plan ?? QueryPlanner(page).plan()
         let checks = known?.checks ?? CandidateChecks(plan, of: page)
-        if known == nil, !page.trace.hasCounted, let key {
+        if known == nil, !page.trace.hasCounted, page.trace.helpfulIndex == nil, let key {
             let planned = PlannedQuery(query: query, conjuncts: page.conjuncts, plan: plan, checks: checks)
             store.plannedQueries.insert(planned, for: key)
         }
@@ -94,14 +113,14 @@ final class QueryRecords: Sendable {
 
     private func answer(
         _ page: QueryPage, _ plan: QueryPlan, _ checks: CandidateChecks
-    ) throws -> QueryRecordsResponse {
+    ) throws -> Page {
         func explanation(_ returned: Int) -> QueryExplanation? {
             guard request.wantsExplanation else { return nil }
             let explanation = page.trace.explanation(plan, page.conjuncts, returned: returned)
             return page.query.isRestricted ? explanation.withoutCounts : explanation
         }
         if request.wantsCount, page.cursor == nil, let count = try page.count(plan) {
-            return QueryRecordsResponse(records: [], count: count, explanation: explanation(0))
+            return Page(response: QueryRecordsResponse(records: [], count: count, explanation: explanation(0)))
         }
         let encoder = encoder(page)
         let result = try page.run(plan, checks, into: encoder)
@@ -110,7 +129,7 @@ final class QueryRecords: Sendable {
             records: values, continuationMarker: result.cursor?.text(caller.opaqueStrings, query: decoded.text.bytes),
             count: request.wantsCount ? result.count : nil, explanation: explanation(result.count))
         response.encodedRecords = encoded
-        return response
+        return Page(response: response, looks: result.looks)
     }
 
     // MARK: - Preparation

@@ -4,9 +4,12 @@ struct RecordTypeSchema: Hashable, Sendable {
     var fields: [String: SchemaField]
     /// Empty where the type was declared without; the standard grants count then.
     var grants: Grants
+    /// The indexes of several fields. Only a declaration makes one: every account's saves keep it up.
+    var indexes: Set<IndexSignature>
 
     /// A type as it is declared: system fields are not indexed unless they are listed with options.
-    init(fields: [String: SchemaField] = [:], grants: Grants = [:]) {
+    init(fields: [String: SchemaField] = [:], grants: Grants = [:], indexes: Set<IndexSignature> = []) {
+        self.indexes = indexes
         self.fields = SystemField.fields([]).merging(fields) { _, declared in declared }
         self.grants = grants
     }
@@ -34,6 +37,9 @@ struct RecordTypeSchema: Hashable, Sendable {
         if recordType == SystemRecordType.user && field == rolesField { return rolesType }
         return SystemField(rawValue: field)?.type
     }
+
+    /// The order in which indexes are written.
+    var orderedIndexes: [IndexSignature] { indexes.sorted { $0.text < $1.text } }
 
     /// The order in which fields are written: the system's first, then by name.
     var orderedFields: [(name: String, field: SchemaField)] {

@@ -24,7 +24,9 @@ package struct Schema: Equatable, Sendable {
 
     /// Reads the stored schema.
     init(_ reader: any StorageReader) throws {
-        self = SchemaRows.schema(recordTypes: try reader.recordTypes(), fields: try reader.schemaFields())
+        self = SchemaRows.schema(
+            recordTypes: try reader.recordTypes(), fields: try reader.schemaFields(),
+            indexes: try reader.indexDefinitions())
     }
 
     // MARK: - Questions

@@ -1,6 +1,7 @@
 import NephosStorage
 
-/// How a schema is kept in the store's record types and schema fields. Nothing else knows it.
+/// How a schema is kept in the store's record types and schema fields. Nothing else knows it. The indexes of several fields
+/// are those that the store has (`IndexAdjustment`).
 ///
 /// | record type | field | type |
 /// | --- | --- | --- |
@@ -24,7 +25,9 @@ enum SchemaRows {
 
     // MARK: - Reading
 
-    static func schema(recordTypes: [String], fields: [SchemaFieldRow]) -> Schema {
+    static func schema(
+        recordTypes: [String], fields: [SchemaFieldRow], indexes: [IndexDefinitionRow] = []
+    ) -> Schema {
         var types: [String: RecordTypeSchema] = [:]
         var roles: Set<String> = []
         var members: [String: Set<Int64>] = [:]
@@ -46,6 +49,10 @@ enum SchemaRows {
             } else if let field = field(row.type) {
                 types[row.recordType, default: RecordTypeSchema(automatic: row.recordType)].fields[row.field] = field
             }
+        }
+        for row in indexes {
+            guard let index = IndexSignature(row.components), index.components.count > 1 else { continue }
+            types[row.recordType]?.indexes.insert(index)
         }
         for name in gone { types[name] = nil }
         return Schema(recordTypes: types, roles: roles, members: members)

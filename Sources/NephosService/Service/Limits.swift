@@ -32,6 +32,11 @@ package enum Limits {
     /// whole schema to go through.
     package static let fieldsPerType = 500
     package static let typesPerContainer = 500
+    /// Indexes of several fields that a schema declares for a record type, fields of one, and those of them that are compared
+    /// for equality: every save keeps all of them up.
+    static let indexesPerType = 24
+    static let fieldsPerIndex = 8
+    static let equalitiesPerIndex = 3
     /// Bytes of the fields of the records that a lookup answers with, but for the last one's.
     package static let lookupSize = 32 << 20
 

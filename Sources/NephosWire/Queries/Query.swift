@@ -132,7 +132,7 @@ package struct QueryRecordsResponse: Hashable, Sendable {
     package var records: [RecordResult]
     /// Given back in the next request; nil once there is nothing more. A page may be short or empty and have one.
     package var continuationMarker: String?
-    /// How many records match, where the request asked for it.
+    /// How many records match, where the request asked for it; with a marker only those counted so far.
     package var count: Int?
     package var explanation: QueryExplanation?
     /// The array `records` in JSON, in the place of `records`, which is empty then: a server writes records as it reads
@@ -176,6 +176,8 @@ package struct QueryExplanation: Hashable, Sendable {
     package var entriesRead: Int
     package var recordsRead: Int
     package var recordsReturned: Int
+    /// The line for the schema that declares an index which would answer more of the query; nil where none would.
+    package var helpfulIndex: String?
 
     package init(
         scans: [Scan], checkedOnRecords: [String] = [], entriesRead: Int, recordsRead: Int, recordsReturned: Int

@@ -7,6 +7,7 @@ extension QueryExplanation {
         }
         if scans.isEmpty && recordsRead > 0 { lines.append("no index: the records were named") }
         lines += checkedOnRecords.map { "checked on records: \($0)" }
+        if let helpfulIndex { lines.append("a schema with this line would answer more from an index: \(helpfulIndex)") }
         lines.append(
             "\(Self.count(entriesRead, "entry", "entries")) read, \(Self.count(recordsRead, "record", "records")) read, "
                 + "\(Self.count(recordsReturned, "record", "records")) returned"

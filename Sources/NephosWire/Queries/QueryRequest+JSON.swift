@@ -97,6 +97,7 @@ extension QueryExplanation {
             case "entriesRead": entriesRead = Int(try value.int64())
             case "recordsRead": recordsRead = Int(try value.int64())
             case "recordsReturned": recordsReturned = Int(try value.int64())
+            case "helpfulIndex": helpfulIndex = try value.string()
             default: break
             }
         }
@@ -112,6 +113,7 @@ extension QueryExplanation {
         writer.number("entriesRead", entriesRead)
         writer.number("recordsRead", recordsRead)
         writer.number("recordsReturned", recordsReturned)
+        if let helpfulIndex { writer.member("helpfulIndex", helpfulIndex) }
         writer.endObject()
     }
 }

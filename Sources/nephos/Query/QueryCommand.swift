@@ -102,7 +102,7 @@ struct QueryCommand {
 
     private func run(on cloud: Cloud) throws {
         guard var request else { return Console.print(try cloud.recordTypes().map { "\($0)\n" }.joined()) }
-        var found = 0
+        var (found, counted) = (0, 0)
         repeat {
             request.resultsLimit = min(limit - found, 200)
             let page = try cloud.request("records/query", request, as: QueryRecordsResponse.self)
@@ -113,9 +113,10 @@ struct QueryCommand {
             } else {
                 found += page.records.count
             }
-            if let count = page.count { return Console.print("\(count)\n") }
+            counted += page.count ?? 0
             if !request.wantsExplanation { try page.records.forEach(print) }
-        } while request.continuationMarker != nil && found < limit
+        } while request.continuationMarker != nil && (request.wantsCount || found < limit)
+        if request.wantsCount { return Console.print("\(counted)\n") }
         if request.continuationMarker != nil && !request.wantsExplanation {
             Console.note("there are more: --limit N finds N records.")
         }

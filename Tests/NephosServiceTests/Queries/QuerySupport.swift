@@ -47,6 +47,21 @@ final class QueryCloud: Sendable {
             context)
     }
 
+    /// Adds indexes of several fields to a type as an import does: `INDEX (list, rank DESC)`.
+    func declare(_ indexes: String..., of recordType: String) async throws {
+        try await declare(indexes, of: recordType)
+    }
+
+    func declare(_ indexes: [String], of recordType: String) async throws {
+        let text = try await service.exportSchema(context)
+        let head = "RECORD TYPE \(recordType) ("
+        let lines = text.split(separator: head, omittingEmptySubsequences: false)
+        guard lines.count == 2 else { throw UnexpectedFailure(reason: "no type \(recordType)") }
+        let pragmas = indexes.map { "\n        -- nephos: \($0)" }.joined()
+        let report = try await service.importSchema("\(lines[0])\(head)\(pragmas)\(lines[1])", context)
+        if !report.isAllowed { throw UnexpectedFailure(reason: report.findings.map(\.message).joined(separator: "\n")) }
+    }
+
     func deleteZone(_ name: String) async throws {
         _ = try await service.modifyZones(
             ModifyZonesRequest(operations: [ZoneOperation(operationType: .delete, zoneID: .init(zoneName: name))]),

@@ -24,6 +24,7 @@ struct QueryWalkTests {
     func walk() async throws {
         let cloud = QueryCloud()
         try await notes(cloud)
+        try await cloud.declare("INDEX (list, rank DESC)", of: "Note")
         let ranks = (0..<30).filter { $0 % 3 == 0 }.map { (name: "n\($0)", rank: ($0 * 7) % 30) }
         let expected = ranks.sorted { $0.rank > $1.rank }.map(\.name)
         #expect(try await cloud.all(redByRank) == expected)

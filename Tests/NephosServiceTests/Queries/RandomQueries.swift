@@ -160,6 +160,24 @@ struct RandomQueries {
         return .list(of: values.first?.type.scalar ?? .unknown, values)
     }
 
+    /// Declarations of indexes that some of the queries can use.
+    mutating func indexes() -> [String] {
+        (0..<8).compactMap { _ in
+            var parts: [String] = []
+            for field in ["s", "i", "r", random.pick(Self.lists)] where random.chance(30) && parts.count < 3 {
+                parts.append(field)
+            }
+            if random.chance(15) {
+                parts.append("loc NEAR")
+            } else {
+                for field in ["t", "d", "long", "\"___createTime\"", "\"___modTime\""] where random.chance(20) {
+                    parts.append("\(field) \(random.chance(50) ? "ASC" : "DESC")")
+                }
+            }
+            return parts.count > 1 ? "INDEX (\(parts.joined(separator: ", ")))" : nil
+        }
+    }
+
     mutating func sort() -> [QuerySortDescriptor] {
         (0..<random.pick([0, 0, 1, 1, 1, 2, 2, 3])).map { _ in
             if random.chance(12) {

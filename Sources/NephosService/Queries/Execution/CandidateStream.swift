@@ -48,12 +48,14 @@ struct SortedCandidates: CandidateStream {
     }
 }
 
-/// Candidates of an index that cuts long strings, in the order of the whole strings: those that the index does not tell
-/// apart are read and sorted.
+/// Candidates of an index that does not tell all of them apart, as it cuts long strings, or has only the first fields of the
+/// order. Those that are the same to it are read and sorted.
 struct WholeKeys<Base: CandidateStream>: CandidateStream {
     private var base: Base
-    private let order: QueryOrder
     private let position: QueryPosition?
+    private let runKey: ([UInt8]) -> [UInt8]?
+    private let limit: Int
+    private let tooMany: () -> any Error
     private let whole: (Candidate) throws -> Candidate?
     private var run = SortedCandidates([], after: nil)
     /// Read already, behind the run.
@@ -62,14 +64,19 @@ struct WholeKeys<Base: CandidateStream>: CandidateStream {
     /// - Parameters:
     ///   - base: from the beginning of the run that has the position.
     ///   - position: begins behind it.
+    ///   - limit: candidates of a run.
+    ///   - runKey: what of a key the other candidates of its run share; nil where it is alone.
+    ///   - tooMany: why a longer run is refused.
     ///   - whole: reads a candidate, and makes its whole key; nil where there is no such record.
     init(
-        _ base: Base, _ order: QueryOrder, after position: QueryPosition?,
-        whole: @escaping (Candidate) throws -> Candidate?
+        _ base: Base, after position: QueryPosition?, limit: Int, runKey: @escaping ([UInt8]) -> [UInt8]?,
+        orThrow tooMany: @escaping () -> any Error, whole: @escaping (Candidate) throws -> Candidate?
     ) {
         self.base = base
-        self.order = order
         self.position = position
+        self.limit = limit
+        self.runKey = runKey
+        self.tooMany = tooMany
         self.whole = whole
     }
 
@@ -79,14 +86,17 @@ struct WholeKeys<Base: CandidateStream>: CandidateStream {
             let read = if let following { following } else { try base.next() }
             following = nil
             guard let first = read else { return nil }
-            guard let shared = order.run(of: first.position.key) else { return first }
+            guard let shared = runKey(first.position.key) else { return first }
             var candidates: [Candidate] = []
+            var count = 1
             if let candidate = try whole(first) { candidates.append(candidate) }
             while let other = try base.next() {
                 guard other.position.key.starts(with: shared) else {
                     following = other
                     break
                 }
+                count += 1
+                if count > limit { throw tooMany() }
                 if let candidate = try whole(other) { candidates.append(candidate) }
             }
             run = SortedCandidates(candidates, after: position)

@@ -22,6 +22,8 @@ extension QueryPage {
         var looks = 0
         /// Bytes of the fields of the records that were given.
         var size = 0
+        /// Bytes of those that were looked at.
+        private var bytesRead = 0
         var result = Result()
 
         init(
@@ -130,7 +132,13 @@ extension QueryPage {
             }
         }
 
-        private var isFull: Bool { isAnswerFull || looks >= page.bounds.candidatesPerPage }
+        private var isFull: Bool { isAnswerFull || isSpent }
+
+        /// Whether the page looked at as much as one may.
+        private var isSpent: Bool {
+            looks >= page.bounds.candidatesPerPage || bytesRead >= page.bounds.bytesPerPage
+                || looks & 63 == 63 && page.isLate
+        }
 
         private var isAnswerFull: Bool { result.count >= page.limit || size >= page.bounds.answerSize }
 
@@ -138,7 +146,7 @@ extension QueryPage {
             var stream = try page.candidates(plan, order, after: position)
             var last = position
             while !isAnswerFull {
-                if looks >= page.bounds.candidatesPerPage, let last {
+                if isSpent, let last {
                     try stop(at: .ordered(last))
                     return
                 }
@@ -174,6 +182,7 @@ extension QueryPage {
 
         /// Gives a record where it matches and was not given before.
         private mutating func look(at record: RecordRowView, _ zone: Int, _ records: RecordEncoder?) throws {
+            bytesRead += record.fields.count
             guard record.isDamaged || record.isLive(ofType: type), !mayBeGiven || !isGiven(record),
                 try !checksRecords || record.isDamaged || matches(record.row, page.zones[zone]),
                 try isVisible(record, zone)
@@ -206,7 +215,8 @@ extension QueryPage {
             for (index, next) in page.zones.enumerated() where next.key.id >= zone {
                 var sequence = next.key.id == zone ? sequence : start
                 while true {
-                    let rows = try page.reader.records(zone: next.key, after: sequence, limit: 100)
+                    let rows = try page.reader.records(
+                        zone: next.key, after: sequence, limit: 100, size: Limits.changesSize)
                     for row in rows {
                         if isFull {
                             // Beyond what is complete something may still appear: the next page looks there again.
@@ -215,6 +225,7 @@ extension QueryPage {
                             return
                         }
                         looks += 1
+                        bytesRead += row.fields.count
                         sequence = row.sequence
                         page.trace.readRecord()
                         try row.withView { view in
@@ -225,7 +236,7 @@ extension QueryPage {
                             }
                         }
                     }
-                    if rows.count < 100 { break }
+                    if rows.isEmpty { break }
                 }
             }
         }
@@ -270,6 +281,7 @@ extension QueryPage {
                 if given.count >= page.bounds.rememberedResults { given.becameFull(at: try now()) }
             }
             result.cursor = QueryCursor(phase: phase, start: start, given: given, order: checks.orderText)
+            result.looks = looks
         }
 
         /// The change sequence of the snapshot, as far as the zones go.

@@ -14,6 +14,8 @@ final class QueryPage {
     let reader: any StorageReader
     let trace: QueryTrace
     let limit: Int
+    /// When the page ends, if it is not full before.
+    private let deadline: ContinuousClock.Instant
 
     /// Where the page before this one ended.
     let cursor: QueryCursor?
@@ -36,11 +38,16 @@ final class QueryPage {
         self.limit = limit
         self.cursor = cursor
         self.projections = projections
+        deadline = .now + bounds.timePerPage
     }
+
+    var isLate: Bool { ContinuousClock.now > deadline }
 
     struct Result {
         /// How many records it has.
         var count = 0
+        /// How many candidates were looked at, where there is a next page.
+        var looks = 0
         /// Where the next page begins; nil where there is nothing more.
         var cursor: QueryCursor?
     }
@@ -62,7 +69,7 @@ final class QueryPage {
         return run.result
     }
 
-    /// How many records match, where the index alone tells it; nil where records have to be looked at.
+    /// How many records match, where the index alone tells it; nil where records have to be looked at, or there are many.
     func count(_ plan: QueryPlan) throws -> Int? {
         // The entries in the cells of a circle are not all in the circle.
         guard case .ordered(let scan, _) = plan, !scan.mayRepeat, isExact(plan),
@@ -72,9 +79,10 @@ final class QueryPage {
         for zone in zones {
             for range in scan.ranges where range.isIn(zone) {
                 guard let id = indexes.ready(range.signature) else { continue }
-                let found = try reader.countIndexEntries(range.inIndex(id, zone), limit: .max)
+                let found = try reader.countIndexEntries(range.inIndex(id, zone), limit: bounds.entriesPerCount - count)
                 trace.read(found, at: trace.began(range))
                 count += found
+                if count >= bounds.entriesPerCount { return nil }
             }
         }
         return count
@@ -108,21 +116,7 @@ final class QueryPage {
         switch plan {
         case .nothing: return SortedCandidates([], after: nil)
         case .ordered(let scan, _):
-            // Where a string is cut, all that share its beginning come again, and are put in order.
-            let run = position.flatMap { position in
-                order.run(of: position.key).map { QueryPosition(key: $0, name: "", zone: .min) }
-            }
-            let ranges = try MergedRanges(
-                scan, in: zones, indexes, after: run ?? position, expecting: min(limit, 1000) + 1, reader: reader,
-                trace: trace)
-            guard order.hasStrings else { return ranges }
-            return WholeKeys(ranges, order, after: position) { candidate in
-                guard let zone = self.zones.first(where: { $0.key.id == candidate.position.zone }) else { return nil }
-                let row = try self.reader.record(candidate.number, zone: zone.key)
-                // What the index says of it has to do.
-                if let row, row.isDamaged { return Candidate(position: candidate.position, row: row) }
-                return try self.candidate(row, order)
-            }
+            return try ordered(scan, order, after: position, sortsRuns: plan.sortsRuns)
         case .distance(let scan, _):
             let isWholeKey = order.keys.count == 1
             return DistanceRings(
@@ -132,6 +126,38 @@ final class QueryPage {
             return SortedCandidates(try collect(scan, order, probes(plan)), after: position)
         case .named(let names, _, _): return SortedCandidates(try find(names, order), after: position)
         }
+    }
+
+    /// Candidates of indexes, merged; what an index does not tell apart is put in order.
+    private func ordered(
+        _ scan: QueryScan, _ order: QueryOrder, after position: QueryPosition?, sortsRuns: Bool
+    ) throws -> any CandidateStream {
+        // All of the run that has the position come again.
+        let start = position.flatMap { position in
+            let key = sortsRuns ? order.indexKey(of: position.key, scan.order) : order.run(of: position.key)
+            return key.map { QueryPosition(key: $0, name: "", zone: .min) }
+        }
+        let ranges = try MergedRanges(
+            scan, in: zones, indexes, after: start ?? position, expecting: min(limit, 1000) + 1, reader: reader,
+            trace: trace)
+        guard order.hasStrings || sortsRuns else { return ranges }
+        return WholeKeys(
+            ranges, after: position, limit: bounds.unindexedSort, runKey: { sortsRuns ? $0 : order.run(of: $0) },
+            orThrow: { self.longRun }
+        ) { candidate in
+            guard let zone = self.zones.first(where: { $0.key.id == candidate.position.zone }) else { return nil }
+            let row = try self.reader.record(candidate.number, zone: zone.key)
+            // What the index says of it has to do.
+            if let row, row.isDamaged { return Candidate(position: candidate.position, row: row) }
+            return try self.sortedCandidate(row, order)
+        }
+    }
+
+    private var longRun: ServiceError {
+        let remedy =
+            trace.helpfulIndex.map { ": add to \(query.recordType) in the schema: \(SchemaPrinter.line($0))" } ?? ""
+        return .limitExceeded(
+            "more than \(bounds.unindexedSort) records have the same value in the first field of the order\(remedy)")
     }
 
     // MARK: - In memory
@@ -148,7 +174,7 @@ final class QueryPage {
                 trace.read(entries.count, at: trace.began(range))
                 for entry in entries where numbers.insert(entry.record.value).inserted {
                     guard try probes.allSatisfy({ try $0.finds(entry.name, zone, reader) }),
-                        let candidate = try candidate(reader.record(entry.record, zone: zone.key), order)
+                        let candidate = try sortedCandidate(reader.record(entry.record, zone: zone.key), order)
                     else { continue }
                     candidates.append(candidate)
                 }
@@ -171,15 +197,24 @@ final class QueryPage {
         return candidates
     }
 
+    /// - Throws: `RecordsTooLarge` where so many bytes are not sorted in memory.
+    private func sortedCandidate(_ row: RecordRow?, _ order: QueryOrder) throws -> Candidate? {
+        let candidate = try candidate(row, order)
+        if trace.sortedBytes > bounds.sortedBytes { throw RecordsTooLarge() }
+        return candidate
+    }
+
     private func candidate(_ row: RecordRow?, _ order: QueryOrder) throws -> Candidate? {
-        trace.readRecord()
+        trace.readRecord(sorting: row)
         guard let row, row.isDamaged || isCandidate(row) else { return nil }
         if row.isDamaged {
             return Candidate(position: QueryPosition(key: [], name: row.name, zone: row.zone.id), row: row)
         }
         let key =
             order.keys.isEmpty ? [] : order.key(of: try record(row, fields: order.fields, users: order.needsUsers))
-        return Candidate(position: QueryPosition(key: key, name: row.name, zone: row.zone.id), row: row)
+        return Candidate(
+            position: QueryPosition(key: key, name: row.name, zone: row.zone.id), number: row.number,
+            row: trace.sortedBytes > bounds.keptBytes ? nil : row)
     }
 
     // MARK: - Records

@@ -1,3 +1,4 @@
+import NephosStorage
 import NephosWire
 
 /// Notes what a query did, for its explanation. Belongs to one run.
@@ -9,6 +10,9 @@ final class QueryTrace {
 
     /// Whether the plan depends on how many entries there are.
     private(set) var hasCounted = false
+
+    /// The index that would answer more of the query, if the schema declared it.
+    var helpfulIndex: IndexSignature?
 
     func counted(_ entries: Int) {
         hasCounted = true
@@ -23,6 +27,15 @@ final class QueryTrace {
     }
 
     func read(_ entries: Int, at place: Int) { scans[place].entries += entries }
+
+    /// Bytes of the records that were read to be sorted.
+    private(set) var sortedBytes = 0
+
+    /// A record was read to be sorted.
+    func readRecord(sorting row: RecordRow?) {
+        recordsRead += 1
+        sortedBytes += row?.fields.count ?? 0
+    }
 
     func readRecord() { readRecords(1) }
 
@@ -42,6 +55,7 @@ final class QueryTrace {
         }
         explanation.checkedOnRecords = conjuncts.indices.filter { !plan.decides($0, of: conjuncts) }
             .map { conjuncts[$0].expression.words }
+        explanation.helpfulIndex = helpfulIndex.map(SchemaPrinter.line)
         return explanation
     }
 

@@ -41,7 +41,7 @@ struct SingleRange {
 extension QueryPage {
     /// Nil where the candidates come from several ranges, or in another way.
     func singleRange(_ plan: QueryPlan) -> SingleRange? {
-        guard case .ordered(let scan, _) = plan else { return nil }
+        guard case .ordered(let scan, _) = plan, !plan.sortsRuns else { return nil }
         var found: SingleRange?
         for (index, zone) in zones.enumerated() {
             for range in scan.ranges where range.isIn(zone) {

@@ -14,16 +14,26 @@ struct QueryBounds: Sendable {
     var valuesPerFilter = 250
     /// Records or entries that one page looks at.
     var candidatesPerPage = 2000
+    /// Bytes of fields, and time, that one page reads at most, but for the last record's.
+    var bytesPerPage = 32 << 20
+    var timePerPage = Duration.seconds(2)
+    /// The same of the candidates and of the entries that one request to count looks at: then its answer has a marker.
+    var candidatesPerCount = 20_000
+    var entriesPerCount = 2_000_000
+    /// Bytes of the fields of records that are read to be sorted in memory, and of those that stay in memory meanwhile.
+    var sortedBytes = 64 << 20
+    var keptBytes = 8 << 20
+    /// Whether records may be sorted in memory where an index has the order: not where they turned out too large.
+    var collects = true
     /// Records that are collected and sorted in memory, where that spares a page from looking at more.
     var smallSet = 500
-    /// Records that are sorted in memory where no index has the order.
+    /// Records that are sorted in memory where no index has the order, or none the whole of it: of those whose first value is
+    /// the same.
     var unindexedSort = 10_000
     /// How far entries are counted to find out which condition is the strictest.
     var comparison = 10_000
     /// Ranges of an index that one condition may come to.
     var rangesPerScan = 250
-    /// Indexes of several fields that queries may make for a record type.
-    var compositesPerType = 24
     /// Results that a continuation remembers, so as not to give them twice.
     var rememberedResults = 50_000
 }

@@ -118,6 +118,22 @@ struct QueryOrder: Hashable, Sendable {
         return nil
     }
 
+    /// The beginning of the key that an index of the first components has, strings cut as there.
+    func indexKey(of key: [UInt8], _ components: [IndexComponent]) -> [UInt8] {
+        var index: [UInt8] = []
+        var rest = key[...]
+        for component in components {
+            let isDescending = component.kind == .descending
+            var plain = isDescending ? OrderedBytes.complement(Array(rest))[...] : rest
+            let count = plain.count
+            var value: [UInt8] = []
+            _ = OrderedBytes.cutFirst(of: &plain, to: &value)
+            index += isDescending ? OrderedBytes.complement(value) : value
+            rest = rest.dropFirst(count - plain.count)
+        }
+        return index
+    }
+
     /// A record without a location is farther away than all others.
     static func distance(of location: LocationValue?, from center: LocationValue, ascending: Bool = true) -> [UInt8] {
         let bytes = OrderedBytes.coordinate(location.map { center.distance(to: $0) } ?? .infinity)

@@ -62,6 +62,29 @@ enum QueryPlan: Sendable {
 }
 
 extension QueryPlan {
+    /// Whether the index has only the first of the fields that order the results: what it does not tell apart is sorted.
+    var sortsRuns: Bool {
+        if case .ordered(let scan, let order) = self { scan.order.count < order.keys.count } else { false }
+    }
+
+    /// The order that its index is in.
+    var indexOrder: [IndexComponent] {
+        switch self {
+        case .nothing, .named, .collected: []
+        case .ordered(let scan, _): scan.order
+        case .distance(let scan, _): scan.scan.order
+        }
+    }
+
+    /// How many fields its index has.
+    var indexedFields: Int {
+        switch self {
+        case .nothing, .named: 0
+        case .ordered(let scan, _), .collected(let scan, _): scan.ranges.first?.signature.components.count ?? 0
+        case .distance(let scan, _): scan.scan.ranges.first?.signature.components.count ?? 0
+        }
+    }
+
     /// Whether a candidate's place in the index decides about a condition, which is given by its place among the query's.
     func decides(_ index: Int, of conjuncts: [QueryConjunct]) -> Bool {
         if circle(of: conjuncts[index]) != nil { return true }
@@ -97,6 +120,9 @@ extension QueryPlan {
 struct MissingIndexes: Error {
     var signatures: [IndexSignature]
 }
+
+/// Thrown while records are read to be sorted: they are too large for it.
+struct RecordsTooLarge: Error {}
 
 /// A location index, to be read in rings.
 struct DistanceScan: Sendable {

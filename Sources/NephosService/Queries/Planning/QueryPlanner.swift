@@ -3,11 +3,14 @@ import NephosWire
 
 /// Decides how to find a query's answer.
 ///
-/// The rule is one index for each shape of a query: the fields that are compared for equality, then the order, in one
-/// index (`=list,-date`), so that the answer is one range of it, in order, and costs what it returns. Where the query
-/// also has conditions that such an index does not answer, the planner looks whether one of them leaves only few
-/// records, by counting its entries up to a bound: those are then collected, checked and sorted in memory. If none does,
-/// they are checked on the records that the index gives, and a page that looks at too many ends early.
+/// Indexes of one field are made when the first query needs them. An index of several (`=list,-date`), the fields that are
+/// compared for equality and then the order, is used where the schema declares it: the answer is one range of it, in order,
+/// and costs what it returns. Every account's saves keep it up, so a query makes none.
+///
+/// Where a query has conditions that the index of its order does not answer, the planner looks whether one of them leaves
+/// only few records, by counting its entries up to a bound: those are then collected, checked and sorted in memory. If none
+/// does, they are checked on the records that the index gives, and a page that looks at too many ends early. An order by
+/// several fields reads the index of the first, and sorts in memory what that does not tell apart, up to a bound.
 struct QueryPlanner {
     let query: ValidQuery
     let conjuncts: [QueryConjunct]
@@ -49,18 +52,33 @@ struct QueryPlanner {
 
     private func plan(_ order: QueryOrder) throws -> QueryPlan {
         let main: QueryPlan
-        if let components = order.components, !isTooMany(IndexSignature(components)) {
-            main = .ordered(scan(order: components), order)
+        if let components = order.components {
+            main = .ordered(orderedScan(components), order)
         } else if case .distance(let key, let center, true) = order.keys[0] {
             main = .distance(distanceScan(key, center), order)
         } else {
             return try collect(order)
         }
+        noteHelpfulIndex(before: order.components ?? main.indexOrder, instead: main)
         let others = alternatives(besides: main.covers)
-        if let few = try fewest(of: others, below: bounds.smallSet), try isCheaper(few, than: main) {
+        if !bounds.collects { return try readied(main) }
+        if main.sortsRuns {
+            if let few = try fewest(of: others, below: bounds.unindexedSort) { return .collected(few, order) }
+            return try readied(main)
+        }
+        // A page looks at as many anyway.
+        let most = trace.helpfulIndex == nil ? bounds.smallSet : max(bounds.smallSet, bounds.candidatesPerPage)
+        if let few = try fewest(of: others, below: most), try isCheaper(few, than: main) {
             return .collected(few, order)
         }
         return try readied(main)
+    }
+
+    /// The index that gives the order; where the order is by several fields and has none, that of the first.
+    private func orderedScan(_ components: [IndexComponent]) -> QueryScan {
+        let whole = scan(order: components)
+        if isAvailable(whole.ranges[0].signature) { return whole }
+        return scan(order: [components[0]])
     }
 
     /// Whether it costs less to read all of a few records than to read in order until a page is full. The latter reads
@@ -82,6 +100,11 @@ struct QueryPlanner {
 
     /// No index has the order: what the strictest condition leaves is sorted, if it is not too much.
     private func collect(_ order: QueryOrder) throws -> QueryPlan {
+        if !bounds.collects {
+            throw ServiceError.limitExceeded(
+                "the query's order has no index, and the records that may match have more than \(bounds.sortedBytes) bytes:"
+                    + " sort by distance first and ascending, or add conditions")
+        }
         var scans = alternatives(besides: [])
         if scans.isEmpty { scans = [scan(order: [])] }
         if let scan = try fewest(of: scans, below: bounds.unindexedSort) { return .collected(scan, order) }
@@ -103,23 +126,31 @@ struct QueryPlanner {
         default: best = try fewest(of: scans, below: bounds.comparison) ?? scans[0]
         }
         let order = QueryOrder(best.order)
-        if let few = try fewest(of: all.filter { !$0.isOrdered }, below: bounds.smallSet) {
+        if bounds.collects, let few = try fewest(of: all.filter { !$0.isOrdered }, below: bounds.smallSet) {
             return .collected(few, order)
         }
-        return try readied(.ordered(best, order))
+        let plan = QueryPlan.ordered(best, order)
+        let range = conjuncts.lazy.compactMap { conjunct -> QueryKey? in
+            if case .range(let key, _) = conjunct.access { key } else { nil }
+        }.first
+        noteHelpfulIndex(before: range.map { [direction(of: $0)] } ?? [], instead: plan)
+        return try readied(plan)
     }
 
     // MARK: - Scans
 
+    private typealias Equality = (index: Int, component: IndexComponent, points: [QueryAccess.Point])
+
     /// The conditions of equality that one index answers together.
-    private func equalities(_ limit: Int = 3) -> [(index: Int, component: IndexComponent, points: [QueryAccess.Point])]
-    {
-        var chosen: [(index: Int, component: IndexComponent, points: [QueryAccess.Point])] = []
+    /// - Parameter allowed: the fields that the index has; nil for any.
+    private func equalities(_ limit: Int, of allowed: ArraySlice<IndexComponent>? = nil) -> [Equality] {
+        var chosen: [Equality] = []
         var ranges = 1
         var hasList = false
         for (index, conjunct) in conjuncts.enumerated() {
             guard case .points(let component, let points) = conjunct.access, component.kind == .equality,
                 chosen.count < limit, ranges * points.count <= bounds.rangesPerScan,
+                allowed?.contains(component) ?? true,
                 !chosen.contains(where: { $0.component.key == component.key })
             else { continue }
             if conjunct.isOfList {
@@ -132,17 +163,23 @@ struct QueryPlanner {
         return chosen.sorted { $0.component.field < $1.component.field }
     }
 
-    /// The records that pass the equalities, in an order.
-    private func scan(order: [IndexComponent]) -> QueryScan {
-        scan(order: order, limit: 3)
+    /// The equalities that an index has in front of an order: the most that a declared one has, or none; without an order
+    /// one has an index by itself.
+    private func equalities(before order: [IndexComponent]) -> [Equality] {
+        var best: [Equality] = []
+        for definition in indexes.definitions where definition.signature.components.count > 1 {
+            guard let fields = definition.signature.equalities(before: order), fields.count > best.count else {
+                continue
+            }
+            let found = equalities(fields.count, of: fields)
+            if found.count == fields.count { best = found }
+        }
+        return best.isEmpty && order.isEmpty ? equalities(1) : best
     }
 
-    private func scan(order: [IndexComponent], limit: Int) -> QueryScan {
-        let equalities = equalities(limit)
-        var scan = prefixes(of: equalities, order: order)
-        if limit > 0, scan.ranges[0].signature.components.count > order.count, isTooMany(scan.ranges[0].signature) {
-            return self.scan(order: order, limit: order.isEmpty ? 1 : 0)
-        }
+    /// The records that pass the equalities, in an order.
+    private func scan(order: [IndexComponent]) -> QueryScan {
+        var scan = prefixes(of: equalities(before: order), order: order)
         // A range on the field that comes first in the order narrows it.
         guard let first = order.first, first.kind == .ascending || first.kind == .descending else { return scan }
         var range = ByteRange.all
@@ -157,14 +194,22 @@ struct QueryPlanner {
         return scan
     }
 
-    /// Whether there are enough indexes of several fields for the type already.
-    private func isTooMany(_ signature: IndexSignature) -> Bool {
-        guard signature.components.count > 1, !indexes.defines(signature) else { return false }
-        return indexes.definitions.count { $0.signature.components.count > 1 } >= bounds.compositesPerType
+    /// Keeps for the explanation, and for a refusal, which index would answer more of the query than a plan's does.
+    private func noteHelpfulIndex(before order: [IndexComponent], instead plan: QueryPlan) {
+        let components = equalities(Limits.equalitiesPerIndex).map(\.component) + order
+        guard components.count > 1, components.count <= Limits.fieldsPerIndex,
+            components.count > plan.indexedFields, order.count < 2 || !order.contains(where: { $0.kind == .cell })
+        else { return }
+        trace.helpfulIndex = IndexSignature(components)
+    }
+
+    /// Whether there is the index, or a query may have it made.
+    private func isAvailable(_ signature: IndexSignature) -> Bool {
+        signature.components.count < 2 || indexes.defines(signature)
     }
 
     private func prefixes(
-        of equalities: [(index: Int, component: IndexComponent, points: [QueryAccess.Point])], order: [IndexComponent]
+        of equalities: [Equality], order: [IndexComponent]
     ) -> QueryScan {
         let signature = IndexSignature(equalities.map(\.component) + order)
         var ranges = [ScanRange(signature: signature, range: ByteRange(prefix: []), keyOffset: 0)]
@@ -231,7 +276,7 @@ struct QueryPlanner {
             guard case .range(let key, _) = conjunct.access else { continue }
             add(scan(order: [direction(of: key)]))
         }
-        if !equalities().isEmpty { add(scan(order: [])) }
+        if !equalities(1).isEmpty { add(scan(order: [])) }
         for (index, conjunct) in conjuncts.enumerated() where !done.contains(index) {
             if let scan = scan(for: conjunct, index) { add(scan) }
         }
@@ -244,7 +289,7 @@ struct QueryPlanner {
         let descending = IndexComponent(.descending, key)
         if let chosenOrder, chosenOrder.first?.key == key { return chosenOrder[0] }
         let signature = { (component: IndexComponent) in
-            self.prefixes(of: self.equalities(), order: [component]).ranges[0].signature
+            self.prefixes(of: self.equalities(before: [component]), order: [component]).ranges[0].signature
         }
         let isDefined = { (component: IndexComponent) in self.indexes.defines(signature(component)) }
         return !isDefined(ascending) && isDefined(descending) ? descending : ascending

@@ -115,6 +115,12 @@ enum SchemaChanges {
             default: break
             }
         }
+        for index in new.indexes.subtracting(old.indexes).sorted(by: { $0.text < $1.text }) {
+            sentences.append("\(SchemaElement.index(recordType: recordType, fields: index.fieldList)) added")
+        }
+        for index in old.indexes.subtracting(new.indexes).sorted(by: { $0.text < $1.text }) {
+            sentences.append("\(SchemaElement.index(recordType: recordType, fields: index.fieldList)) dropped")
+        }
         let grants = SchemaPrinter.grants(new.grants)
         if SchemaPrinter.grants(old.grants) != grants {
             sentences.append(

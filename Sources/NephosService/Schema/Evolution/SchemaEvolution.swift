@@ -21,7 +21,8 @@ package struct SchemaPlan: Equatable, Sendable {
 /// - a field keeps its type, and stays plain or encrypted as it is;
 /// - a `NUMBER` may be given a preference, once;
 /// - options, grants and roles change freely. A system field that is left out loses its indexes;
-/// - a type without a grant gets the standard grants.
+/// - a type without a grant gets the standard grants;
+/// - an index of several fields that it leaves out is removed.
 ///
 /// A deployment copies development's schema to production and drops nothing: types, fields, indexes and roles are added,
 /// the grants become development's.
@@ -56,6 +57,7 @@ enum SchemaEvolution {
         for (name, type) in development.recordTypes {
             var merged = production.recordTypes[name] ?? RecordTypeSchema()
             merged.grants = type.grants
+            merged.indexes.formUnion(type.indexes)
             for (field, definition) in type.fields {
                 guard let deployed = merged.fields[field] else {
                     merged.fields[field] = definition

@@ -4,6 +4,8 @@ package enum SchemaElement: Hashable, Sendable, CustomStringConvertible {
     case recordType(String)
     case field(recordType: String, name: String)
     case grant(recordType: String, role: String)
+    /// An index of several fields, as it is declared: `(list, due DESC)`.
+    case index(recordType: String, fields: String)
 
     package var description: String {
         switch self {
@@ -13,6 +15,8 @@ package enum SchemaElement: Hashable, Sendable, CustomStringConvertible {
             "field '\(Identifier.excerpt(name))' of record type '\(Identifier.excerpt(recordType))'"
         case .grant(let recordType, let role):
             "grant to '\(Identifier.excerpt(role))' on record type '\(Identifier.excerpt(recordType))'"
+        case .index(let recordType, let fields):
+            "index \(fields) of record type '\(Identifier.excerpt(recordType))'"
         }
     }
 }

@@ -5,6 +5,7 @@
 /// - a system field has the system's type, and `roles` of `Users` is a `LIST<INT64>`;
 /// - an option is one that the field's type can have: ASSET and encrypted fields have no index, only STRING and
 ///   LIST<STRING> are searchable. An option that merely has no effect is a warning;
+/// - an index of several fields is one that a query can use, and a type has at most `Limits.indexesPerType`;
 /// - a grant is to a role that exists.
 struct SchemaRules {
     static func findings(_ schema: Schema) -> [SchemaFinding] {
@@ -15,6 +16,7 @@ struct SchemaRules {
             for (field, definition) in type.fields {
                 rules.check(field: field, definition, of: name)
             }
+            rules.check(indexesOf: type, named: name)
             for role in type.grants.keys where !SystemRole.all.contains(role) && !schema.roles.contains(role) {
                 rules.refuse(
                     .grant(recordType: name, role: role),
@@ -49,6 +51,17 @@ struct SchemaRules {
             check(name: name, element)
         }
         check(options: field, element)
+    }
+
+    private mutating func check(indexesOf type: RecordTypeSchema, named name: String) {
+        if type.indexes.count > Limits.indexesPerType {
+            refuse(
+                .recordType(name),
+                "has \(type.indexes.count) indexes of several fields; at most \(Limits.indexesPerType) are allowed")
+        }
+        for index in type.indexes {
+            if let problem = index.problem(type) { refuse(.index(recordType: name, fields: index.fieldList), problem) }
+        }
     }
 
     private mutating func check(options field: SchemaField, _ element: SchemaElement) {

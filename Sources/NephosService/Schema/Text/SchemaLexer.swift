@@ -6,6 +6,8 @@ struct SchemaToken: Equatable {
         /// A name in double quotes; the text is without them.
         case quoted
         case symbol
+        /// `-- nephos:`, before what Apple's tools take for a comment; the text is empty.
+        case pragma
         /// What no rule begins with.
         case other
         case end
@@ -35,7 +37,7 @@ enum ASCIIFolding {
 }
 
 /// Cuts a schema's text into tokens, each byte looked at once. White space and comments (`//` and `--` to the end of the
-/// line, `/* */`) separate tokens.
+/// line, `/* */`) separate tokens, but for pragmas (`-- nephos:`).
 struct SchemaLexer {
     private let bytes: [UInt8]
     private var offset = 0
@@ -47,6 +49,7 @@ struct SchemaLexer {
     mutating func next() throws(SchemaSyntaxError) -> SchemaToken {
         try skipSeparators()
         let position = SchemaPosition(line: line, column: column)
+        if acceptPragma() { return SchemaToken(kind: .pragma, text: Self.pragma, position: position) }
         guard let byte = peek() else { return SchemaToken(kind: .end, text: "", position: position) }
         switch byte {
         case UInt8(ascii: "\""):
@@ -99,6 +102,8 @@ struct SchemaLexer {
             switch byte {
             case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r"), 0x0B, 0x0C:
                 advance()
+            case UInt8(ascii: "-") where peek(1) == byte && pragmaLength != nil:
+                return
             case UInt8(ascii: "/") where peek(1) == UInt8(ascii: "/"), UInt8(ascii: "-") where peek(1) == byte:
                 while let byte = peek(), byte != UInt8(ascii: "\n"), byte != UInt8(ascii: "\r") { advance() }
             case UInt8(ascii: "/") where peek(1) == UInt8(ascii: "*"):
@@ -127,6 +132,25 @@ struct SchemaLexer {
         throw SchemaSyntaxError(
             position: SchemaPosition(line: line, column: column), found: "<EOF>", expected: ["\"*/\""],
             advice: "the comment that begins at \(start) is not closed")
+    }
+
+    // MARK: - Pragmas
+
+    /// What begins a line that is a comment to Apple's tools, and part of the schema here.
+    static let pragma = "-- nephos:"
+
+    /// The bytes of the pragma's beginning that comes next; nil where an ordinary comment does.
+    private var pragmaLength: Int? {
+        var end = offset + 2
+        while end < bytes.count, bytes[end] == UInt8(ascii: " ") || bytes[end] == UInt8(ascii: "\t") { end += 1 }
+        let word = "nephos:".utf8
+        return bytes[min(end, bytes.count)...].starts(with: word) ? end + word.count - offset : nil
+    }
+
+    private mutating func acceptPragma() -> Bool {
+        guard peek() == UInt8(ascii: "-"), peek(1) == UInt8(ascii: "-"), let length = pragmaLength else { return false }
+        for _ in 0..<length { advance() }
+        return true
     }
 
     // MARK: - Bytes

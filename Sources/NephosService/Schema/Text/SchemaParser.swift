@@ -1,3 +1,5 @@
+import NephosWire
+
 /// What a text declares.
 struct ParsedSchema: Equatable, Sendable {
     var schema = Schema()
@@ -16,6 +18,10 @@ struct ParsedSchema: Equatable, Sendable {
 ///     permission :  READ | CREATE | WRITE
 ///     data-type  :  primitive  |  LIST "<" primitive ">"
 ///     primitive  :  ASSET | … | TIMESTAMP  |  ENCRYPTED primitive  |  NUMBER [ PREFERRED AS ( INT64 | DOUBLE ) ]
+///
+/// Between items there may be pragmas, which are comments to Apple's tools, each on a line of its own:
+///
+///     pragma     :  "-- nephos:" INDEX "(" name [ ASC | DESC | NEAR ] { "," name [ ASC | DESC | NEAR ] } ")"
 ///
 /// It looks one token ahead and calls itself nowhere, so that no input is too deep, and it takes time in proportion to
 /// the text.
@@ -88,8 +94,10 @@ struct SchemaParser {
         try expect(symbol: "(", or: [])
         var fields: [String: SchemaField] = [:]
         var grants: Grants = [:]
+        var indexes: Set<IndexSignature> = []
         var hasMore = true
         while hasMore {
+            try pragmas(into: &indexes, of: isFirst ? name.text : nil)
             let position = token.position
             var continuations = ["\",\""]
             if token.isKeyword("GRANT") {
@@ -102,10 +110,56 @@ struct SchemaParser {
                 continuations = Self.continuations(definition) + continuations
                 if isFirst { _ = declare(.field(recordType: name.text, name: field.text), at: position) }
             }
+            try pragmas(into: &indexes, of: isFirst ? name.text : nil)
             hasMore = try accept(symbol: ",")
             if !hasMore { try expect(symbol: ")", or: continuations) }
         }
-        if isFirst { parsed.schema.set(RecordTypeSchema(fields: fields, grants: grants), named: name.text) }
+        if isFirst {
+            parsed.schema.set(RecordTypeSchema(fields: fields, grants: grants, indexes: indexes), named: name.text)
+        }
+    }
+
+    // MARK: - Pragmas
+
+    /// Reads the indexes that are declared between two items.
+    /// - Parameter recordType: nil where the type is declared for the second time.
+    private mutating func pragmas(
+        into indexes: inout Set<IndexSignature>, of recordType: String?
+    ) throws(SchemaSyntaxError) {
+        while token.kind == .pragma {
+            let position = token.position
+            try advance()
+            try expect("INDEX")
+            let index = try indexComponents()
+            indexes.insert(index)
+            if let recordType { _ = declare(.index(recordType: recordType, fields: index.fieldList), at: position) }
+        }
+    }
+
+    /// Reads the fields of an index that stand alone: `(list, due DESC)`.
+    private mutating func indexComponents() throws(SchemaSyntaxError) -> IndexSignature {
+        let line = token.position.line
+        try expect(symbol: "(", or: [])
+        var components: [IndexComponent] = []
+        repeat {
+            let field = try name(or: [])
+            var kind = IndexComponent.Kind.equality
+            for (option, word) in IndexComponent.written where try accept(word) {
+                kind = option
+                break
+            }
+            components.append(IndexComponent(kind, QueryKey(name: field.text)))
+        } while try accept(symbol: ",")
+        guard token.isSymbol(")") else {
+            throw unexpected(IndexComponent.written.map { "\"\($0.word)\"" } + ["\",\"", "\")\""])
+        }
+        if token.position.line != line {
+            throw SchemaSyntaxError(
+                position: token.position, found: "the end of the line", expected: ["\")\""],
+                advice: "to Apple's tools the line is a comment, so the index has to end where it does")
+        }
+        try advance()
+        return IndexSignature(components).canonical
     }
 
     // MARK: - Items

@@ -7,6 +7,7 @@ enum SchemaPrinter {
         for (name, type) in schema.recordTypes.sorted(by: { $0.key < $1.key }) {
             text += "\n    RECORD TYPE \(SchemaNames.written(name)) (\n"
             text += items(type).map { "        " + $0 }.joined(separator: ",\n")
+            for index in type.orderedIndexes { text += "\n        \(line(index))" }
             text += "\n    );\n"
         }
         return text
@@ -19,6 +20,15 @@ enum SchemaPrinter {
             let padding = String(repeating: " ", count: width - field.name.unicodeScalars.count)
             return "\(field.name)\(padding) \(definition(field.field))"
         } + grants(type.grants)
+    }
+
+    /// The line that declares an index of several fields: a comment to Apple's tools.
+    static func line(_ index: IndexSignature) -> String {
+        let components = index.components.map { component in
+            let word = IndexComponent.written.first { $0.kind == component.kind }.map { " " + $0.word } ?? ""
+            return SchemaNames.written(component.field) + word
+        }
+        return "\(SchemaLexer.pragma) INDEX (\(components.joined(separator: ", ")))"
     }
 
     /// A field's type and options.
