@@ -19,7 +19,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-# Which tables `make bench` fills: records and queries, or sync, client or neighbours alone.
+# Which tables `make bench` fills: records and queries, or sync, client, neighbours or sharing alone.
 TABLES ?= records,queries
 
 # How the server is built for use. The static standard library makes it start faster and run where Swift is not installed.
@@ -56,7 +56,7 @@ test: bootstrap ## build everything and run every test (ARGS="--filter Zones")
 	@swift build --build-tests
 	@scripts/run-tests $(ARGS)
 
-bench: build ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync, TABLES=client, TABLES=neighbours)
+bench: build ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync, client, neighbours, sharing)
 ifeq ($(TABLES),sync)
 	@swift build $(RELEASE_FLAGS) --product sync-client
 	@bin="$$(swift build $(RELEASE_FLAGS) --show-bin-path)" && \
@@ -67,6 +67,8 @@ else ifeq ($(TABLES),client)
 		Benchmarks/client --server "$$bin/nephos" --client "$$bin/native-client" $(ARGS)
 else ifeq ($(TABLES),neighbours)
 	@Benchmarks/neighbours --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
+else ifeq ($(TABLES),sharing)
+	@Benchmarks/sharing --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
 else
 	@Benchmarks/run --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" --tables "$(TABLES)" $(ARGS)
 endif

@@ -118,6 +118,8 @@ struct ModifyRecords {
         var userRecordNames: [Int64: String]
         /// What shares have besides their records, by the items that answer with one.
         var shares: [Int: ShareDictionary] = [:]
+        /// What the URLs of shares of records end in, by the items that asked for it.
+        var shortGUIDs: [Int: String] = [:]
     }
 
     func run(
@@ -164,6 +166,12 @@ struct ModifyRecords {
             }
             if try batch.sharedChanges.leaveJobs(zone: row.key, by: caller.origin, in: transaction) {
                 applied.leftJobs = true
+            }
+            for (index, outcome) in zip(zone.items, outcomes) {
+                guard case .saved(let record) = outcome, try items[index].operation.get().createsShortGUID else {
+                    continue
+                }
+                applied.shortGUIDs[index] = try ShortGUID.findOrMake(record, batch, in: transaction)
             }
             try keepClientChangeToken(row, outcomes, in: transaction)
         }
@@ -259,6 +267,7 @@ struct ModifyRecords {
         case .saved(let row):
             var dictionary = answer.dictionary(row, users: applied.userRecordNames)
             dictionary.shareDetails = applied.shares[index]
+            dictionary.shortGUID = applied.shortGUIDs[index]
             return .record(dictionary)
         case .deleted(let type):
             return .deleted(

@@ -47,7 +47,8 @@ struct RecordValidation {
         return ValidOperation(
             operationType: type, recordName: name, recordType: record.recordType,
             recordChangeTag: record.recordChangeTag, fields: try fields(record.fields, of: name, record.recordType),
-            parent: try parent(record.parent, of: name), share: record.share)
+            parent: try parent(record.parent, of: name), share: record.share,
+            createsShortGUID: record.createShortGUID)
     }
 
     private func recordName(

@@ -11,6 +11,8 @@ struct ValidOperation: Equatable {
     var parent: ReferenceChange
     /// What a share is to be.
     var share: ShareToModify?
+    /// Whether the answer is to have what the URL of a share of the record ends in.
+    var createsShortGUID = false
 
     var isOfShare: Bool { recordType == SystemRecordType.share }
 }

@@ -85,6 +85,24 @@ enum ShortGUID {
         return text
     }
 
+    /// What the URL of a share of the record ends in, or will; nil where the record cannot be shared. It is kept by a share that
+    /// ended as it began (CloudKit Web Services, `createShortGUID`).
+    static func findOrMake(
+        _ record: RecordRow, _ batch: ZoneBatch, in transaction: any StorageTransaction
+    ) throws -> String? {
+        guard batch.caller.scope == .private, ZoneRules.hasChangeFeed(batch.zone.name),
+            record.type != SystemRecordType.share
+        else { return nil }
+        if let share = try transaction.lastShare(zone: record.zone, root: record.name) { return share.guid }
+        let guid = batch.makeShortGUID()
+        let sequence = try transaction.nextSequence()
+        try transaction.put(
+            ShareRow(
+                id: sequence, zone: record.zone, name: "", root: record.name, guid: guid, endedAt: sequence,
+                publicPermission: SharePermission.none.number, endedTime: max(1, batch.merge.now)))
+        return guid
+    }
+
     /// FNV-1a over the store's name, in three digits.
     static func routingKey(_ store: StoreID) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
@@ -153,8 +171,17 @@ struct ShareDetails {
     }
 
     /// How others see an account.
-    func identity(_ account: Int64) throws -> UserIdentityDictionary {
-        UserIdentityDictionary(userRecordName: try accounts.userRecordName(id: account, reader), hasAccount: true)
+    /// - Parameter isNamed: whether they know its name.
+    func identity(_ account: Int64, isNamed: Bool = true) throws -> UserIdentityDictionary {
+        var identity = UserIdentityDictionary(
+            userRecordName: try accounts.userRecordName(id: account, reader), hasAccount: true)
+        if isNamed, let name = try reader.account(id: account)?.name { identity.givenName = Self.givenName(name) }
+        return identity
+    }
+
+    /// What is known of an account in a service that has no other names. An address is not for everybody who sees a name.
+    private static func givenName(_ accountName: String) -> String? {
+        accountName.contains("@") || accountName.first == "+" ? nil : accountName
     }
 
     private func ownerDictionary(_ share: ShareRow) throws -> ParticipantDictionary {
@@ -175,7 +202,10 @@ struct ShareDetails {
 
     private func identity(_ row: ShareParticipantRow, withAddress: Bool) throws -> UserIdentityDictionary {
         var identity =
-            row.account == 0 ? UserIdentityDictionary(hasAccount: false) : try self.identity(row.account)
+            row.account == 0
+            ? UserIdentityDictionary(hasAccount: false)
+            // A name is given with an acceptance, or a request.
+            : try self.identity(row.account, isNamed: row.hasAccepted || !row.isParticipant)
         if withAddress { identity.lookupInfo = InvitationAddress.lookupInfo(row.address) }
         return identity
     }

@@ -193,7 +193,7 @@ package protocol ShareTransaction: ShareReader {
     /// first, and keeps in the shares up to which sequence it did. Returns how many it looked at.
     func purgeSharedRecords(goneBefore time: Int64, limit: Int) throws -> Int
     /// Removes up to `limit` rows of what a share held that ended before `time` (milliseconds since 1970); with the last of
-    /// them its participants and memberships. The share itself stays if it is its root's last, as its URL does. Returns how
+    /// them its participants and memberships. The share itself stays if it is the last of a root that is there, as its URL does. Returns how
     /// many records' rows it removed.
     func purgeShares(endedBefore time: Int64, limit: Int) throws -> Int
 }

@@ -101,8 +101,10 @@ extension SQLTransaction {
         try change(.removeParticipants) { try $0.bind(share.id) }
         try change(.forgetMembershipsOfShare) { try $0.bind(share.endedAt).bind(share.id) }
         try change(.removeMemberships) { try $0.bind(share.id) }
+        // Its URL is kept for its root.
         let isLast = try lastShare(zone: share.zone, root: share.root)?.id == share.id
-        try change(isLast ? .keepShare : .removeShare) { try $0.bind(share.id) }
+        let hasRoot = try share.root.isEmpty || record(zone: share.zone, named: share.root).map { !$0.isDeleted } ?? false
+        try change(isLast && hasRoot ? .keepShare : .removeShare) { try $0.bind(share.id) }
         return removed
     }
 }

@@ -42,6 +42,7 @@ extension RecordDictionary {
             case "modified": if let value { modified = try TimestampDictionary(json: value, &strings) }
             case "parent": parent = try value.map(ReferenceValue.init(json:))
             case "share": share = try value.map(ReferenceValue.init(json:))
+            case "shortGUID": shortGUID = try value?.string()
             default: break
             }
         }
@@ -52,7 +53,10 @@ extension RecordDictionary {
         recordType = try strings.string(type)
         recordChangeTag = try tag.string()
         if let fields { self.fields = EncodedFields(decoded: try RecordFields(json: fields)) }
-        if recordType == Self.shareType { shareDetails = try ShareDictionary(json: json) }
+        if recordType == Self.shareType {
+            shareDetails = try ShareDictionary(json: json)
+            shortGUID = nil
+        }
     }
 
     /// Writes the record with its stored fields byte for byte.
@@ -61,7 +65,7 @@ extension RecordDictionary {
             writer.record(
                 name: recordName, type: recordType, changeTag: recordChangeTag, fields: fields,
                 created: created.map(RecordStamp.init), modified: modified.map(RecordStamp.init), zoneID: zoneID,
-                parent: { parent }, share: { share }, details: shareDetails)
+                parent: { parent }, share: { share }, shortGUID: shortGUID, details: shareDetails)
         }
     }
 }

@@ -29,6 +29,8 @@ package struct RecordDictionary: Hashable, Sendable {
     package var share: ReferenceValue?
     /// What the record has besides, where it is a share's.
     package var shareDetails: ShareDictionary?
+    /// What the URL of a share of the record ends in, where a save asked for it. A share has its own.
+    package var shortGUID: String?
 
     package init(
         recordName: String, recordType: String, recordChangeTag: String, zoneID: ZoneIDDictionary? = nil,

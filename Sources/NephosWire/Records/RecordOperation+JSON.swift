@@ -9,6 +9,7 @@ extension RecordToModify {
             case "recordChangeTag": recordChangeTag = try value.nonNull?.string()
             case "zoneID": zoneID = try value.nonNull.map(ZoneIDDictionary.init(json:))
             case "fields": fields = value.nonNull
+            case "createShortGUID": createShortGUID = try value.nonNull?.bool() ?? false
             // Here `null` says more than an absent key: the parent goes.
             case "parent":
                 parent =
@@ -44,6 +45,10 @@ extension RecordToModify {
         case .set(let reference):
             writer.key("parent")
             reference.write(to: &writer, withAction: reference.action != .none)
+        }
+        if createShortGUID {
+            writer.key("createShortGUID")
+            writer.bool(true)
         }
         share?.writeMembers(to: &writer)
         writer.endObject()

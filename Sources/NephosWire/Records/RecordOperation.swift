@@ -16,11 +16,13 @@ package struct RecordToModify: Hashable, Sendable {
     package var parent: ReferenceChange
     /// What a share is to be; nil where the record says nothing of it.
     package var share: ShareToModify?
+    /// Whether the answer is to have what the URL of a share of the record ends in.
+    package var createShortGUID: Bool
 
     package init(
         recordName: String? = nil, recordType: String? = nil, recordChangeTag: String? = nil,
         zoneID: ZoneIDDictionary? = nil, fields: RecordFields = RecordFields(), parent: ReferenceChange = .keep,
-        share: ShareToModify? = nil
+        share: ShareToModify? = nil, createShortGUID: Bool = false
     ) {
         self.recordName = recordName
         self.recordType = recordType
@@ -29,6 +31,7 @@ package struct RecordToModify: Hashable, Sendable {
         self.fields = fields
         self.parent = parent
         self.share = share
+        self.createShortGUID = createShortGUID
     }
 }
 

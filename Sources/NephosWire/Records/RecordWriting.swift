@@ -65,7 +65,7 @@ extension JSONWriter {
     mutating func record<Text: JSONText>(
         name: Text, type: Text, changeTag: Text, fields: UnsafeRawBufferPointer, created: RecordStamp<Text>?,
         modified: RecordStamp<Text>?, zoneID: ZoneIDDictionary?, parent: () -> ReferenceValue?,
-        share: () -> ReferenceValue?, details: ShareDictionary? = nil
+        share: () -> ReferenceValue?, shortGUID: String? = nil, details: ShareDictionary? = nil
     ) {
         separate()
         let stamps = (created?.room ?? 0) + (modified?.room ?? 0)
@@ -97,6 +97,7 @@ extension JSONWriter {
             key("share")
             share.write(to: &self, withAction: false)
         }
+        member("shortGUID", shortGUID)
         details?.writeMembers(to: &self)
         endObject()
     }

@@ -95,9 +95,12 @@ final class Cloud {
     }
 
     /// Sends a message and decodes the answer.
+    /// - Parameter other: another container than the one that is named.
     /// - Throws: `Failure` for what the service refuses.
-    func request<Answer: WireMessage>(_ action: String, _ message: some WireMessage, as: Answer.Type) throws -> Answer {
-        try answer(to: message, at: address.target(action, container: container))
+    func request<Answer: WireMessage>(
+        _ action: String, _ message: some WireMessage, in other: String? = nil, as: Answer.Type
+    ) throws -> Answer {
+        try answer(to: message, at: address.target(action, container: other ?? container))
     }
 
     /// Reads what needs no message, such as `zones/list`.

@@ -87,6 +87,14 @@ final class Cloud: Sendable {
         }
     }
 
+    /// Forgets every deletion, as time does.
+    func forgetDeletions() async throws {
+        switch backing {
+        case .inProcess(let local): try await local.forgetDeletions()
+        case .http(let service, _): try await service.forgetDeletions(before: .max)
+        }
+    }
+
     /// Returns once what goes on in the background is done.
     func settle() async {
         switch backing {
