@@ -151,7 +151,7 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
             UPDATE record SET (\(Self.contentColumns.joined(separator: ", ")))
                 = (\(Self.parameters(Self.contentColumns.count, from: 1)))
-            WHERE id = $13 AND owner = $14 AND zone = $15 AND name = $16
+            WHERE id = $12 AND owner = $13 AND zone = $14 AND name = $15
             """
         case .purgeRecords:
             "DELETE FROM record WHERE owner = $1 AND zone = $2 AND name IN (\(Self.firstNames))"
