@@ -118,6 +118,90 @@ extension StorageConformance {
             try expect(others.count, equals: 3)
             try expect(try await engine.read { try $0.zone(kept)?.name }, equals: "Kept")
             try expect(try await engine.read { try $0.zone(zone) }, equals: nil)
+            // Who took part in what is forgotten cannot be told that it went.
+            try expect(try await engine.read { try $0.membershipsForgotten(account: 1) } > 0, equals: true)
+            try expect(try await engine.read { try $0.membershipsForgotten(account: 2) }, equals: 0)
+        },
+        .engine("What left a share is purged, the oldest first, and the share keeps up to which sequence") { engine in
+            let zone = try await engine.makeZone()
+            try await engine.write { transaction in
+                try transaction.put(ShareRow.sample(zone, 1, root: "root"))
+                for (index, goneAt) in ([30, 10, 0, 40] as [Int64]).enumerated() {
+                    try transaction.put(SharedRecordRow.sample("r\(index)", Int64(10 + index), zone, goneAt: goneAt))
+                }
+            }
+            try expect(try await engine.read { try $0.hasSharedRecord(goneBefore: 10) }, equals: false)
+            try expect(try await engine.write { try $0.purgeSharedRecords(goneBefore: 35, limit: 1) }, equals: 1)
+            try expect(try await engine.read { try $0.share(id: 1)?.purgedUntil }, equals: 11)
+            try expect(try await engine.write { try $0.purgeSharedRecords(goneBefore: 35, limit: 9) }, equals: 1)
+            // The larger sequence stays.
+            try expect(try await engine.read { try $0.share(id: 1)?.purgedUntil }, equals: 11)
+            let left = try await engine.read { try $0.sharedRecords(zone: zone, share: 1, after: 0, limit: 9) }
+            try expect(left.map(\.name), equals: ["r2", "r3"])
+            try expect(
+                try await engine.read { try $0.sharedRecord(zone: zone, named: "r3", share: 1)?.goneAt }, equals: 40)
+            try expect(try await engine.read { try $0.sharedRecord(zone: zone, named: "r0", share: 1) }, equals: nil)
+            try await engine.write { try $0.noteReentry(share: 1, leftAt: 9) }
+            try await engine.write { try $0.noteReentry(share: 1, leftAt: 5) }
+            try expect(try await engine.read { try $0.share(id: 1)?.reenteredAt }, equals: 9)
+            // A share that is written keeps what purges noted.
+            try await engine.write { try $0.put(ShareRow.sample(zone, 1, root: "root")) }
+            try expect(try await engine.read { try $0.share(id: 1)?.purgedUntil }, equals: 11)
+            try expect(try await engine.read { try $0.share(id: 1)?.reenteredAt }, equals: 9)
+        },
+        .engine("A share that ended long ago is purged, but for the last one of a root that is there") { engine in
+            let zone = try await engine.makeZone()
+            try await engine.save(zone, "root")
+            try await engine.write { transaction in
+                for (id, root, endedAt) in [(1, "root", 5), (2, "root", 6), (3, "gone", 7), (4, "live", 0)]
+                    as [(Int64, String, Int64)]
+                {
+                    var share = ShareRow.sample(zone, id, root: root)
+                    (share.endedAt, share.endedTime) = (endedAt, endedAt * 10)
+                    try transaction.put(share)
+                    try transaction.put(MembershipRow(account: id, share: id, zone: zone, joined: 1, left: endedAt))
+                    for name in ["a", "b", "c"] {
+                        try transaction.put(SharedRecordRow.sample(name, id * 100, share: id, zone))
+                    }
+                }
+            }
+            try expect(try await engine.read { try $0.hasShare(endedBefore: 50) }, equals: false)
+            var steps = 0
+            while try await engine.read({ try $0.hasShare(endedBefore: 1000) }) {
+                try expect(
+                    try await engine.write { try $0.purgeShares(endedBefore: 1000, limit: 2) } <= 2, equals: true)
+                steps += 1
+            }
+            try expect(steps, equals: 6)
+            try expect(try await engine.read { try $0.share(id: 1) }, equals: nil)
+            try expect(try await engine.read { try $0.lastShare(zone: zone, root: "root")?.purgedUntil }, equals: 6)
+            try expect(try await engine.read { try $0.lastShare(zone: zone, root: "gone") }, equals: nil)
+            for (account, forgotten) in [(1, 5), (2, 6), (3, 7), (4, 0)] as [(Int64, Int64)] {
+                let count = try await engine.read { try $0.memberships(account: account).count }
+                try expect(count, equals: account == 4 ? 1 : 0)
+                try expect(
+                    try await engine.read { try $0.membershipsForgotten(account: account) }, equals: forgotten)
+            }
+            let live = try await engine.read { try $0.sharedRecords(zone: zone, share: 4, after: 0, limit: 9) }
+            try expect(live.count, equals: 3)
+        },
+        .engine("An account's rows of a share are found, and whether a zone has a job of a kind") { engine in
+            let (zone, other) = (try await engine.makeZone("One"), try await engine.makeZone("Two"))
+            try await engine.write { transaction in
+                for (id, account) in [("a", 1), ("b", 2), ("c", 2)] as [(String, Int64)] {
+                    try transaction.put(
+                        ShareParticipantRow(
+                            share: 1, id: id, account: account, address: "", role: 3, permission: 2, status: 1,
+                            addedAt: 1))
+                }
+                try transaction.insert(JobRow(kind: "move", zone: zone, subject: "x"))
+            }
+            let rows = try await engine.read { try $0.participants(share: 1, account: 2) }
+            try expect(rows.map(\.id), equals: ["b", "c"])
+            try expect(try await engine.read { try $0.participants(share: 2, account: 2) }, equals: [])
+            try expect(try await engine.read { try $0.hasJob("move", zone: zone) }, equals: true)
+            try expect(try await engine.read { try $0.hasJob("other", zone: zone) }, equals: false)
+            try expect(try await engine.read { try $0.hasJob("move", zone: other) }, equals: false)
         },
     ]
 }

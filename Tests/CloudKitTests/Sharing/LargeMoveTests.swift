@@ -14,7 +14,9 @@ import Testing
             self.owner = owner
             database = owner.privateCloudDatabase
             _ = try await database.save(CKRecordZone(zoneID: zoneID))
-            try await database.saveAll([record("one"), record("two"), record("folder", "one"), record("deep", "folder")])
+            try await database.saveAll([
+                record("one"), record("two"), record("folder", "one"), record("deep", "folder"),
+            ])
             for start in stride(from: 0, to: names.count, by: 400) {
                 // Some are below another record of the folder.
                 try await database.saveAll(
@@ -189,7 +191,9 @@ import Testing
         }
     }
 
-    @Test func `A record that left and came back is a deletion to who left meanwhile, or its token expires`() async throws {
+    @Test func `A record that left and came back is a deletion to who left meanwhile, or its token expires`()
+        async throws
+    {
         try await Cloud.with(.inProcess) { cloud in
             let list = try await SharedList(cloud.container("alice"))
             let database = list.owner.privateCloudDatabase

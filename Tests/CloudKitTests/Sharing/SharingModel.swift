@@ -2,13 +2,13 @@ import CloudKit
 
 /// Sharing as a plain model has it: what every account may read and write, by going over everything.
 struct SharingModel {
-    struct Record {
+    struct Record: Equatable {
         var owner: String
         var parent: String?
         var title: String
     }
 
-    struct Share {
+    struct Share: Equatable {
         var owner: String
         /// Nil where the zone is shared.
         var root: String?

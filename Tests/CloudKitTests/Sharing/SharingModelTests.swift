@@ -2,16 +2,19 @@ import CloudKit
 import Testing
 
 /// Random hierarchies, participants, permissions, moves, joins, departures and deletions: after each step every account reads
-/// exactly what a plain model says, and a device that follows the feeds holds exactly that.
+/// exactly what a plain model says, a device that follows the feeds holds exactly that, and who subscribed is notified of what
+/// it sees and of nothing else. `NEPHOS_FUZZ_STEPS=1000` takes so many steps with each seed.
 @Suite struct SharingModelTests {
+    private static let steps = ProcessInfo.processInfo.environment["NEPHOS_FUZZ_STEPS"].flatMap { Int($0) }
+
     @Test(arguments: [11, 12, 13, 14, 15, 16, 17, 18] as [UInt64])
     func `Everybody sees what the model says`(_ seed: UInt64) async throws {
-        try await Cloud.with(.inProcess) { try await Run(seed, $0).run(steps: 120) }
+        try await Cloud.with(.inProcess) { try await Run(seed, $0).run(steps: Self.steps ?? 160) }
     }
 
     @Test(arguments: [31] as [UInt64])
     func `Everybody sees what the model says, over HTTP`(_ seed: UInt64) async throws {
-        try await Cloud.with(.http) { try await Run(seed, $0).run(steps: 40) }
+        try await Cloud.with(.http) { try await Run(seed, $0).run(steps: Self.steps ?? 100) }
     }
 
     private final class Run {
@@ -22,6 +25,10 @@ import Testing
         let owners = ["alice", "bob"]
         var containers: [String: CKContainer] = [:]
         var devices: [String: SharedDevice] = [:]
+        var listeners: [String: SharingListener] = [:]
+        var forecast = NotificationForecast()
+        /// Shares that a step saved as they were.
+        var saved: Set<String> = []
         var userNames: [String: String] = [:]
         var urls: [String: URL] = [:]
         var count = 0
@@ -38,6 +45,8 @@ import Testing
                 let container = cloud.container(account)
                 containers[account] = container
                 devices[account] = SharedDevice(container)
+                listeners[account] = try await SharingListener(
+                    cloud.container(account), other: cloud.container(account))
                 userNames[account] = try await container.userRecordID().recordName
             }
             for owner in owners {
@@ -45,7 +54,11 @@ import Testing
             }
             for step in 0..<steps {
                 do {
+                    let before = model
+                    saved = []
                     try await self.step()
+                    forecast.add(before, model, saved: saved)
+                    if Int.random(in: 0..<4, using: &random) == 0 { try await compareNotifications() }
                     try await compare()
                 } catch {
                     Issue.record("seed \(seed), step \(step): \(error)\n\(log.suffix(12).joined(separator: "\n"))")
@@ -147,6 +160,7 @@ import Testing
                 try await database.saveAll([record])
                 let isGuestsRoot = account != owner && self.model.share(ofRoot: name) != nil
                 if !isGuestsRoot { self.model.records[name]?.parent = parent }
+                self.saved.formUnion([self.model.share(over: name)].compactMap { $0 })
             }
         }
 
@@ -310,6 +324,7 @@ import Testing
             try await attempt("\(share.owner) changes \(key) to \(result)", true) {
                 try await self.own(share.owner).saveAll([record])
                 self.model.shares[key] = result
+                self.saved.insert(key)
             }
         }
 
@@ -357,6 +372,18 @@ import Testing
                     try await compareReads(account, owner, expected)
                 }
             }
+        }
+
+        /// Since it was compared last, who sees what changed was notified, and who takes part in nothing of it was not.
+        func compareNotifications() async throws {
+            await cloud.settle()
+            for account in model.accounts {
+                guard let listener = listeners[account] else { continue }
+                let hasHeard = try await listener.hasHeard()
+                if forecast.required.contains(account), !hasHeard { fail("\(account) was not notified") }
+                if hasHeard, !forecast.possible.contains(account) { fail("\(account) was notified") }
+            }
+            forecast = NotificationForecast()
         }
 
         /// What is fetched by name is what the feed brought.

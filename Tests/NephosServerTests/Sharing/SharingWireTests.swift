@@ -188,6 +188,53 @@ extension [String: Any] {
         #expect(after[1].object("parent")?.text("recordName") == "root")
     }
 
+    @Test func `A record has the short GUID of its share before it is shared`() async throws {
+        _ = try await cloud.makeList()
+        let asked =
+            #"{"operationType":"create","record":{"recordName":"new","recordType":"List","createShortGUID":true}}"#
+        let new = try await cloud.modify("alice", asked)[0]
+        let guid = try #require(new.text("shortGUID"))
+        #expect(guid.count == 25)
+        let again = try await cloud.modify(
+            "alice", #"{"operationType":"forceUpdate","record":{"recordName":"new","createShortGUID":true}}"#)[0]
+        #expect(again.text("shortGUID") == guid)
+        // It is no share yet.
+        let request = #"{"shortGUIDs":["\#(guid)"]}"#
+        for account in ["alice", "bob"] {
+            let found = try await cloud.post(account, "public", "records/resolve", request).objects("results")[0]
+            #expect(found.text("serverErrorCode") == "NOT_FOUND")
+        }
+        let tag = try #require(again.text("recordChangeTag"))
+        let share = try await cloud.modify(
+            "alice",
+            #"{"operationType":"create","record":{"recordName":"s","recordType":"cloudkit.share","forRecord":{"recordName":"new","recordChangeTag":"\#(tag)"},"publicPermission":"READ_ONLY"}}"#
+        )[0]
+        #expect(share.text("shortGUID") == guid)
+        let joined = try await cloud.post("bob", "public", "records/accept", request).objects("results")[0]
+        #expect(joined.text("rootRecordName") == "new")
+    }
+
+    @Test func `Names are those of who accepted, and no addresses`() async throws {
+        let (_, tag) = try await cloud.makeList()
+        let share = try await cloud.share(
+            tag,
+            #""participants":[{"userIdentity":{"lookupInfo":{"emailAddress":"bob@localhost"}}},{"userIdentity":{"lookupInfo":{"emailAddress":"eve@example.org"}}}]"#
+        )
+        func given(_ participant: [String: Any]) -> String? {
+            participant.object("userIdentity")?.object("nameComponents")?.text("givenName")
+        }
+        #expect(share.objects("participants").map(given) == ["alice", nil, nil])
+        let guid = try #require(share.text("shortGUID"))
+        for account in ["bob", "eve@example.org"] {
+            let joined = try await cloud.post(account, "public", "records/accept", #"{"shortGUIDs":["\#(guid)"]}"#)
+            #expect(joined.objects("results")[0].text("participantStatus") == "ACCEPTED")
+        }
+        let seen = try await cloud.post("bob", "public", "records/resolve", #"{"shortGUIDs":["\#(guid)"]}"#)
+        let participants = try #require(seen.objects("results")[0].object("share")?.objects("participants"))
+        #expect(participants.map(given) == ["alice", "bob", nil])
+        #expect(participants.allSatisfy { $0.object("userIdentity")?.object("lookupInfo") == nil })
+    }
+
     // MARK: The page
 
     @Test func `The page shows a share to whom it is offered, and accepts it with its token`() async throws {

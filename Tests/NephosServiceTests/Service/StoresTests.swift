@@ -64,6 +64,46 @@ struct StoresTests {
         await cloud.service.close()
     }
 
+    @Test func `a share of a store that was closed is found from another container, and by its page`() async throws {
+        defer { directory.remove() }
+        let (cloud, _) = try cloud()
+        func context(_ container: String, _ account: String, _ scope: DatabaseScope = .public) -> RequestContext {
+            RequestContext(
+                container: container, environment: .development, scope: scope, account: account, requestID: "r")
+        }
+        let owner = context("iCloud.shared", "alice", .private)
+        _ = try await cloud.service.modifyZones(
+            ModifyZonesRequest(operations: [.init(operationType: .create, zoneID: ZoneIDDictionary(zoneName: "Z"))]),
+            owner)
+        let share = RecordToModify(
+            recordName: "cloudkit.zoneshare", recordType: "cloudkit.share",
+            share: ShareToModify(publicPermission: .readOnly))
+        let saved = try await cloud.service.modifyRecords(
+            ModifyRecordsRequest(
+                operations: [RecordOperation(operationType: .create, record: share)],
+                zoneID: ZoneIDDictionary(zoneName: "Z")), owner)
+        guard case .record(let record)? = saved.records.first, let guid = record.shareDetails?.shortGUID else {
+            Issue.record("\(saved)")
+            return
+        }
+        await cloud.service.settle()
+        while !cloud.service.openStores.isEmpty {
+            cloud.advance(milliseconds: Limits.storeIdleTime)
+            await Task.yield()
+        }
+        let request = ShortGUIDsRequest(shortGUIDs: [.init(value: guid)])
+        let found = try await cloud.service.resolveShares(request, context("iCloud.other", "bob"))
+        guard case .info(let info)? = found.results.first else {
+            Issue.record("\(found)")
+            return
+        }
+        #expect(info.containerIdentifier == "iCloud.shared")
+        #expect(try await cloud.service.sharePage(guid, account: "bob", requestID: "r") != nil)
+        let unknown = String(guid.dropLast()) + (guid.last == "0" ? "1" : "0")
+        #expect(try await cloud.service.sharePage(unknown, account: "bob", requestID: "r") == nil)
+        await cloud.service.close()
+    }
+
     @Test func `a store with something to do stays open, and so does one in memory`() async throws {
         defer { directory.remove() }
         let (cloud, _) = try cloud(openStores: 1)
