@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import NephosServer
+
 /// A participant who tries everything: what is not shared answers as what does not exist, word for word, and nothing that the
 /// service alone sets is taken from a client.
 @Suite struct HostileParticipantTests {
