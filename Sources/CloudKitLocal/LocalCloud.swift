@@ -50,7 +50,9 @@ public final class LocalCloud: Sendable {
     /// A cloud over stores of the caller's, with the caller's clock and identifiers.
     package init(stores: any StoreProvider, environment: ServiceEnvironment = .system) {
         self.stores = stores
-        service = NephosService(stores: stores, environment: environment)
+        var configuration = ServiceConfiguration()
+        configuration.escrowsKeys = true
+        service = NephosService(stores: stores, environment: environment, configuration: configuration)
     }
 
     /// A container, as an account sees it; `account` nil is nobody, who can only read the public database.

@@ -119,6 +119,29 @@ final class LocalService: CloudService {
         try await ask(call) { service, context throws(ServiceError) in try await service.currentUser(context) }
     }
 
+    // MARK: Keys
+
+    func accountKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
+        try await ask(call) { service, context throws(ServiceError) in
+            try await service.accountKeys(AccountKeysRequest(), context)
+        }
+    }
+
+    func enroll(_ request: EnrollRequest, _ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
+        try await ask(call) { service, context throws(ServiceError) in try await service.enroll(request, context) }
+    }
+
+    func lookupKeys(_ request: LookupKeysRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
+        try await ask(call) { service, context throws(ServiceError) in try await service.lookupKeys(request, context) }
+    }
+
+    func putGroupKey(_ request: PutGroupKeyRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
+        try await ask(call) { service, context throws(ServiceError) in try await service.putGroupKey(request, context) }
+    }
+
+    /// The cloud is in this process, and so are the keys.
+    let mayEscrowKeys = true
+
     // MARK: Assets
 
     func assetUploads(_ request: AssetUploadRequest, _ call: ServiceCall) async throws(ServiceFailure)

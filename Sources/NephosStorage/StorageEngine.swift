@@ -152,6 +152,11 @@ package protocol StorageReader: ShareReader {
     func hasAsset(neededBefore time: Int64) throws -> Bool
     /// The names of files that were condemned and may not be deleted yet.
     func condemnedAssetFiles(limit: Int) throws -> [String]
+
+    /// The keys of one kind and subject, ordered by ID (byte-wise).
+    func keys(zone: ZoneKey, kind: KeyRow.Kind, subject: String) throws -> [KeyRow]
+    /// The keys of one kind, ordered by subject and ID (both byte-wise).
+    func keys(zone: ZoneKey, kind: KeyRow.Kind) throws -> [KeyRow]
 }
 
 /// Typed reads and writes in one transaction; reads see its own writes.
@@ -294,6 +299,13 @@ package protocol StorageTransaction: StorageReader, ShareTransaction {
     func condemnAssets(neededBefore time: Int64, limit: Int) throws -> Int
     /// Notes that a condemned file was deleted.
     func removeCondemnedAsset(file: String) throws
+
+    /// Adds a key or replaces the one of its ID.
+    func put(_ key: KeyRow) throws
+    /// Removes a key; removing one that does not exist changes nothing.
+    func removeKey(zone: ZoneKey, kind: KeyRow.Kind, subject: String, id: [UInt8]) throws
+    /// Removes up to `limit` keys of a zone; returns how many it removed.
+    func purgeKeys(zone: ZoneKey, limit: Int) throws -> Int
 }
 
 extension StorageReader {

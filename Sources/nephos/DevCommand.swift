@@ -36,6 +36,12 @@ struct DevCommand {
             or forever. Default: 180d
             """),
         CommandOption("--import", "FILE", "Import the records of an export before anything is served."),
+        CommandOption(
+            "--require-approval", nil,
+            """
+            Keep no keys of encrypted values for accounts' devices. By default the
+            service keeps them with the data, so that every device has them.
+            """),
         CommandOption("--strict", nil, "Refuse also what only Apple's own Web Services refuse."),
         CommandOption(
             "--listen", "ADDRESS",
@@ -80,6 +86,7 @@ struct DevCommand {
     var acceptsUnsafeStorage = false
     var durability = SQLiteOptions.Durability.full
     var isStrict = false
+    var requiresApproval = false
     var importFile: String?
     /// Milliseconds; nil is for ever.
     var deletionRetention: Int64? = Limits.deletionRetention
@@ -121,6 +128,7 @@ struct DevCommand {
         case let mode?: throw UsageError("'\(mode)' is unknown: '--synchronous' takes full or normal.")
         }
         isStrict = arguments.has("--strict")
+        requiresApproval = arguments.has("--require-approval")
         importFile = arguments["--import"]
         if let text = arguments["--deletion-retention"] {
             deletionRetention =
@@ -185,6 +193,7 @@ struct DevCommand {
         let delivery = notifications.delivery(now: environment.now)
         var configuration = ServiceConfiguration(
             isStrict: isStrict, deletionRetention: deletionRetention, notifications: delivery.outlets)
+        configuration.escrowsKeys = !requiresApproval
         assets.apply(to: &configuration)
         let service = NephosService(stores: stores, environment: environment, configuration: configuration)
         let responder = Responder(service, log: self.log.observer())
@@ -197,7 +206,9 @@ struct DevCommand {
             await responder.respond(to: $0)
         }
         Console.print("nephos: serving http://127.0.0.1:\(server.port) (development)\n")
-        if let banner = self.log.banner(port: server.port, data: data, inPostgreSQL: storage != nil) {
+        if let banner = self.log.banner(
+            port: server.port, data: data, inPostgreSQL: storage != nil, keepsKeys: !requiresApproval)
+        {
             Console.warn(banner)
         }
         await service.resume()

@@ -50,18 +50,21 @@ struct DevLog {
 
     /// What a person needs who sees it start for the first time; nil where no person looks.
     /// - Parameter data: the data directory; nil for memory.
-    func banner(port: UInt16, data: String?, inPostgreSQL: Bool = false) -> String? {
+    func banner(port: UInt16, data: String?, inPostgreSQL: Bool = false, keepsKeys: Bool) -> String? {
         guard isTerminal, !isQuiet, format != .json else { return nil }
         let bold = { (text: String) in showsColours ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
         let url = "http://127.0.0.1:\(port)"
         let files = data.map { "\($0)  (erase it to begin anew)" } ?? "in memory, gone at the end"
         let place = inPostgreSQL ? "in PostgreSQL; the files of assets in \(data ?? "memory")" : files
+        let keys =
+            keepsKeys ? "of encrypted values are kept with the data, for every device" : "of encrypted values are the devices'"
         return """
 
               \(bold("Nephos \(Nephos.version)")), the local CloudKit
 
               address   \(bold(url))
               data      \(place)
+              keys      \(keys)
               apps      NEPHOS_URL=\(url) NEPHOS_TOKEN=dev:NAME   sign in as NAME, who is made on first use
               requests  …?ckAPIToken=any&ckWebAuthToken=dev:NAME
               page      \(bold(url + "/"))  shows containers, accounts, records and the last requests

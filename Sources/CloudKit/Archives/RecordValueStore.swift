@@ -58,6 +58,7 @@ final class EncryptedRecordValueStore: RecordValueStore {
 /// Data that a device of Apple's encrypted (`CKEncryptedData`). It is let in so that the rest of its archive opens.
 final class ArchivedEncryptedData: NSObject, NSSecureCoding {
     static var supportsSecureCoding: Bool { true }
+    override init() { super.init() }
     init?(coder: NSCoder) {}
     func encode(with coder: NSCoder) {}
 }
@@ -77,6 +78,7 @@ extension RecordValue {
         case .reference(let value): value
         case .asset(let value): value
         case .list(let values): NSArray(array: values.map(\.archived))
+        case .sealed: ArchivedEncryptedData()
         }
     }
 

@@ -93,7 +93,10 @@ extension DatabaseRequestContext {
     func batchWithAssets(_ answer: RecordZoneAnswer) async throws(CKError) -> RecordZoneChangeBatch {
         var batch = try batch(answer)
         let records = batch.changes.compactMap { if case .changed(let record) = $0 { record } else { nil } }
-        let failures = await downloadAssets(of: records)
+        let unopened = try await openEncryptedFields(of: records)
+        let failures = await downloadAssets(
+            of: unopened.isEmpty ? records : records.filter { unopened[$0.recordID] == nil }
+        ).merging(unopened) { $1 }
         if failures.isEmpty { return batch }
         batch.changes = batch.changes.map { change in
             guard case .changed(let record) = change, let failure = failures[record.recordID] else { return change }

@@ -137,3 +137,13 @@ public struct CloudKitEnvironment: Hashable, Sendable {
     /// account's, and a `CKSyncEngine` tells its delegate. Posts `CKAccountChanged`.
     public static func switchAccount(to account: Account) { ServiceDirectory.shared.switchAccount(to: account) }
 }
+
+extension CloudKitEnvironment {
+    /// Whether the service is `nephos dev` on this machine, as far as its address and the account's token tell.
+    var isLocalService: Bool {
+        guard case .token(let token) = account, token.hasPrefix("dev:"), let host = url.host?.lowercased() else {
+            return false
+        }
+        return host == "localhost" || host == "::1" || host == "[::1]" || host.wholeMatch(of: /127(\.\d{1,3}){3}/) != nil
+    }
+}

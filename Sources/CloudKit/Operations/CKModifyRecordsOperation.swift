@@ -117,7 +117,8 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
         var answers: [RecordResult] = []
         if let request = plan.request() { answers = try await context.modifyRecords(request) }
-        deliver(plan.outcomes(of: answers, context)) { event in
+        let events = await context.openingServerRecords(of: plan.outcomes(of: answers, context))
+        deliver(events) { event in
             if case .save(_, let record, let error) = event { self.tellProgress(of: record, error) }
             self.report.tell(event)
         }

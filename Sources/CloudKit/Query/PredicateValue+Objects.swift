@@ -43,6 +43,7 @@ extension PredicateValue {
         case .location(let value): self = .location(value.wireValue)
         case .reference(let value): self = .reference(value.predicateValue)
         case .asset: self = .asset
+        case .sealed: self = .null
         case .list(let values): self = .list(values.map(PredicateValue.init))
         }
     }

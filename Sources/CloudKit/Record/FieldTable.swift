@@ -34,6 +34,9 @@ struct FieldTable: Sendable {
         keys.indices.dropFirst().allSatisfy { keys[$0 - 1] < keys[$0] }
     }
 
+    /// Whether a field is encrypted.
+    var hasEncrypted: Bool { values.contains { $0.isEncrypted } }
+
     subscript(key: CKRecord.FieldKey) -> RecordField? {
         get {
             let index = position(of: key)

@@ -139,6 +139,8 @@ struct PackedRecordDecoder {
         case .int64(let number): return .int64(number)
         case .double(let number): return .double(number)
         case .timestamp(let time): return .date(time.date)
+        case .sealed(let type, let text):
+            return FieldScanner.decodedBase64(text).map { .sealed(SealedFieldValue(type: type, bytes: $0)) }
         case .bytes(let text): return FieldScanner.decodedBase64(text).map { .data(Data($0)) }
         case .strings(let texts):
             var elements: [RecordValue] = []

@@ -94,6 +94,12 @@ struct RecordState: Sendable {
         if let change = parentChange, change <= saved.changeCount { parentChange = nil }
     }
 
+    /// Puts what encrypted fields hold in the place of what came from the service.
+    mutating func open(_ values: [(key: CKRecord.FieldKey, value: RecordValue)]) {
+        for (key, value) in values { fields[key] = RecordField(value: value, isEncrypted: true) }
+        originalFields = fields
+    }
+
     /// The record as it was last fetched or saved.
     var original: RecordState {
         RecordState(metadata: metadata, fields: originalFields, parent: originalParent)

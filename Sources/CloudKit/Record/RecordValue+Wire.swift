@@ -99,7 +99,7 @@ extension RecordValue {
     /// Why the value cannot be sent as it is; nil where it can.
     var problem: String? {
         switch self {
-        case .string, .bool, .int64, .data, .reference, .asset: nil
+        case .string, .bool, .int64, .data, .reference, .asset, .sealed: nil
         case .uint64(let value): "expected a number up to \(Int64.max), found \(value)"
         case .double(let value): FieldValue.double(value).problem
         case .date(let value): FieldValue.timestamp(Timestamp(value)).problem
@@ -123,6 +123,7 @@ extension RecordValue {
         case .reference(let value): .reference(value.wireValue(inZone: context.zoneID))
         case .asset(let value): value.wireValue.map(FieldValue.asset)
         case .list(let values): Self.wireList(values, in: context)
+        case .sealed(let value): .sealed(value)
         }
     }
 
@@ -160,6 +161,7 @@ extension RecordValue {
                     wire: value, inZone: context.zoneID, currentUserRecordName: context.currentUserRecordName))
         case .asset(let value): self = .asset(CKAsset(wireValue: value))
         case .list(_, let values): self = .list(values.map { RecordValue(wire: $0, in: context) })
+        case .sealed(let value): self = .sealed(value)
         }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import NephosWire
 
 /// A field's value as a record keeps it: immutable, of one of the types that CloudKit stores.
 ///
@@ -16,6 +17,8 @@ enum RecordValue: Hashable, Sendable {
     case reference(CKRecord.Reference)
     case asset(CKAsset)
     case list([RecordValue])
+    /// A value as the service has it, until it is opened.
+    case sealed(SealedFieldValue)
 
     /// Takes a copy of a value that a caller set; nil where CloudKit has no such field type.
     init?(_ value: Any) {
@@ -74,7 +77,7 @@ enum RecordValue: Hashable, Sendable {
 
     /// The types that one list can mix.
     private enum Kind {
-        case string, number, date, data, location, reference, asset, list
+        case string, number, date, data, location, reference, asset, list, sealed
     }
 
     private var kind: Kind {
@@ -87,6 +90,7 @@ enum RecordValue: Hashable, Sendable {
         case .reference: .reference
         case .asset: .asset
         case .list: .list
+        case .sealed: .sealed
         }
     }
 
@@ -126,6 +130,7 @@ enum RecordValue: Hashable, Sendable {
         case .reference(let value): value
         case .asset(let value): value
         case .list(let values): values.map(\.native)
+        case .sealed(let value): Data(value.bytes)
         }
     }
 
@@ -143,6 +148,7 @@ enum RecordValue: Hashable, Sendable {
         case .reference(let value): value
         case .asset(let value): value
         case .list(let values): NSArray(array: values.map(\.object))
+        case .sealed(let value): NSData(data: Data(value.bytes))
         }
     }
 }

@@ -41,7 +41,11 @@ extension CKShare {
             values.participantStatus = CKShare.ParticipantAcceptanceStatus(wire.participantStatus)
             values.participantPermission = CKShare.ParticipantPermission(wire.participantPermission)
             values.ownerIdentity = CKUserIdentity(wire: wire.ownerIdentity, users)
-            if let root = wire.rootRecord { values.rootRecord = try record(root) }
+            if let root = wire.rootRecord {
+                let root = try record(root)
+                // Nobody has the keys of its encrypted values before they accepted, and no record comes without its values.
+                if !root.hasEncryptedFields { values.rootRecord = root }
+            }
             values.shortGUID = wire.shortGUID.value
             self.values = values
         }
@@ -71,7 +75,7 @@ extension CKShare {
         open var participantPermission: CKShare.ParticipantPermission { values.participantPermission }
         /// Whose share it is.
         open var ownerIdentity: CKUserIdentity { values.ownerIdentity }
-        /// The root record, where it was asked for.
+        /// The root record, where it was asked for; nil where it has encrypted values.
         open var rootRecord: CKRecord? { values.rootRecord }
 
         @available(*, deprecated, renamed: "participantRole")

@@ -47,6 +47,20 @@ package protocol CloudService: AnyObject, Sendable {
         -> ParticipantLookupResponse
     /// What a share's URL has in front of its short GUID.
     var shareURLRoot: String { get }
+    /// keys/account
+    func accountKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse
+    /// keys/enroll
+    func enroll(_ request: EnrollRequest, _ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse
+    /// keys/lookup
+    func lookupKeys(_ request: LookupKeysRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse
+    /// keys/group
+    func putGroupKey(_ request: PutGroupKeyRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse
+    /// Whether the service may be given the account's keys to keep, where it says that it does: one of this machine's own.
+    var mayEscrowKeys: Bool { get }
+
+    /// The directory of the files in which devices keep their keys.
+    var keyDirectory: String { get }
+
     /// users/current
     func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary
 
@@ -95,6 +109,11 @@ package protocol CloudService: AnyObject, Sendable {
 }
 
 extension CloudService {
+    /// The directory of the files in which devices keep their keys.
+    package var keyDirectory: String { KeyFile.directory(ProcessInfo.processInfo.environment) }
+    /// What tells the service from others in the names of those files.
+    package var keyFileName: String { shareURLRoot }
+
     package var environmentName: CloudKitEnvironment.Name { .development }
 
     /// A server's: what the process's environment says.

@@ -11,6 +11,7 @@ final class ContainerSession: Sendable {
     /// Where the account's notifications come from.
     let notifications: NotificationFeed
     private let learntUser = Locked<String?>(nil)
+    private let ring: Locked<KeyRing>
 
     /// Where operations begin, and do nothing else. A serial queue gets its thread however many others an app blocks. It
     /// lives on, because an `OperationQueue` does not keep its underlying queue.
@@ -19,6 +20,7 @@ final class ContainerSession: Sendable {
     init(_ identifier: String, _ service: any CloudService, environment: SyncEngineEnvironment = .system) {
         self.identifier = identifier
         current = Locked(service)
+        ring = Locked(KeyRing(service, container: identifier))
         notifications = NotificationFeed(service, environment: environment)
         queue = OperationQueue()
         queue.name = "CKContainer \(identifier)"
@@ -28,10 +30,14 @@ final class ContainerSession: Sendable {
     /// What answers the requests, as the account that is signed in.
     var service: any CloudService { current.withLock { $0 } }
 
+    /// The keys of the account's encrypted values.
+    var keyRing: KeyRing { ring.withLock { $0 } }
+
     /// Goes on as another account, or as none: requests from now on are answered by `service`, and whoever waits for
     /// notifications waits for that account's.
     func switchAccount(to service: any CloudService) {
         current.exchange(service)
+        ring.exchange(KeyRing(service, container: identifier))
         learntUser.exchange(nil)
         notifications.switchAccount(to: service)
     }

@@ -42,7 +42,10 @@ extension DatabaseRequestContext {
         let zoneID = page.zoneID.map(zoneID(_:)) ?? .default
         let users = session.users(user)
         var matches = answer.records.compactMap { match($0, in: zoneID, users) }
-        let failures = await downloadAssets(of: matches.compactMap { try? $0.result.get() })
+        let found = matches.compactMap { try? $0.result.get() }
+        let unopened = try await openEncryptedFields(of: found)
+        let failures = await downloadAssets(of: found.filter { unopened[$0.recordID] == nil })
+            .merging(unopened) { $1 }
         for index in matches.indices {
             if let failure = failures[matches[index].recordID] { matches[index].result = .failure(failure) }
         }

@@ -23,12 +23,8 @@ struct DatabaseRequestContext: Sendable {
 
     /// records/modify: one result for each operation of the request.
     func modifyRecords(_ request: ModifyRecordsRequest) async throws(CKError) -> [RecordResult] {
-        let results: [RecordResult]
-        do throws(ServiceFailure) {
-            results = try await service.modifyRecords(request, call).records
-        } catch {
-            throw CKError(error, errors)
-        }
+        let results =
+            request.hasClearValues ? try await modifyRecordsSealed(request) : try await modifyRecordsAsTheyAre(request)
         guard results.count == request.operations.count else {
             throw mismatch(results.count, request.operations.count)
         }
@@ -36,6 +32,14 @@ struct DatabaseRequestContext: Sendable {
         // Records of the server's name their users too.
         if results.contains(where: \.hasServerRecord) { _ = await session.userRecordName(call) }
         return results
+    }
+
+    private func modifyRecordsAsTheyAre(_ request: ModifyRecordsRequest) async throws(CKError) -> [RecordResult] {
+        do throws(ServiceFailure) {
+            return try await service.modifyRecords(request, call).records
+        } catch {
+            throw CKError(error, errors)
+        }
     }
 
     /// Who saved a record just now is the account.
@@ -78,7 +82,7 @@ struct DatabaseRequestContext: Sendable {
             case .failure(let error): .failure(CKError(error, errors))
             }
         }
-        return await withAssets(records, progress)
+        return await withAssets(try await withOpenFields(records), progress)
     }
 
     /// The ID of a record that was asked for: the current user's record has its real name, whatever it was asked by, and

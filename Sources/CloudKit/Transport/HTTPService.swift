@@ -31,6 +31,7 @@ final class HTTPService: CloudService {
         case .none:
             hasAccount = false
         }
+        mayEscrowKeys = environment.isLocalService
         // By the client's ID the service knows whose changes not to tell it of.
         self.credentials = credentials + "&clientId=" + UUID().uuidString
     }
@@ -106,6 +107,26 @@ final class HTTPService: CloudService {
     func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary {
         try await send("users/current", nil, call)
     }
+
+    // MARK: Keys
+
+    func accountKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
+        try await send("keys/account", AccountKeysRequest().encoded(), isIdempotent: true, call)
+    }
+
+    func enroll(_ request: EnrollRequest, _ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
+        try await send("keys/enroll", request.encoded(), call)
+    }
+
+    func lookupKeys(_ request: LookupKeysRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
+        try await send("keys/lookup", request.encoded(), isIdempotent: true, call)
+    }
+
+    func putGroupKey(_ request: PutGroupKeyRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
+        try await send("keys/group", request.encoded(), call)
+    }
+
+    let mayEscrowKeys: Bool
 
     // MARK: Assets
 

@@ -51,6 +51,13 @@ final class MisconfiguredService: CloudService {
         -> ParticipantLookupResponse
     { throw failure }
     var shareURLRoot: String { "" }
+    func accountKeys(_: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse { throw failure }
+    func enroll(_: EnrollRequest, _: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse { throw failure }
+    func lookupKeys(_: LookupKeysRequest, _: ServiceCall) async throws(ServiceFailure) -> KeysResponse { throw failure }
+    func putGroupKey(_: PutGroupKeyRequest, _: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
+        throw failure
+    }
+    var mayEscrowKeys: Bool { false }
     func currentUser(_: ServiceCall) async throws(ServiceFailure) -> UserDictionary { throw failure }
     func assetUploads(_: AssetUploadRequest, _: ServiceCall) async throws(ServiceFailure) -> AssetUploadResponse {
         throw failure

@@ -48,6 +48,7 @@ struct BackgroundStep {
             zone: job.zone, limit: Limits.assetsPerCollectionStep,
             neededUntil: environment.now() + Limits.assetRetention)
         if references > 0 { return false }
+        if try transaction.purgeKeys(zone: job.zone, limit: limit) > 0 { return false }
         return try transaction.purgeRecords(zone: job.zone, limit: limit) < limit
     }
 

@@ -52,7 +52,7 @@ enum OrderedBytes {
         case .reference(let reference): string(reference.recordName, tag: Tag.reference)
         case .int64, .double, .timestamp: order(value)
         case .location(let location): [Tag.location] + coordinate(location.latitude) + coordinate(location.longitude)
-        case .bytes, .asset, .list: nil
+        case .bytes, .asset, .list, .sealed: nil
         }
     }
 

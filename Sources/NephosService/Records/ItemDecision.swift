@@ -29,6 +29,8 @@ struct PlannedSave {
     var newEdges: Set<ReferenceEdge>
     /// Whether `fields` are all that the record will have.
     var isWhole: Bool
+    /// The keys of encrypted values that it brings along.
+    var keys: [KeyRow] = []
 
     /// What the indexes need not read again.
     var known: KnownFields { isWhole ? .all(fields) : .sent(fields) }

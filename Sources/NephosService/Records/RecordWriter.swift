@@ -11,6 +11,7 @@ enum RecordWriter {
         var row = save.row
         row.sequence = try separates ? transaction.nextSeparatingSequence() : transaction.nextSequence()
         row.number = try transaction.put(row)
+        for key in save.keys { try transaction.put(key) }
         try writeEdges(of: row, old: save.oldEdges, new: save.newEdges, in: transaction)
         try AssetReferences.update(
             row.zone, row.name, old: save.stored?.fields, new: row.fields, now: row.modifiedAt, in: transaction)

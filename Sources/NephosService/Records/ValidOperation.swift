@@ -13,6 +13,8 @@ struct ValidOperation: Equatable {
     var share: ShareToModify?
     /// Whether the answer is to have what the URL of a share of the record ends in.
     var createsShortGUID = false
+    /// The wrapped keys of its encrypted values.
+    var keys: [WrappedRecordKey] = []
 
     var isOfShare: Bool { recordType == SystemRecordType.share }
 }

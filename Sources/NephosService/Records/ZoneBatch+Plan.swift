@@ -111,6 +111,7 @@ extension ZoneBatch {
         }
         let sent = try AssetAdmission(access: caller.assets, zone: zone.key, reader: reader)
             .admit(operation.fields, of: operation.recordName, stored: stored)
+        let keys = try EncryptionRules(zone: zone.key, scope: caller.scope, reader: reader).admit(operation)
         let fields = try draft.admit(sent, ofRecordOf: type)
         let row: RecordRow
         if let stored {
@@ -125,7 +126,7 @@ extension ZoneBatch {
         return PlannedSave(
             row: row, stored: stored, fields: fields, oldEdges: stored.map { ReferenceGraph.edges(of: $0) } ?? [],
             newEdges: ReferenceGraph.edges(of: row),
-            isWhole: stored == nil || replaces)
+            isWhole: stored == nil || replaces, keys: keys)
     }
 
     // MARK: - References

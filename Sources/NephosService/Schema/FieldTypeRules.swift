@@ -12,6 +12,10 @@ enum FieldTypeRules {
     ) throws(ServiceError) -> FieldValue? {
         guard let value = field.value else { return nil }
         try checkEncryption(field, value, type, name, recordType)
+        if case .sealed(let sealed) = value {
+            guard accepts(sealed.type, type) else { throw mismatch(field, value, type, name, recordType) }
+            return nil
+        }
         guard value.type.isList == type.isList else { throw mismatch(field, value, type, name, recordType) }
         let scalar = value.type.scalar
         if type.accepts(scalar) { return nil }
@@ -21,6 +25,17 @@ enum FieldTypeRules {
             throw mismatch(field, value, type, name, recordType)
         }
         return read
+    }
+
+    /// Whether an encrypted value may be saved in a field: it stays what it is, as nobody here can turn a whole number into a
+    /// fraction, and an app's `NSNumber` says no more.
+    private static func accepts(_ sealed: FieldType, _ type: SchemaType) -> Bool {
+        guard sealed.isList == type.isList else { return false }
+        switch sealed.scalar {
+        case .int64, .double: return type.isNumber
+        case .unknown: return sealed.isList
+        default: return type.accepts(sealed.scalar)
+        }
     }
 
     private static func checkEncryption(

@@ -155,6 +155,23 @@ package enum Limits {
     /// Shares that are resolved or accepted in one request.
     static let shortGUIDsPerRequest = 200
 
+    // Encrypted values. The sizes are those of their forms (Documentation/Encryption.md).
+
+    /// Bytes of an encrypted value besides its content: 1, the key's ID, and what sealing adds.
+    static let sealedValueOverhead = 1 + 8 + 72
+    /// Bytes of a record's key, and of a zone's, wrapped under a zone's key; of the latter in a sealed box.
+    static let wrappedRecordKeySize = 1 + 72 + 32
+    static let wrappedGroupKeySize = 1 + 72 + 32
+    static let groupKeyBoxSize = 48 + 32
+    /// Keys that the values of one record have.
+    static let keysPerRecord = 64
+    /// Versions of a zone's key.
+    static let groupKeyVersions: Int64 = 10_000
+    /// Entries of an account's list of devices, bytes of one, and of what a service keeps for the devices.
+    static let keyListLength: Int64 = 1000
+    static let keyListEntrySize = 4096
+    static let keyEscrowSize = 64 << 10
+
     // Assets.
 
     /// Files that one request asks to upload: CloudKit Web Services, Data Size Limits.

@@ -20,6 +20,9 @@ package struct ServiceConfiguration: Sendable {
     package var assetSize = Limits.assetSize
     package var assetBytesPerDatabase = Limits.assetBytesPerDatabase
 
+    /// Whether the service keeps the keys of encrypted values for accounts' devices, so that each has them without asking.
+    package var escrowsKeys = false
+
     /// How much a query may do; a test gives less.
     var queries = QueryBounds()
 

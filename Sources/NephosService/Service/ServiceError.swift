@@ -38,6 +38,8 @@ package struct ServiceError: Error, Hashable, Sendable {
     package var retryAfter: Double?
     /// Whether the zone is gone because its user reset what is encrypted (`CKErrorUserDidResetEncryptedDataKey`).
     package var userDidResetEncryptedData = false
+    /// Whether a save lacks the wrapped key of a record, or has one under a key that is not the current one.
+    package var needsKeys = false
     /// The ID of the subscription that asks for the same as the refused one.
     package var duplicateOf: String?
 
@@ -54,6 +56,7 @@ package struct ServiceError: Error, Hashable, Sendable {
             uuid: requestID, serverErrorCode: code, reason: reason, retryAfter: retryAfter,
             clientErrorCode: clientCode.rawValue)
         dictionary.userDidResetEncryptedData = userDidResetEncryptedData
+        dictionary.needsKeys = needsKeys
         dictionary.duplicateOf = duplicateOf
         return dictionary
     }

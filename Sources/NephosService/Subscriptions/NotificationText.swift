@@ -50,7 +50,7 @@ struct NotificationText {
             switch value {
             case .string(let text): result[name] = .string(Self.cut(text))
             case .int64, .double, .timestamp, .location, .reference: result[name] = value
-            case .bytes, .asset, .list: break
+            case .bytes, .asset, .list, .sealed: break
             }
         }
         return result
@@ -88,7 +88,7 @@ struct NotificationText {
         case .double(let number): Int64(exactly: number).map { String($0) } ?? String(number)
         case .timestamp(let time):
             time.date.formatted(.iso8601)
-        case .bytes, .location, .reference, .asset, .list: ""
+        case .bytes, .location, .reference, .asset, .list, .sealed: ""
         }
     }
 

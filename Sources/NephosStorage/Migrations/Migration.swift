@@ -8,7 +8,7 @@ package struct Migration: Sendable {
     }
 
     /// Every migration, in the order in which they run.
-    package static let all: [Migration] = [.tables, .storeSecret, .changeEvents, .assets, .shareUpkeep]
+    package static let all: [Migration] = [.tables, .storeSecret, .changeEvents, .assets, .shareUpkeep, .keys]
 }
 
 extension [Migration] {

@@ -38,6 +38,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case expiredSharedRecords, removeSharedRecord, noteSharePurge, noteReentry
     case expiredShares, removeSharedRecords, removeParticipants, forgetMembershipsOfShare, removeMemberships
     case removeShare, keepShare, forgottenMemberships
+    case keysOfSubject, keysOfKind, putKey, removeKey, removeKeysOfSubject, purgeKeys
 
     package var text: String {
         switch self {
@@ -375,6 +376,7 @@ package enum SQL: Int, CaseIterable, Sendable {
             .assetReferencesOfZone, .insertAssetReference, .removeAssetReference, .condemnedAssets,
             .condemnAsset, .removeCondemnedAsset:
             assetText
+        case .keysOfSubject, .keysOfKind, .putKey, .removeKey, .removeKeysOfSubject, .purgeKeys: keyText
         }
     }
 

@@ -11,7 +11,15 @@ extension SQLTransaction {
         var ends: [ZoneKey: Int64] = [:]
         for tombstone in expired {
             ends[tombstone.zone] = max(ends[tombstone.zone] ?? 0, tombstone.sequence)
-            try change(.removeTombstone) { try $0.bind(tombstone.zone).bind(tombstone.name).bind(tombstone.sequence) }
+            let removed = try change(.removeTombstone) {
+                try $0.bind(tombstone.zone).bind(tombstone.name).bind(tombstone.sequence)
+            }
+            if removed > 0 {
+                // The keys that its values had.
+                try change(.removeKeysOfSubject) {
+                    try $0.bind(tombstone.zone).bind(KeyRow.Kind.recordKey.rawValue).bind(tombstone.name)
+                }
+            }
         }
         for (zone, end) in ends { try change(.notePurge) { try $0.bind(end).bind(zone).bind(end) } }
         return expired.count

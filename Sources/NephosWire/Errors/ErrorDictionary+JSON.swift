@@ -23,6 +23,7 @@ extension ErrorDictionary: WireMessage {
             case "nephosErrorCode":
                 clientErrorCode = try value.map { (value) throws(WireError) in Int(try value.int64()) }
             case "nephosUserDidResetEncryptedData": userDidResetEncryptedData = try value?.bool() ?? false
+            case "nephosNeedsKeys": needsKeys = try value?.bool() ?? false
             case "nephosDuplicateOf": duplicateOf = try value?.string()
             case "serverRecord":
                 serverRecord =
@@ -64,6 +65,10 @@ extension ErrorDictionary: WireMessage {
         }
         if userDidResetEncryptedData {
             writer.key("nephosUserDidResetEncryptedData")
+            writer.bool(true)
+        }
+        if needsKeys {
+            writer.key("nephosNeedsKeys")
             writer.bool(true)
         }
         writer.member("nephosDuplicateOf", duplicateOf)

@@ -34,6 +34,9 @@ package struct ErrorDictionary: Hashable, Sendable {
     /// Our addition, `nephosUserDidResetEncryptedData` on the wire: the zone is gone because its user reset what is
     /// encrypted.
     package var userDidResetEncryptedData = false
+    /// Our addition, `nephosNeedsKeys` on the wire: the save lacks the wrapped key of a record, or has one that is wrapped
+    /// under a key that is not the current one.
+    package var needsKeys = false
     /// Our addition, `nephosDuplicateOf` on the wire: the ID of the subscription that asks for the same.
     package var duplicateOf: String?
     /// Our addition, `serverRecord` on the wire: at most one record, sent with a conflict to those who ask for it.

@@ -27,6 +27,10 @@ extension Field {
             return
         }
         let declared = try DeclaredType(json: type)
+        if declared.isEncrypted, let value, let sealed = SealedFieldValue(json: value, declared) {
+            self.init(.sealed(sealed), isEncrypted: true)
+            return
+        }
         do throws(WireError) {
             self.init(
                 try value.map { (value) throws(WireError) in
@@ -39,6 +43,14 @@ extension Field {
             throw WireError(
                 path: error.path, reason: "declared \(WirePath.shortened(type.text.string)): \(error.reason)")
         }
+    }
+}
+
+extension SealedFieldValue {
+    /// Nil where the value is not the base64 of anything: then it is in the clear, and the service refuses it.
+    fileprivate init?(json: JSONValue, _ declared: DeclaredType) {
+        guard json.tag == JSONValue.Tag.string, let bytes = Base64.decodeLines(json.text.bytes) else { return nil }
+        self.init(type: FieldType(declared.scalar ?? .unknown, isList: declared.isList), bytes: bytes)
     }
 }
 

@@ -16,6 +16,8 @@ extension FieldScanner {
         case timestamp(Timestamp)
         /// Base64.
         case bytes(UnsafeRawBufferPointer)
+        /// Base64 of an encrypted value, and its type.
+        case sealed(FieldType, UnsafeRawBufferPointer)
         /// To a record of the same zone.
         case reference(name: UnsafeRawBufferPointer, action: ReferenceValue.Action)
     }
@@ -51,7 +53,8 @@ extension FieldScanner {
     mutating func token() -> Token? {
         if index > 1, !take(",") { return nil }
         guard let name = string(), take(":{\"value\":"), let value = value() else { return nil }
-        let isEncrypted = take(",\"isEncrypted\":true")
+        var isEncrypted = take(",\"isEncrypted\":true")
+        if case .sealed = value { isEncrypted = true }
         return take("}") ? Token(name: name, value: value, isEncrypted: isEncrypted) : nil
     }
 
@@ -61,6 +64,7 @@ extension FieldScanner {
         case UInt8(ascii: "\""):
             guard let text = string(), take(",\"type\":\"") else { return nil }
             if take("STRING\"") { return .string(text) }
+            if take("ENCRYPTED_") { return sealedType().map { .sealed($0, text) } }
             return take("BYTES\"") ? .bytes(text) : nil
         case UInt8(ascii: "{"):
             guard take("{\"recordName\":"), let name = string(), take(",\"action\":\""), let action = action(),
@@ -72,6 +76,28 @@ extension FieldScanner {
         default:
             return number()
         }
+    }
+
+    /// The type of an encrypted value, and the quote behind it.
+    private mutating func sealedType() -> FieldType? {
+        let scalar: FieldType.Scalar
+        if take("STRING") {
+            scalar = .string
+        } else if take("INT64") {
+            scalar = .int64
+        } else if take("DOUBLE") {
+            scalar = .double
+        } else if take("BYTES") {
+            scalar = .bytes
+        } else if take("TIMESTAMP") {
+            scalar = .timestamp
+        } else if take("LOCATION") {
+            scalar = .location
+        } else {
+            return nil
+        }
+        let isList = take("_LIST")
+        return take("\"") ? FieldType(scalar, isList: isList) : nil
     }
 
     private mutating func action() -> ReferenceValue.Action? {

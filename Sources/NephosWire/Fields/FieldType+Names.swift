@@ -94,3 +94,29 @@ extension FieldType {
         }
     }
 }
+
+extension FieldType {
+    /// The name of an encrypted value's type: `ENCRYPTED_STRING`, `ENCRYPTED_INT64_LIST`, ….
+    var sealedWireName: StaticString {
+        switch (scalar, isList) {
+        case (.string, false): "ENCRYPTED_STRING"
+        case (.int64, false): "ENCRYPTED_INT64"
+        case (.double, false): "ENCRYPTED_DOUBLE"
+        case (.bytes, false): "ENCRYPTED_BYTES"
+        case (.timestamp, false): "ENCRYPTED_TIMESTAMP"
+        case (.location, false): "ENCRYPTED_LOCATION"
+        case (.reference, false): "ENCRYPTED_REFERENCE"
+        case (.asset, false): "ENCRYPTED_ASSETID"
+        case (.unknown, false): "ENCRYPTED_UNKNOWN"
+        case (.string, true): "ENCRYPTED_STRING_LIST"
+        case (.int64, true): "ENCRYPTED_INT64_LIST"
+        case (.double, true): "ENCRYPTED_DOUBLE_LIST"
+        case (.bytes, true): "ENCRYPTED_BYTES_LIST"
+        case (.timestamp, true): "ENCRYPTED_TIMESTAMP_LIST"
+        case (.location, true): "ENCRYPTED_LOCATION_LIST"
+        case (.reference, true): "ENCRYPTED_REFERENCE_LIST"
+        case (.asset, true): "ENCRYPTED_ASSETID_LIST"
+        case (.unknown, true): "ENCRYPTED_UNKNOWN_LIST"
+        }
+    }
+}

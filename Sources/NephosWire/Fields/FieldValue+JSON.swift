@@ -15,6 +15,7 @@ extension FieldValue {
             writer.beginArray()
             for element in elements { element.write(to: &writer, numbersAsStrings: numbersAsStrings) }
             writer.endArray()
+        case .sealed(let value): writer.base64(value.bytes)
         }
     }
 }

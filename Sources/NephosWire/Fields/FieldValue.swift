@@ -12,6 +12,8 @@ package enum FieldValue: Hashable, Sendable {
     indirect case asset(AssetValue)
     /// A list whose elements all have the scalar type `of`; an empty list of unknown element type has `of: .unknown`.
     case list(of: FieldType.Scalar, [FieldValue])
+    /// A value that was encrypted on a device: the type that it has there, and bytes that say nothing here.
+    indirect case sealed(SealedFieldValue)
 
     package var type: FieldType {
         switch self {
@@ -24,7 +26,20 @@ package enum FieldValue: Hashable, Sendable {
         case .reference: .reference
         case .asset: .asset
         case .list(let scalar, _): .list(scalar)
+        case .sealed(let value): value.type
         }
+    }
+}
+
+/// The value of an encrypted field as it travels and is stored (Documentation/Encryption.md).
+package struct SealedFieldValue: Hashable, Sendable {
+    /// The type of what is in it.
+    package var type: FieldType
+    package var bytes: [UInt8]
+
+    package init(type: FieldType, bytes: [UInt8]) {
+        self.type = type
+        self.bytes = bytes
     }
 }
 

@@ -61,6 +61,14 @@ extension Field {
     func write(to writer: inout JSONWriter, withType: Bool, numbersAsStrings: Bool = false) {
         writer.beginObject()
         writer.key("value")
+        if case .sealed(let sealed)? = value {
+            // The type says that it is encrypted.
+            writer.base64(sealed.bytes)
+            writer.key("type")
+            writer.plain(sealed.type.sealedWireName)
+            writer.endObject()
+            return
+        }
         if let value {
             value.write(to: &writer, numbersAsStrings: numbersAsStrings)
             if withType {

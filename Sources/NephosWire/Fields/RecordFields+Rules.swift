@@ -28,6 +28,7 @@ extension FieldValue {
         case .reference(let value): value.storedSize
         case .asset: 0
         case .list(_, let elements): elements.reduce(0) { $0 + $1.storedSize }
+        case .sealed(let value): value.bytes.count
         }
     }
 

@@ -10,6 +10,8 @@ extension RecordToModify {
             case "zoneID": zoneID = try value.nonNull.map(ZoneIDDictionary.init(json:))
             case "fields": fields = value.nonNull
             case "createShortGUID": createShortGUID = try value.nonNull?.bool() ?? false
+            case "nephosKeys":
+                keys = try value.nonNull?.elements("an array of keys", WrappedRecordKey.init(json:)) ?? []
             // Here `null` says more than an absent key: the parent goes.
             case "parent":
                 parent =
@@ -51,6 +53,10 @@ extension RecordToModify {
             writer.bool(true)
         }
         share?.writeMembers(to: &writer)
+        if !keys.isEmpty {
+            writer.key("nephosKeys")
+            writer.array(keys) { $0.write(to: &$1) }
+        }
         writer.endObject()
     }
 }

@@ -18,6 +18,8 @@ package struct RecordToModify: Hashable, Sendable {
     package var share: ShareToModify?
     /// Whether the answer is to have what the URL of a share of the record ends in.
     package var createShortGUID: Bool
+    /// Our addition, `nephosKeys` on the wire: the keys of the record's encrypted values, wrapped.
+    package var keys: [WrappedRecordKey] = []
 
     package init(
         recordName: String? = nil, recordType: String? = nil, recordChangeTag: String? = nil,

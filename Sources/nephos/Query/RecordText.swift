@@ -21,6 +21,7 @@ enum RecordText {
         case .reference(let reference):
             "-> " + (reference.zoneID.map { $0.zoneName + "/" } ?? "") + reference.recordName
         case .asset(let asset): "a file of \(asset.size) bytes"
+        case .sealed(let sealed): "encrypted, \(sealed.bytes.count) bytes"
         case .list(_, let elements): "[" + elements.map(text).joined(separator: ", ") + "]"
         }
     }

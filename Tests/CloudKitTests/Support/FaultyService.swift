@@ -23,6 +23,15 @@ final class FaultyService: CloudService {
     let afterModifyingRecords = Box<@Sendable (ModifyRecordsRequest, RecordsResponse) -> Void>({ _, _ in })
     let afterModifyingZones = Box<@Sendable (ModifyZonesRequest, ZonesResponse) -> Void>({ _, _ in })
 
+    /// What a hostile service makes of the fields of the records that it answers with; nil leaves them as they are.
+    let changingRecords = Box<(@Sendable (String, inout RecordFields) -> Void)?>(nil)
+    /// What it makes of its answers about keys.
+    let changingAccountKeys = Box<@Sendable (AccountKeysResponse) -> AccountKeysResponse>({ $0 })
+    let changingKeys = Box<@Sendable (KeysResponse) -> KeysResponse>({ $0 })
+    /// Whether it may be given keys to keep, and the directory of the device's own.
+    let mayEscrow = Box(true)
+    let keysIn = Box<String?>(nil)
+
     init(_ container: CKContainer, fate: @escaping @Sendable (String) async -> Fate = { _ in .passes }) {
         target = Box(container.session.service)
         self.fate = Box(fate)
@@ -32,6 +41,31 @@ final class FaultyService: CloudService {
         CKContainer(identifier: "iCloud.test", service: self, environment: SyncEngineEnvironment(sleep: { _ in }))
     }
     var hasAccount: Bool { target.value.hasAccount }
+
+    /// A container of that name, where it matters which it is.
+    func container(named name: String) -> CKContainer {
+        CKContainer(identifier: name, service: self, environment: SyncEngineEnvironment(sleep: { _ in }))
+    }
+
+    private func changed(_ results: [RecordResult]) -> [RecordResult] {
+        guard let change = changingRecords.value else { return results }
+        func changed(_ record: RecordDictionary) -> RecordDictionary {
+            guard var fields = try? record.fields.decoded() else { return record }
+            change(record.recordName, &fields)
+            var record = record
+            record.fields = fields.encoded()
+            return record
+        }
+        return results.map { result in
+            switch result {
+            case .record(let record): return .record(changed(record))
+            case .deleted: return result
+            case .failure(var error):
+                error.serverRecord = error.serverRecord.map(changed)
+                return .failure(error)
+            }
+        }
+    }
 
     private func pass<Answer>(
         _ path: String, _ request: (any CloudService) async throws(ServiceFailure) -> Answer
@@ -49,17 +83,30 @@ final class FaultyService: CloudService {
         -> RecordsResponse
     {
         try await pass("records/modify") { (to) throws(ServiceFailure) in
-            let response = try await to.modifyRecords(request, call)
+            var response = try await to.modifyRecords(request, call)
+            response.records = changed(response.records)
             afterModifyingRecords.value(request, response)
             return response
         }
     }
     func lookupRecords(_ request: LookupRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> RecordsResponse
-    { try await pass("records/lookup") { (to) throws(ServiceFailure) in try await to.lookupRecords(request, call) } }
+    {
+        try await pass("records/lookup") { (to) throws(ServiceFailure) in
+            var response = try await to.lookupRecords(request, call)
+            response.records = changed(response.records)
+            return response
+        }
+    }
     func queryRecords(_ request: QueryRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> QueryRecordsResponse
-    { try await pass("records/query") { (to) throws(ServiceFailure) in try await to.queryRecords(request, call) } }
+    {
+        try await pass("records/query") { (to) throws(ServiceFailure) in
+            var response = try await to.queryRecords(request, call)
+            response.records = changed(response.records)
+            return response
+        }
+    }
     func resolveShares(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> RecordInfosResponse
     { try await pass("records/resolve") { (to) throws(ServiceFailure) in try await to.resolveShares(request, call) } }
@@ -96,13 +143,48 @@ final class FaultyService: CloudService {
     }
     func recordZoneChanges(_ request: RecordZoneChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> RecordZoneChangesResponse
-    { try await pass("changes/zone") { (to) throws(ServiceFailure) in try await to.recordZoneChanges(request, call) } }
+    {
+        try await pass("changes/zone") { (to) throws(ServiceFailure) in
+            guard changingRecords.value != nil else { return try await to.recordZoneChanges(request, call) }
+            var request = request
+            for index in request.zones.indices { request.zones[index].packed = false }
+            var response = try await to.recordZoneChanges(request, call)
+            response.zones = response.zones.map { zone in
+                guard case .changes(var changes) = zone else { return zone }
+                changes.records = changed(changes.records)
+                return .changes(changes)
+            }
+            return response
+        }
+    }
     func databaseChanges(_ request: DatabaseChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> DatabaseChangesResponse
     {
         try await pass("changes/database") { (to) throws(ServiceFailure) in try await to.databaseChanges(request, call)
         }
     }
+    func accountKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
+        try await pass("keys/account") { (to) throws(ServiceFailure) in
+            changingAccountKeys.value(try await to.accountKeys(call))
+        }
+    }
+    func enroll(_ request: EnrollRequest, _ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
+        try await pass("keys/enroll") { (to) throws(ServiceFailure) in
+            changingAccountKeys.value(try await to.enroll(request, call))
+        }
+    }
+    func lookupKeys(_ request: LookupKeysRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
+        try await pass("keys/lookup") { (to) throws(ServiceFailure) in
+            changingKeys.value(try await to.lookupKeys(request, call))
+        }
+    }
+    func putGroupKey(_ request: PutGroupKeyRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
+        try await pass("keys/group") { (to) throws(ServiceFailure) in
+            changingKeys.value(try await to.putGroupKey(request, call))
+        }
+    }
+    var mayEscrowKeys: Bool { mayEscrow.value }
+    var keyDirectory: String { keysIn.value ?? target.value.keyDirectory }
     func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary {
         try await pass("users/current") { (to) throws(ServiceFailure) in try await to.currentUser(call) }
     }

@@ -39,6 +39,13 @@ extension PartialService {
         -> ParticipantLookupResponse
     { throw unknown }
     var shareURLRoot: String { "https://localhost/share/" }
+    func accountKeys(_: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse { throw unknown }
+    func enroll(_: EnrollRequest, _: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse { throw unknown }
+    func lookupKeys(_: LookupKeysRequest, _: ServiceCall) async throws(ServiceFailure) -> KeysResponse { throw unknown }
+    func putGroupKey(_: PutGroupKeyRequest, _: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
+        throw unknown
+    }
+    var mayEscrowKeys: Bool { false }
     func currentUser(_: ServiceCall) async throws(ServiceFailure) -> UserDictionary { throw unknown }
     func assetUploads(_: AssetUploadRequest, _: ServiceCall) async throws(ServiceFailure) -> AssetUploadResponse {
         throw unknown

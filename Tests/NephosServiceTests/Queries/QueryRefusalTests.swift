@@ -82,14 +82,16 @@ struct QueryRefusalTests {
     @Test("Encrypted fields cannot be looked for; sorting by one has no effect")
     func encrypted() async throws {
         let cloud = QueryCloud()
-        let fields = RecordFields([.init(name: "secret", field: Field(.string("x"), isEncrypted: true))])
+        let fields = RecordFields([.init(name: "secret", field: Field(.sealed(.string), isEncrypted: true))])
+        var note = RecordToModify(recordName: "n1", recordType: "Note", recordChangeTag: nil, fields: fields)
+        note.keys = [.sample()]
+        _ = try await cloud.service.putGroupKey(
+            PutGroupKeyRequest(zoneID: nil, key: .sample(version: 1)), cloud.context)
         _ = try await cloud.service.modifyRecords(
             ModifyRecordsRequest(operations: [
-                RecordOperation(
-                    operationType: .create,
-                    record: RecordToModify(recordName: "n1", recordType: "Note", recordChangeTag: nil, fields: fields))
+                RecordOperation(operationType: .create, record: note)
             ]), cloud.context)
-        let error = await cloud.refusal(note(.field("secret"), .equals, .string("x")))
+        let error = await cloud.refusal(self.note(.field("secret"), .equals, .string("x")))
         #expect(
             error?.reason
                 == "Field 'secret' has a value type of ENCRYPTED_STRING and cannot be queried using filter type EQUALS")

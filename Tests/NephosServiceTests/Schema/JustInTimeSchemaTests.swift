@@ -27,26 +27,27 @@ import Testing
 
     @Test func `what is not encrypted is refused in an encrypted field, and the other way round`() async throws {
         let database = TestDatabase(TestCloud())
+        try await database.makeZoneKey()
         func saving(_ value: FieldValue, isEncrypted: Bool) async throws -> String? {
-            var operation = RecordOperation.create("b")
+            var operation = RecordOperation.create("b").withKey()
             operation.record.fields["x"] = Field(value, isEncrypted: isEncrypted)
-            operation.record.fields["plain"] = Field(.int64(1), isEncrypted: isEncrypted)
+            operation.record.fields["plain"] = Field(isEncrypted ? .sealed(.int64) : .int64(1), isEncrypted: isEncrypted)
             return try await database.modify([operation])[0].error?.reason
         }
-        var first = RecordOperation.create("a")
-        first.record.fields["x"] = Field(.string("secret"), isEncrypted: true)
+        var first = RecordOperation.create("a").withKey()
+        first.record.fields["x"] = Field(.sealed(.string), isEncrypted: true)
         _ = try await database.modify([first])
         #expect(
             try await saving(.string("open"), isEncrypted: false)?.hasPrefix(
                 "invalid attempt to set value type ENCRYPTED_BYTES for field 'x' for type 'Note', defined to be:"
                     + " ENCRYPTED_STRING") == true)
         #expect(
-            try await saving(.double(1.5), isEncrypted: true)
+            try await saving(.sealed(.double), isEncrypted: true)
                 == "invalid attempt to set value type ENCRYPTED_DOUBLE for field 'x' for type 'Note', defined to be:"
                 + " ENCRYPTED_STRING")
         _ = try await database.modify([.create("p", ["plain": .int64(1)])])
         #expect(
-            try await saving(.string("new"), isEncrypted: true)?.hasPrefix(
+            try await saving(.sealed(.string), isEncrypted: true)?.hasPrefix(
                 "Attempt to save encrypted data in non encrypted field type") == true)
     }
 
@@ -115,9 +116,10 @@ import Testing
 
     @Test func `a field is either encrypted or not`() async throws {
         let database = TestDatabase(TestCloud())
+        try await database.makeZoneKey()
         func create(_ name: String, encrypted: Bool) -> RecordOperation {
-            var operation = RecordOperation.create(name)
-            operation.record.fields["secret"] = Field(.string("x"), isEncrypted: encrypted)
+            var operation = RecordOperation.create(name).withKey()
+            operation.record.fields["secret"] = Field(encrypted ? .sealed(.string) : .string("x"), isEncrypted: encrypted)
             return operation
         }
         _ = try await database.modify([create("a", encrypted: true)])

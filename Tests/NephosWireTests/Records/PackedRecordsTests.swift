@@ -103,6 +103,9 @@ struct PackedRecordsTests {
                 case .double(let number): value = .double(number)
                 case .timestamp(let time): value = .timestamp(time)
                 case .bytes(let text): value = .bytes(FieldScanner.decodedBase64(text) ?? [])
+                case .sealed(let type, let text):
+                    value = .sealed(
+                        SealedFieldValue(type: type, bytes: FieldScanner.decodedBase64(text) ?? []))
                 case .reference(let name, let action):
                     value = .reference(
                         ReferenceValue(recordName: String(decoding: name, as: UTF8.self), action: action))
@@ -130,6 +133,7 @@ struct PackedRecordsTests {
         #"{"a":{"value":-9223372036854775808,"type":"INT64"},"b":{"value":-0.0,"type":"DOUBLE"}}"#,
         #"{"a":{"value":1,"type":"TIMESTAMP","nephosSeconds":-978307199.9987654},"b":{"value":7,"type":"TIMESTAMP"}}"#,
         #"{"a":{"value":["x","é",""],"type":"STRING_LIST"},"b":{"value":"AAEC","type":"BYTES"}}"#,
+        #"{"a":{"value":"AAEC","type":"ENCRYPTED_STRING"},"b":{"value":"","type":"ENCRYPTED_LOCATION_LIST"}}"#,
         #"{"a":{"value":{"recordName":"r","action":"DELETE_SELF"},"type":"REFERENCE"}}"#,
         #"{"a":{"value":{"recordName":"r","action":"NONE"},"type":"REFERENCE"},"b":{"value":1e300,"type":"DOUBLE"}}"#,
     ])

@@ -108,7 +108,7 @@ extension FieldValue {
         case .timestamp(let time): String(time.milliseconds)
         case .location(let location): "(\(location.latitude), \(location.longitude))"
         case .reference(let reference): reference.recordName
-        case .bytes, .asset: type.wireName
+        case .bytes, .asset, .sealed: type.wireName
         case .list(_, let elements):
             "{" + elements.prefix(5).map(\.words).joined(separator: ", ") + (elements.count > 5 ? ", …}" : "}")
         }

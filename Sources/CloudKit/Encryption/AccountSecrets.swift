@@ -1,0 +1,77 @@
+import Foundation
+import NephosCrypto
+
+/// What a device has that nobody else may have: its own keys, and those of the account.
+struct AccountSecrets: Hashable, Sendable, Codable {
+    /// What the pair of keys that signs is made of.
+    var signingSeed: Data
+    var boxSecretKey: Data
+    /// X25519 secret keys by version: 1, 2, 3, ….
+    var accountKeys: [Int64: Data]
+
+    /// A new device's, of a new account.
+    static func random() -> AccountSecrets {
+        AccountSecrets(
+            signingSeed: Data(SigningKeyPair.random().seed), boxSecretKey: Data(BoxKeyPair.random().secretKey),
+            accountKeys: [1: Data(BoxKeyPair.random().secretKey)])
+    }
+
+    func encoded() -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        // Encoding data and numbers does not fail.
+        return (try? encoder.encode(self)).map { [UInt8]($0) } ?? []
+    }
+
+    init?(decoding bytes: [UInt8]) {
+        guard let secrets = try? JSONDecoder().decode(AccountSecrets.self, from: Data(bytes)) else { return nil }
+        self = secrets
+    }
+
+    init(signingSeed: Data, boxSecretKey: Data, accountKeys: [Int64: Data]) {
+        self.signingSeed = signingSeed
+        self.boxSecretKey = boxSecretKey
+        self.accountKeys = accountKeys
+    }
+}
+
+/// This device, as a member of its account.
+struct DeviceIdentity: Sendable {
+    let place: KeyPlace
+    let signing: SigningKeyPair
+    let box: BoxKeyPair
+    /// By version.
+    let accountKeys: [Int64: BoxKeyPair]
+    let list: DeviceList
+
+    /// Nil where the secrets are damaged, or not those of a device on the list with the account's present key.
+    init?(_ secrets: AccountSecrets, _ list: DeviceList, in place: KeyPlace) {
+        guard let signing = SigningKeyPair(seed: [UInt8](secrets.signingSeed)),
+            let box = BoxKeyPair(secretKey: [UInt8](secrets.boxSecretKey))
+        else { return nil }
+        let accountKeys = secrets.accountKeys.compactMapValues { BoxKeyPair(secretKey: [UInt8]($0)) }
+        guard list.devices.contains(DeviceKeys(signing: signing.publicKey, box: box.publicKey)),
+            let current = accountKeys[list.accountKeyVersion], current.publicKey == list.accountKey
+        else { return nil }
+        self.place = place
+        self.signing = signing
+        self.box = box
+        self.accountKeys = accountKeys
+        self.list = list
+    }
+
+    var accountKey: BoxKeyPair? { accountKeys[list.accountKeyVersion] }
+
+    /// The first entry of a list: the device of these secrets, and their account key.
+    static func firstEntry(_ secrets: AccountSecrets, in place: KeyPlace) -> [UInt8]? {
+        guard let signing = SigningKeyPair(seed: [UInt8](secrets.signingSeed)),
+            let box = BoxKeyPair(secretKey: [UInt8](secrets.boxSecretKey)),
+            let account = secrets.accountKeys[1].flatMap({ BoxKeyPair(secretKey: [UInt8]($0)) })
+        else { return nil }
+        let entry = DeviceListEntry(
+            number: 0, previous: [], change: .add,
+            device: DeviceKeys(signing: signing.publicKey, box: box.publicKey), accountKeyVersion: 1,
+            accountKey: account.publicKey, author: signing.publicKey)
+        return entry.signed(by: signing, in: place)
+    }
+}

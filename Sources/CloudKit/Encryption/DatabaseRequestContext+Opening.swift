@@ -1,0 +1,155 @@
+import Foundation
+import NephosCrypto
+import NephosWire
+import Synchronization
+
+extension CKRecord {
+    /// Whether it has an encrypted field.
+    var hasEncryptedFields: Bool { state.withLock { $0.fields.hasEncrypted } }
+}
+
+extension DatabaseRequestContext {
+    /// Puts what encrypted fields hold into records that came from the service. Costs one look at the records' fields where
+    /// none is encrypted.
+    /// - Returns: why records could not be opened. They are not to be handed to anybody.
+    /// - Throws: what keeps the keys from being had at all.
+    func openEncryptedFields(of records: [CKRecord]) async throws(CKError) -> [CKRecord.ID: CKError] {
+        let encrypted = records.filter(\.hasEncryptedFields)
+        if encrypted.isEmpty { return [:] }
+        guard call.scope == .private else {
+            return Dictionary(encrypted.map { ($0.recordID, notOpen(.permissionFailure, $0, Self.notShared)) }) { $1 }
+        }
+        var failures: [CKRecord.ID: CKError] = [:]
+        for (zone, records) in Dictionary(grouping: encrypted, by: { $0.recordID.zoneID.zoneName }) {
+            failures.merge(try await open(records, inZone: zone)) { $1 }
+        }
+        return failures
+    }
+
+    private static let notShared = "the values of encrypted fields are their owner's alone: they are not shared yet"
+
+    private func open(_ records: [CKRecord], inZone zone: String) async throws(CKError) -> [CKRecord.ID: CKError] {
+        let sealed = records.map(SealedRecord.init)
+        var needed: [String: Set<[UInt8]>] = [:]
+        for record in sealed {
+            let ids = record.fields.compactMap { $0.value.flatMap(RecordKey.id) }
+            if !ids.isEmpty { needed[record.recordName] = Set(ids) }
+        }
+        var problem: String?
+        var keys: [String: [RecordKey]] = [:]
+        var place: ZonePlace?
+        do throws(KeyFailure) {
+            if !needed.isEmpty {
+                place = try await session.keyRing.keys(ofZone: zone, making: false).0
+                keys = try await session.keyRing.keys(ofRecords: needed, inZone: zone)
+            }
+        } catch {
+            switch error {
+            case .service(let failure): throw CKError(failure, errors)
+            case .invalid(let reason): problem = reason
+            }
+        }
+        var failures: [CKRecord.ID: CKError] = [:]
+        for record in sealed {
+            if let problem {
+                failures[record.record.recordID] = notOpen(.internalError, record.record, problem)
+                continue
+            }
+            do throws(SealedRecord.Failure) {
+                let context = place?.valueContext(recordName: record.recordName)
+                try record.open(with: keys[record.recordName] ?? [], context)
+            } catch {
+                failures[record.record.recordID] = notOpen(
+                    .internalError, record.record, "field '\(error.field)' \(error.cause)")
+            }
+        }
+        return failures
+    }
+
+    private func notOpen(_ code: CKError.Code, _ record: CKRecord, _ cause: String) -> CKError {
+        CKError(code, "The encrypted values of record '\(record.recordID.recordName)' do not open: \(cause)", errors)
+    }
+
+    /// The same of the records that come with conflicts. Where one does not open, that is its item's error: an app that merged
+    /// into what is left of it would store the loss.
+    func openingServerRecords(of events: [ModifyRecordsPlan.Event]) async -> [ModifyRecordsPlan.Event] {
+        let servers = events.compactMap { event -> CKRecord? in
+            guard case .save(_, _, let error?) = event, let server = error.serverRecord, server.hasEncryptedFields
+            else { return nil }
+            return server
+        }
+        if servers.isEmpty { return events }
+        var failures: [CKRecord.ID: CKError] = [:]
+        do throws(CKError) {
+            failures = try await openEncryptedFields(of: servers)
+        } catch {
+            failures = Dictionary(servers.map { ($0.recordID, error) }) { $1 }
+        }
+        if failures.isEmpty { return events }
+        return events.map { event in
+            guard case .save(let recordID, let record, let error?) = event, let server = error.serverRecord,
+                let failure = failures[server.recordID]
+            else { return event }
+            return .save(recordID, record, failure)
+        }
+    }
+
+    /// The same of results, each of which fails where its record does not open.
+    func withOpenFields(
+        _ results: [Result<CKRecord, CKError>]
+    ) async throws(CKError) -> [Result<CKRecord, CKError>] {
+        let failures = try await openEncryptedFields(of: results.compactMap { try? $0.get() })
+        if failures.isEmpty { return results }
+        return results.map { result in
+            guard case .success(let record) = result, let failure = failures[record.recordID] else { return result }
+            return .failure(failure)
+        }
+    }
+}
+
+/// The encrypted fields of a record that came from the service.
+private struct SealedRecord {
+    struct Failure: Error {
+        var field: CKRecord.FieldKey
+        var cause: String
+    }
+
+    let record: CKRecord
+    /// A value in the clear is nil.
+    let fields: [(key: CKRecord.FieldKey, value: SealedFieldValue?)]
+
+    var recordName: String { record.recordID.recordName }
+
+    init(_ record: CKRecord) {
+        self.record = record
+        fields = record.state.withLock { state in
+            state.fields.filter { $0.value.isEncrypted }.map { field in
+                guard case .sealed(let value) = field.value.value else { return (field.key, nil) }
+                return (field.key, value)
+            }
+        }
+    }
+
+    /// - Parameter context: nil where no field was sealed.
+    func open(with keys: [RecordKey], _ context: SealContext?) throws(Failure) {
+        var values: [(key: CKRecord.FieldKey, value: RecordValue)] = []
+        values.reserveCapacity(fields.count)
+        let wire = WireContext(zoneID: record.recordID.zoneID)
+        for (key, sealed) in fields {
+            guard let sealed else {
+                throw Failure(field: key, cause: "has a value that is not encrypted, which an earlier version saved")
+            }
+            guard let id = RecordKey.id(of: sealed), let context else {
+                throw Failure(field: key, cause: "has not the form of an encrypted value")
+            }
+            guard let recordKey = keys.first(where: { $0.id == id }) else {
+                throw Failure(field: key, cause: "was encrypted with a key that the service does not have")
+            }
+            guard let value = recordKey.open(sealed, field: key, of: context) else {
+                throw Failure(field: key, cause: "was changed, or belongs elsewhere")
+            }
+            values.append((key, RecordValue(wire: value, in: wire)))
+        }
+        record.state.withLock { $0.open(values) }
+    }
+}

@@ -1,0 +1,146 @@
+import NephosCrypto
+import NephosWire
+
+/// Whose keys they are: what every context begins with, so that nothing that is sealed or signed in one container,
+/// environment or account is good in another.
+struct KeyPlace: Hashable, Sendable {
+    var container: String
+    var environment: String
+    /// The owner's user record name, never `CKCurrentUserDefaultName`.
+    var owner: String
+
+    fileprivate func context(_ label: String) -> SealContext {
+        var context = SealContext(label)
+        context.append([RecordKey.format])
+        context.append(container)
+        context.append(environment)
+        context.append(owner)
+        return context
+    }
+
+    /// The record's name as its owner and the service have it.
+    func resolved(_ recordName: String) -> String { recordName == CKCurrentUserDefaultName ? owner : recordName }
+
+    func listContext() -> SealContext { context("nephos.device") }
+}
+
+/// A zone of its owner's.
+struct ZonePlace: Hashable, Sendable {
+    var account: KeyPlace
+    var zoneName: String
+
+    private func context(_ label: String) -> SealContext {
+        var context = account.context(label)
+        context.append(zoneName)
+        return context
+    }
+
+    /// What a value belongs to, but for its field, type and key.
+    func valueContext(recordName: String) -> SealContext {
+        var context = context("nephos.value")
+        context.append(account.resolved(recordName))
+        return context
+    }
+
+    func recordKeyContext(recordName: String, id: [UInt8], version: Int64) -> SealContext {
+        var context = context("nephos.recordkey")
+        context.append(account.resolved(recordName))
+        context.append(id)
+        context.append(version)
+        return context
+    }
+
+    func previousKeyContext(version: Int64) -> SealContext {
+        var context = context("nephos.previouskey")
+        context.append(version)
+        return context
+    }
+
+    /// What a signature of a zone's key is of.
+    func signedBytes(_ key: WrappedGroupKey) -> [UInt8] {
+        var context = context("nephos.zonekey")
+        context.append(key.version)
+        context.append(key.recipient)
+        context.append(key.box)
+        context.append(key.previous)
+        return context.bytes
+    }
+}
+
+/// The key that seals the values of a record.
+struct RecordKey: Hashable, Sendable {
+    /// The first byte of everything that is sealed.
+    static let format: UInt8 = 1
+
+    var id: [UInt8]
+    var key: SealKey
+
+    init(id: [UInt8], key: SealKey) {
+        self.id = id
+        self.key = key
+    }
+
+    /// A new one.
+    static func random() -> RecordKey {
+        RecordKey(id: RandomBytes.make(WrappedRecordKey.idSize), key: .random())
+    }
+
+    /// The ID of the key that sealed a value; nil for what is no sealed value.
+    static func id(of sealed: SealedFieldValue) -> [UInt8]? {
+        guard sealed.bytes.count >= 1 + WrappedRecordKey.idSize + SealKey.overhead, sealed.bytes[0] == format else {
+            return nil
+        }
+        return Array(sealed.bytes[1...WrappedRecordKey.idSize])
+    }
+
+    /// - Parameters:
+    ///   - record: `ZonePlace.valueContext` of the record.
+    ///   - nonce: for the vectors of tests alone.
+    func seal(
+        _ value: FieldValue, field: String, of record: SealContext, nonce: [UInt8]? = nil
+    ) -> SealedFieldValue? {
+        guard let content = SealedContent.bytes(of: value) else { return nil }
+        let context = context(record, field, value.type)
+        let header = [Self.format] + id
+        let bytes =
+            nonce.map { key.seal(content, context: context, header: header, nonce: $0) }
+            ?? key.seal(content, context: context, header: header)
+        return SealedFieldValue(type: value.type, bytes: bytes)
+    }
+
+    /// Nil for a value that this key did not seal for this field of this record, with this type.
+    func open(_ sealed: SealedFieldValue, field: String, of record: SealContext) -> FieldValue? {
+        guard Self.id(of: sealed) == id else { return nil }
+        let content = key.open(
+            sealed.bytes.dropFirst(1 + WrappedRecordKey.idSize), context: context(record, field, sealed.type))
+        return content.flatMap { SealedContent.value($0[...], type: sealed.type) }
+    }
+
+    private func context(_ record: SealContext, _ field: String, _ type: FieldType) -> SealContext {
+        var context = record
+        context.append(field)
+        context.append(type.wireName)
+        context.append(id)
+        return context
+    }
+
+    // MARK: Wrapping
+
+    /// The key, wrapped for whoever has a zone's key.
+    func wrapped(under group: SealKey, version: Int64, recordName: String, in zone: ZonePlace) -> WrappedRecordKey {
+        WrappedRecordKey(
+            id: id, version: version,
+            wrapped: group.seal(
+                key.bytes, context: zone.recordKeyContext(recordName: recordName, id: id, version: version),
+                header: [Self.format]))
+    }
+
+    /// Nil where the wrapped key is not this record's, or not wrapped under this group's key.
+    init?(_ wrapped: WrappedRecordKey, under group: SealKey, recordName: String, in zone: ZonePlace) {
+        let context = zone.recordKeyContext(recordName: recordName, id: wrapped.id, version: wrapped.version)
+        guard wrapped.wrapped.first == Self.format,
+            let key = group.open(wrapped.wrapped.dropFirst(), context: context).flatMap(SealKey.init)
+        else { return nil }
+        self.init(id: wrapped.id, key: key)
+    }
+}

@@ -1,0 +1,139 @@
+import CSodium
+
+/// A secret that seals content: nobody without it can read the content, change it, or show it elsewhere than where it
+/// belongs. Content that is open under one key is so under no other.
+///
+/// What is sealed is a nonce of 24 random bytes, a commitment of 32, and the content under XChaCha20-Poly1305, 16 bytes
+/// longer than it was. BLAKE2b-512 under the key, over the context and the nonce, gives the 32 bytes of the cipher's key
+/// and the commitment (Documentation/Encryption.md).
+package struct SealKey: Hashable, Sendable {
+    /// Bytes of a key.
+    package static let size = 32
+    /// Bytes by which sealed content is longer than what is in it.
+    package static let overhead = nonceSize + commitmentSize + tagSize
+
+    private static let nonceSize = 24
+    private static let commitmentSize = 32
+    private static let tagSize = 16
+
+    package let bytes: [UInt8]
+
+    /// Nil for any other number of bytes than `size`.
+    package init?(_ bytes: [UInt8]) {
+        guard bytes.count == Self.size else { return nil }
+        self.bytes = bytes
+    }
+
+    private init(unchecked bytes: [UInt8]) { self.bytes = bytes }
+
+    /// A new one, at random.
+    package static func random() -> SealKey { SealKey(unchecked: RandomBytes.make(size)) }
+
+    /// Seals content.
+    /// - Parameters:
+    ///   - context: what the content belongs to; it is not in the result, and has to be the same to open it.
+    ///   - header: bytes in front of the result.
+    package func seal(_ content: [UInt8], context: SealContext, header: [UInt8] = []) -> [UInt8] {
+        seal(content, context: context, header: header, nonce: RandomBytes.make(Self.nonceSize))
+    }
+
+    /// The same with a nonce of the caller's: for the vectors of tests alone, as one must never come twice.
+    package func seal(_ content: [UInt8], context: SealContext, header: [UInt8], nonce: [UInt8]) -> [UInt8] {
+        let start = header.count
+        let size = start + Self.overhead + content.count
+        return withDerived(context, nonce) { derived in
+            [UInt8](unsafeUninitializedCapacity: size) { output, count in
+                for (index, byte) in header.enumerated() { output[index] = byte }
+                for (index, byte) in nonce.enumerated() { output[start + index] = byte }
+                for index in 0..<Self.commitmentSize {
+                    output[start + Self.nonceSize + index] = derived[Self.size + index]
+                }
+                if let output = output.baseAddress, let key = derived.baseAddress {
+                    // Fails only for more content than 256 GB.
+                    crypto_aead_xchacha20poly1305_ietf_encrypt(
+                        output + start + Self.nonceSize + Self.commitmentSize, nil, content, UInt64(content.count), nil,
+                        0, nil, nonce, key)
+                }
+                count = size
+            }
+        }
+    }
+
+    /// The content of what `seal` made of it with the same context; nil for anything else.
+    package func open(_ sealed: ArraySlice<UInt8>, context: SealContext) -> [UInt8]? {
+        guard sealed.count >= Self.overhead else { return nil }
+        return sealed.withUnsafeBufferPointer { sealed -> [UInt8]? in
+            guard let nonce = sealed.baseAddress else { return nil }
+            let commitment = nonce + Self.nonceSize
+            let cipher = commitment + Self.commitmentSize
+            let size = sealed.count - Self.nonceSize - Self.commitmentSize
+            return withDerived(context, Array(UnsafeBufferPointer(start: nonce, count: Self.nonceSize))) { derived in
+                guard let key = derived.baseAddress,
+                    sodium_memcmp(key + Self.size, commitment, Self.commitmentSize) == 0
+                else { return nil }
+                var isOpen = false
+                // A buffer of no bytes has no address.
+                let content = [UInt8](unsafeUninitializedCapacity: max(1, size - Self.tagSize)) { output, count in
+                    guard let output = output.baseAddress else { return }
+                    let status = crypto_aead_xchacha20poly1305_ietf_decrypt(
+                        output, nil, nil, cipher, UInt64(size), nil, 0, nonce, key)
+                    isOpen = status == 0
+                    count = isOpen ? size - Self.tagSize : 0
+                }
+                return isOpen ? content : nil
+            }
+        }
+    }
+
+    /// The cipher's key, and behind it the commitment.
+    private func withDerived<Result>(
+        _ context: SealContext, _ nonce: [UInt8], _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result {
+        Sodium.isReady
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.size + Self.commitmentSize) { derived in
+            let message = context.bytes + nonce
+            if let start = derived.baseAddress {
+                crypto_generichash(start, derived.count, message, UInt64(message.count), bytes, bytes.count)
+            }
+            defer { sodium_memzero(derived.baseAddress, derived.count) }
+            return body(UnsafeBufferPointer(derived))
+        }
+    }
+}
+
+/// What sealed content, or a signature, belongs to: several values, each behind the count of its bytes in four bytes, the
+/// highest first, so that no two lists of values are the same bytes.
+package struct SealContext: Hashable, Sendable {
+    package private(set) var bytes: [UInt8] = []
+
+    /// - Parameter label: what it is for.
+    package init(_ label: String) {
+        bytes.reserveCapacity(320)
+        append(label)
+    }
+
+    package mutating func append(_ value: [UInt8]) {
+        append(count: value.count)
+        bytes += value
+    }
+
+    package mutating func append(_ text: String) {
+        append(count: text.utf8.count)
+        bytes += text.utf8
+    }
+
+    package mutating func append(_ number: Int64) {
+        append(count: 8)
+        let number = UInt64(bitPattern: number)
+        for shift in stride(from: UInt64(56), through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: number >> shift))
+        }
+    }
+
+    private mutating func append(count: Int) {
+        let count = UInt32(truncatingIfNeeded: count)
+        for shift in stride(from: UInt32(24), through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: count >> shift))
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import NephosStorage
+package import NephosWire
+
+extension NephosService {
+    // MARK: - Keys of encrypted values
+
+    /// The account's devices and what opens its keys (`keys/account`).
+    package func accountKeys(
+        _ request: AccountKeysRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> AccountKeysResponse {
+        try await perform(context) { store, caller in
+            let keys = AccountKeys(account: try caller.requireAccount(), escrows: self.configuration.escrowsKeys)
+            return try await store.engine.read { try keys.response($0) }
+        }
+    }
+
+    /// Appends to the list of the account's devices (`keys/enroll`). Where another came first nothing is changed: the answer
+    /// says what the list is.
+    package func enroll(
+        _ request: EnrollRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> AccountKeysResponse {
+        try await perform(context) { store, caller in
+            let keys = AccountKeys(account: try caller.requireAccount(), escrows: self.configuration.escrowsKeys)
+            try keys.check(request)
+            return try await store.engine.write { transaction in
+                try keys.append(request, in: transaction)
+                return try keys.response(transaction)
+            }
+        }
+    }
+
+    /// The keys of a zone and of records in it, as far as the caller may read them (`keys/lookup`).
+    package func lookupKeys(
+        _ request: LookupKeysRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> KeysResponse {
+        try await perform(context) { store, caller in
+            _ = try caller.requireAccount()
+            guard request.recordNames.count <= Limits.operationsPerRequest else {
+                throw ServiceError.limitExceeded(
+                    "number of records exceeds the limit of \(Limits.operationsPerRequest)")
+            }
+            return try await store.engine.read { reader in
+                let zone = try Self.ownZone(request.zoneID, caller, reader)
+                guard let zone else {
+                    let address = caller.address(request.zoneID)
+                    // The default zone, which always exists, is made by the first save.
+                    if address.isOwn, ZoneRules.isDefault(address.zoneName) { return KeysResponse() }
+                    throw try ZoneRegistry.notFound(address, owner: caller.owner, reader)
+                }
+                return KeysResponse(
+                    group: request.wantsGroup ? try GroupKeys.all(zone, reader) : [],
+                    records: try request.recordNames.compactMap { name in
+                        let rows = try reader.keys(zone: zone, kind: .recordKey, subject: name)
+                        if rows.isEmpty { return nil }
+                        return KeysResponse.Record(
+                            recordName: name, keys: try rows.map { try WrappedRecordKey(decoding: $0.body) })
+                    })
+            }
+        }
+    }
+
+    /// Gives a zone its next key (`keys/group`). Where another came first nothing is changed: the answer has the zone's keys.
+    package func putGroupKey(
+        _ request: PutGroupKeyRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> KeysResponse {
+        try await perform(context) { store, caller in
+            let account = try caller.requireAccount()
+            try Self.check(request.key)
+            let address = caller.address(request.zoneID)
+            return try await store.engine.write { transaction in
+                var zone = try Self.ownZone(request.zoneID, caller, transaction)
+                if zone == nil, address.isOwn, caller.scope == .private, ZoneRules.isDefault(address.zoneName) {
+                    zone = try ZoneRegistry.defaultZone(owner: account.owner, in: transaction).key
+                }
+                guard let zone else {
+                    throw try ZoneRegistry.notFound(address, owner: caller.owner, transaction)
+                }
+                let current = try GroupKeys.currentVersion(zone, transaction)
+                if request.key.version == current + 1 {
+                    guard current < Limits.groupKeyVersions else {
+                        throw ServiceError.limitExceeded("a zone has at most \(Limits.groupKeyVersions) keys")
+                    }
+                    try transaction.put(GroupKeys.row(request.key, zone: zone))
+                }
+                return KeysResponse(group: try GroupKeys.all(zone, transaction))
+            }
+        }
+    }
+
+    /// A zone of the caller's private database; nil where there is none.
+    private static func ownZone(
+        _ zoneID: ZoneIDDictionary?, _ caller: Caller, _ reader: any StorageReader
+    ) throws -> ZoneKey? {
+        guard caller.scope == .private else {
+            throw ServiceError.badDatabase("only private databases have keys of encrypted values")
+        }
+        return try ZoneRegistry.find(caller.address(zoneID), caller, reader)?.row.key
+    }
+
+    private static func check(_ key: WrappedGroupKey) throws(ServiceError) {
+        guard key.recipient.count == 32, key.box.count == Limits.groupKeyBoxSize, key.signer.count == 32,
+            key.signature.count == 64,
+            key.previous.count == (key.version == 1 ? 0 : Limits.wrappedGroupKeySize)
+        else { throw .invalid("the zone's key has not the form of one") }
+    }
+}
+
+/// What the service keeps of an account's keys. It opens none of it.
+struct AccountKeys {
+    let account: AccountRow
+    /// Whether it keeps for the account's devices what they share.
+    let escrows: Bool
+
+    private var zone: ZoneKey { ZoneKey(owner: account.owner, id: 0) }
+
+    func response(_ reader: any StorageReader) throws -> AccountKeysResponse {
+        AccountKeysResponse(
+            escrows: escrows,
+            escrow: escrows ? try reader.keys(zone: zone, kind: .escrow, subject: "").first?.body : nil,
+            entries: try reader.keys(zone: zone, kind: .listEntry, subject: "").map(\.body),
+            boxes: try reader.keys(zone: zone, kind: .accountKey).map { try AccountKeyBox(decoding: $0.body) })
+    }
+
+    func check(_ request: EnrollRequest) throws(ServiceError) {
+        guard request.entry.count <= Limits.keyListEntrySize, !request.entry.isEmpty,
+            request.boxes.count <= Limits.keyListLength, request.escrow?.count ?? 0 <= Limits.keyEscrowSize,
+            request.boxes.allSatisfy({ $0.device.count == 32 && $0.box.count == Limits.groupKeyBoxSize })
+        else { throw .invalid("the entry of the list of devices has not the form of one") }
+        guard escrows || request.escrow == nil else {
+            throw .invalid("this service keeps no keys for devices: it was started with --require-approval")
+        }
+    }
+
+    func append(_ request: EnrollRequest, in transaction: any StorageTransaction) throws {
+        let count = Int64(try transaction.keys(zone: zone, kind: .listEntry, subject: "").count)
+        guard request.position == count else { return }
+        guard count < Limits.keyListLength else {
+            throw ServiceError.limitExceeded("a list of devices has at most \(Limits.keyListLength) entries")
+        }
+        try transaction.put(KeyRow(zone: zone, kind: .listEntry, id: KeyRow.id(count), body: request.entry))
+        for box in request.boxes {
+            try transaction.put(
+                KeyRow(
+                    zone: zone, kind: .accountKey, subject: Base64.text(box.device), id: KeyRow.id(box.version),
+                    body: box.encoded()))
+        }
+        if let escrow = request.escrow {
+            try transaction.put(KeyRow(zone: zone, kind: .escrow, id: [], body: escrow))
+        }
+    }
+}

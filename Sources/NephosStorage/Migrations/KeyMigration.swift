@@ -1,0 +1,15 @@
+extension Migration {
+    /// The keys of what is encrypted on devices, wrapped there: the service opens none of them.
+    static let keys = Migration(
+        script: """
+            CREATE TABLE wrapped_key (
+                owner {integer} NOT NULL,
+                zone {integer} NOT NULL,
+                kind {integer} NOT NULL,
+                subject {text} NOT NULL,
+                id {bytes} NOT NULL,
+                body {bytes} NOT NULL,
+                PRIMARY KEY (owner, zone, kind, subject, id)
+            ) {clustered};
+            """)
+}

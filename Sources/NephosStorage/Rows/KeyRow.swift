@@ -1,0 +1,32 @@
+/// A wrapped key, or an entry of an account's list of devices.
+package struct KeyRow: Hashable, Sendable {
+    package enum Kind: Int64, Hashable, Sendable, CaseIterable {
+        /// An entry of an account's list of devices. The ID is its number.
+        case listEntry = 1
+        /// An account's key, wrapped for the device that is the subject. The ID is the version.
+        case accountKey = 2
+        /// The key of a zone. The ID is the version.
+        case groupKey = 3
+        /// The key of the record that is the subject.
+        case recordKey = 4
+        /// What an account's devices share, where the service keeps that.
+        case escrow = 5
+    }
+
+    /// The zone; of what is an account's, the account's owner and 0.
+    package var zone: ZoneKey
+    package var kind: Kind
+    package var subject: String
+    /// Unique among those of one zone, kind and subject, and their order, byte by byte.
+    package var id: [UInt8]
+    /// Opaque here.
+    package var body: [UInt8]
+
+    package init(zone: ZoneKey, kind: Kind, subject: String = "", id: [UInt8], body: [UInt8]) {
+        self.zone = zone
+        self.kind = kind
+        self.subject = subject
+        self.id = id
+        self.body = body
+    }
+}

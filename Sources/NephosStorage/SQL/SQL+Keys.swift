@@ -1,0 +1,68 @@
+extension SQL {
+    /// The statements about wrapped keys.
+    var keyText: String {
+        switch self {
+        case .keysOfSubject:
+            """
+            SELECT id, body FROM wrapped_key WHERE owner = $1 AND zone = $2 AND kind = $3 AND subject = $4 ORDER BY id
+            """
+        case .keysOfKind:
+            """
+            SELECT subject, id, body FROM wrapped_key WHERE owner = $1 AND zone = $2 AND kind = $3
+            ORDER BY subject, id
+            """
+        case .putKey:
+            """
+            INSERT INTO wrapped_key (owner, zone, kind, subject, id, body) VALUES ($1, $2, $3, $4, $5, $6)
+            ON CONFLICT (owner, zone, kind, subject, id) DO UPDATE SET body = excluded.body
+            """
+        case .removeKey:
+            """
+            DELETE FROM wrapped_key WHERE owner = $1 AND zone = $2 AND kind = $3 AND subject = $4 AND id = $5
+            """
+        case .removeKeysOfSubject:
+            "DELETE FROM wrapped_key WHERE owner = $1 AND zone = $2 AND kind = $3 AND subject = $4"
+        case .purgeKeys:
+            """
+            DELETE FROM wrapped_key WHERE owner = $1 AND zone = $2 AND (kind, subject, id) IN (
+                SELECT kind, subject, id FROM wrapped_key WHERE owner = $1 AND zone = $2
+                ORDER BY kind, subject, id LIMIT $3)
+            """
+        default: preconditionFailure("\(self) is no statement about keys")
+        }
+    }
+}
+
+extension SQLReader {
+    package final func keys(zone: ZoneKey, kind: KeyRow.Kind, subject: String) throws -> [KeyRow] {
+        try rows(.keysOfSubject) {
+            try $0.bind(zone).bind(kind.rawValue).bind(subject)
+        } read: {
+            KeyRow(zone: zone, kind: kind, subject: subject, id: $0.bytes(0), body: $0.bytes(1))
+        }
+    }
+
+    package final func keys(zone: ZoneKey, kind: KeyRow.Kind) throws -> [KeyRow] {
+        try rows(.keysOfKind) {
+            try $0.bind(zone).bind(kind.rawValue)
+        } read: {
+            KeyRow(zone: zone, kind: kind, subject: $0.text(0), id: $0.bytes(1), body: $0.bytes(2))
+        }
+    }
+}
+
+extension SQLTransaction {
+    package func put(_ key: KeyRow) throws {
+        try change(.putKey) {
+            try $0.bind(key.zone).bind(key.kind.rawValue).bind(key.subject).bind(key.id).bind(key.body)
+        }
+    }
+
+    package func removeKey(zone: ZoneKey, kind: KeyRow.Kind, subject: String, id: [UInt8]) throws {
+        try change(.removeKey) { try $0.bind(zone).bind(kind.rawValue).bind(subject).bind(id) }
+    }
+
+    package func purgeKeys(zone: ZoneKey, limit: Int) throws -> Int {
+        try change(.purgeKeys) { try $0.bind(zone).bind(limit: limit) }
+    }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import NephosCrypto
+import NephosWire
+import Testing
+
+@testable import CloudKit
+
+/// The form of encrypted values, byte by byte, as Documentation/Encryption.md has it, and a reader of it that is none of
+/// ours (`sealed_values.py`, over PyNaCl).
+@Suite struct SealedFormatTests {
+    private static let place = ZonePlace(
+        account: KeyPlace(
+            container: "iCloud.org.example.App", environment: "development",
+            owner: "_0123456789abcdef0123456789abcdef"),
+        zoneName: "Notes")
+    private static let key = RecordKey(id: Array(1...8), key: .counting(from: 0))
+    private static let context = place.valueContext(recordName: "note-1")
+
+    @Test func `the vector of the page is what the library makes`() throws {
+        let sealed = try #require(
+            Self.key.seal(.string("Grüße"), field: "title", of: Self.context, nonce: Array(0x40..<0x58)))
+        let parts = [
+            "01", "0102030405060708", "404142434445464748494a4b4c4d4e4f5051525354555657",
+            "23b60436790a9b6c661f092abdee2925b33acc4317793b5aff5a536a8f608193",
+            "89812d39a7adce", "b46b3709671b385d4c2dd85ab07911f7",
+        ]
+        #expect(sealed.bytes.hex == parts.joined())
+        #expect(sealed.type == .string)
+        #expect(Self.key.open(sealed, field: "title", of: Self.context) == .string("Grüße"))
+    }
+
+    /// Every type, and the bytes that stand for its value.
+    private static let contents: [(FieldValue, String)] = [
+        (.string("Grüße"), "4772c3bcc39f65"), (.string(""), ""), (.bytes([0, 255]), "00ff"),
+        (.int64(-2), "fffffffffffffffe"), (.double(1.5), "3ff8000000000000"),
+        (.timestamp(Timestamp(Date(timeIntervalSinceReferenceDate: 1.5))), "3ff8000000000000"),
+        (.location(LocationValue(latitude: 1, longitude: -1)), "003ff0000000000000bff0000000000000"),
+        (
+            .location(LocationValue(latitude: 1, longitude: -1, altitude: 1.5)),
+            "043ff0000000000000bff00000000000003ff8000000000000"
+        ),
+        (.list(of: .string, [.string("a"), .string("")]), "000000016100000000"),
+        (.list(of: .int64, [.int64(1)]), "000000080000000000000001"), (.list(of: .unknown, []), ""),
+    ]
+
+    @Test func `each type has its bytes, and they are the value again`() {
+        for (value, hex) in Self.contents {
+            #expect(SealedContent.bytes(of: value)?.hex == hex)
+            #expect(SealedContent.value([UInt8](hex: hex)[...], type: value.type) == value)
+        }
+    }
+
+    @Test func `what has no bytes is not sealed`() {
+        for value in [
+            FieldValue.reference(ReferenceValue(recordName: "a")),
+            .list(
+                of: .reference,
+                [
+                    .reference(ReferenceValue(recordName: "a"))
+                ]),
+        ] {
+            #expect(Self.key.seal(value, field: "f", of: Self.context) == nil)
+        }
+    }
+
+    @Test(arguments: [
+        ("ff", FieldType.string), ("00", .int64), ("7ff0000000000000", .double), ("", .location), ("40", .location),
+        ("003ff0000000000000bff00000000000", .location), ("0000000161000000", .list(.string)),
+        ("00000002", .list(.string)), ("61", .reference), ("00", .unknownList),
+    ])
+    func `bytes that stand for no value of the type are refused`(hex: String, type: FieldType) {
+        #expect(SealedContent.value([UInt8](hex: hex)[...], type: type) == nil)
+    }
+
+    @Test func `a Python reader opens what the library seals, and the library what it seals`() throws {
+        let reader = try PythonReader()
+        let group = RecordKey.random().key
+        let wrapped = Self.key.wrapped(under: group, version: 3, recordName: "note-1", in: Self.place)
+        let unwrapped = try reader.ask([
+            "do": "unwrap", "key": group.bytes.hex, "version": 3, "id": wrapped.id.hex, "wrapped": wrapped.wrapped.hex,
+        ])
+        #expect(unwrapped["content"] == Self.key.key.bytes.hex)
+        for (value, hex) in Self.contents {
+            let sealed = try #require(Self.key.seal(value, field: "title", of: Self.context))
+            var question: [String: Any] = ["key": Self.key.key.bytes.hex, "type": value.type.wireName]
+            question["do"] = "open"
+            question["sealed"] = sealed.bytes.hex
+            #expect(try reader.ask(question)["content"] == hex)
+            question["type"] = "BYTES_LIST"
+            #expect(try reader.ask(question)["error"] != nil, "another type")
+
+            question["do"] = "seal"
+            question["type"] = value.type.wireName
+            question["id"] = Self.key.id.hex
+            question["content"] = hex
+            question["nonce"] = [UInt8](repeating: 5, count: 24).hex
+            let theirs = SealedFieldValue(
+                type: value.type, bytes: [UInt8](hex: try #require(try reader.ask(question)["sealed"])))
+            #expect(Self.key.open(theirs, field: "title", of: Self.context) == value)
+            #expect(Self.key.open(theirs, field: "other", of: Self.context) == nil)
+        }
+    }
+}
+
+/// `sealed_values.py` in a process of its own.
+private final class PythonReader {
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+
+    init() throws {
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
+        let script = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
+            .appendingPathComponent("sealed_values.py")
+        process.arguments = ["-B", script.path]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+    }
+
+    deinit {
+        try? input.fileHandleForWriting.close()
+        process.waitUntilExit()
+    }
+
+    /// - Parameter question: without the place, which is that of the vector.
+    func ask(_ question: [String: Any]) throws -> [String: String] {
+        var question = question
+        question["place"] = [
+            "container": "iCloud.org.example.App", "environment": "development",
+            "owner": "_0123456789abcdef0123456789abcdef", "zone": "Notes", "record": "note-1", "field": "title",
+            "type": question["type"] ?? "STRING",
+        ]
+        try input.fileHandleForWriting.write(
+            contentsOf: JSONSerialization.data(withJSONObject: question) + Data("\n".utf8))
+        var line = Data()
+        while let byte = try output.fileHandleForReading.read(upToCount: 1), !byte.isEmpty, byte != Data("\n".utf8) {
+            line += byte
+        }
+        return try JSONDecoder().decode([String: String].self, from: line)
+    }
+}
+
+extension SealKey {
+    /// 32 bytes, one after another.
+    fileprivate static func counting(from first: UInt8) -> SealKey {
+        SealKey((0..<32).map { first + $0 }) ?? .random()
+    }
+}
+
+extension [UInt8] {
+    fileprivate var hex: String { map { String(format: "%02x", $0) }.joined() }
+
+    fileprivate init(hex: String) {
+        var bytes: [UInt8] = []
+        var rest = hex[...]
+        while rest.count >= 2 {
+            bytes.append(UInt8(rest.prefix(2), radix: 16) ?? 0)
+            rest = rest.dropFirst(2)
+        }
+        self = bytes
+    }
+}
