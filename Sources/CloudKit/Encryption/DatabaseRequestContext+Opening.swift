@@ -32,7 +32,7 @@ extension DatabaseRequestContext {
         let sealed = records.map(SealedRecord.init)
         var needed: [String: Set<[UInt8]>] = [:]
         for record in sealed {
-            let ids = record.fields.compactMap { $0.value.flatMap(RecordKey.id) }
+            let ids = record.fields.compactMap { $0.value.flatMap(RecordKey.id(of:)) }
             if !ids.isEmpty { needed[record.recordName] = Set(ids) }
         }
         var problem: String?
@@ -116,14 +116,15 @@ private struct SealedRecord {
 
     let record: CKRecord
     /// A value in the clear is nil.
-    let fields: [(key: CKRecord.FieldKey, value: SealedFieldValue?)]
+    typealias Field = (key: CKRecord.FieldKey, value: SealedFieldValue?)
+    let fields: [Field]
 
     var recordName: String { record.recordID.recordName }
 
     init(_ record: CKRecord) {
         self.record = record
         fields = record.state.withLock { state in
-            state.fields.filter { $0.value.isEncrypted }.map { field in
+            state.fields.filter { $0.value.isEncrypted }.map { field -> Field in
                 guard case .sealed(let value) = field.value.value else { return (field.key, nil) }
                 return (field.key, value)
             }

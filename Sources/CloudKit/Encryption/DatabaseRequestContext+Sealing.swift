@@ -24,7 +24,7 @@ extension DatabaseRequestContext {
             let zones = Set(zip(part.operations, answers).compactMap { $1.needsKeys ? part.zoneName(of: $0) : nil })
             if zones.isEmpty || attempt == Self.sealingAttempts { break }
             for zone in zones { await session.keyRing.forget(zone: zone) }
-            waiting = zip(waiting, answers).compactMap { index, answer in
+            waiting = zip(waiting, answers).compactMap { index, answer -> Int? in
                 let isOfZone = zones.contains(request.zoneName(of: request.operations[index]))
                 return answer.needsKeys || answer.isAtomicFailure && isOfZone ? index : nil
             }

@@ -57,8 +57,8 @@ struct DeviceListEntry: Hashable, Sendable {
         let head = Self.context(place).bytes
         guard message.starts(with: head) else { return nil }
         var reader = ContextReader(message.dropFirst(head.count))
-        guard let number = reader.number(), let previous = reader.value(), let change = reader.value(),
-            let change = Change(rawValue: String(decoding: change, as: UTF8.self)), let signing = reader.value(),
+        guard let number = reader.number(), let previous = reader.value(), let name = reader.value(),
+            let change = Change(rawValue: String(decoding: name, as: UTF8.self)), let signing = reader.value(),
             let box = reader.value(), let version = reader.number(), let accountKey = reader.value(),
             let author = reader.value(), reader.isAtEnd,
             SigningKeyPair.isValid(Array(bytes.suffix(SigningKeyPair.signatureSize)), of: message, by: author)

@@ -20,7 +20,7 @@ struct ZoneKeys: Sendable {
             guard device.list.knowsSigner(key.signer),
                 SigningKeyPair.isValid(key.signature, of: zone.signedBytes(key), by: key.signer)
             else {
-                throw Invalid(reason: "version \(key.version) of the zone's key was not made by a device of the owner's")
+                throw Invalid(reason: "version \(key.version) of the zone's key is not of a device of the owner's")
             }
         }
         guard let last = wrapped.last else { return }
