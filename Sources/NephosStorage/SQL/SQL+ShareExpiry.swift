@@ -103,7 +103,8 @@ extension SQLTransaction {
         try change(.removeMemberships) { try $0.bind(share.id) }
         // Its URL is kept for its root.
         let isLast = try lastShare(zone: share.zone, root: share.root)?.id == share.id
-        let hasRoot = try share.root.isEmpty || record(zone: share.zone, named: share.root).map { !$0.isDeleted } ?? false
+        let hasRoot =
+            try share.root.isEmpty || record(zone: share.zone, named: share.root).map { !$0.isDeleted } ?? false
         try change(isLast && hasRoot ? .keepShare : .removeShare) { try $0.bind(share.id) }
         return removed
     }
