@@ -196,7 +196,7 @@ extension [String: Any] {
         let guid = try #require(new.text("shortGUID"))
         #expect(guid.count == 25)
         let again = try await cloud.modify(
-            "alice", #"{"operationType":"forceUpdate","record":{"recordName":"new","createShortGUID":true}}"#)[0]
+            "alice", #"{"operationType":"forceUpdate","record":{"recordName":"new","recordType":"List","createShortGUID":true}}"#)[0]
         #expect(again.text("shortGUID") == guid)
         // It is no share yet.
         let request = #"{"shortGUIDs":["\#(guid)"]}"#
