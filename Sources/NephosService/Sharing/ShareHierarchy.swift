@@ -174,13 +174,19 @@ struct StoredHierarchy {
     let zone: ZoneKey
     let reader: any StorageReader
 
+    /// Reads edges and no records: it is asked while a record is visited.
     func share(over name: String) throws -> Int64? {
-        var current = try record(name)
-        if current?.type == SystemRecordType.share { return try reader.share(zone: zone, named: name)?.id }
+        if let share = try reader.share(zone: zone, named: name) { return share.id }
+        var current: String? = name
         var depth = 0
-        while let row = current, depth <= Limits.parentDepth {
-            if let share = try share(ofRoot: row) { return share.id }
-            current = try row.parent.flatMap { try record($0) }
+        while let step = current, depth <= Limits.parentDepth {
+            let edges = try reader.references(zone: zone, from: step)
+            if edges.contains(where: { $0.kind == .share }), let share = try reader.lastShare(zone: zone, root: step),
+                share.isLive
+            {
+                return share.id
+            }
+            current = edges.first { $0.kind == .parent }?.target
             depth += 1
         }
         return nil
