@@ -22,12 +22,12 @@ package enum TestCluster {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "scripts/postgresql-cluster")
         process.arguments = ["start", directory]
-        let output = Pipe()
-        process.standardOutput = output
+        // Not a pipe, which the server would keep open.
+        process.standardOutput = FileHandle.nullDevice
         try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw Unavailable(description: "PostgreSQL does not start") }
+        let text = try String(contentsOfFile: "\(directory)/address", encoding: .utf8)
         return text.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
