@@ -84,13 +84,8 @@ final class PostgresLink {
         let started = Self.start(parameters)
         guard let started else { throw StorageError(.inputOutput, "libpq has no memory left") }
         handle = started
-        do {
-            try connect(deadline: MonotonicTime.now + Int64(options.connectMilliseconds) * 1_000_000)
-        } catch {
-            PQfinish(handle)
-            isBroken = true
-            throw error
-        }
+        // Where it fails, the connection is finished when this object goes.
+        try connect(deadline: MonotonicTime.now + Int64(options.connectMilliseconds) * 1_000_000)
         PQsetnonblocking(handle, 1)
         PQenterPipelineMode(handle)
     }

@@ -71,8 +71,8 @@ import Testing
         }
         // Somebody else's transaction, which writes and goes on.
         let other = try PostgresConnection(try TestCluster.address.get(), options, damage: nil)
-        _ = try other.ask("CREATE TABLE IF NOT EXISTS elsewhere (n BIGINT)")
-        try other.execute("BEGIN; INSERT INTO elsewhere VALUES (1)")
+        _ = try other.ask("CREATE TABLE IF NOT EXISTS public.elsewhere (n BIGINT)")
+        try other.execute("BEGIN; INSERT INTO public.elsewhere VALUES (1)")
         let saved = try await engine.write { transaction in
             let sequence = try transaction.nextSequence()
             try transaction.put(record(zone, "a", sequence: sequence))
