@@ -114,7 +114,7 @@ let package = Package(
             "NephosServerTests",
             [
                 "NephosServer", "NephosService", "NephosSQLite", "NephosWire", "CloudKit", "nephos", "Readme",
-                "Countries", "ContactList",
+                "Countries", "ContactList", "Photos",
             ]),
         tests(
             "CloudKitTests",

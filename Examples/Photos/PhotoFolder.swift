@@ -1,122 +1,100 @@
 import CloudKit
 
 /// A folder whose files are in step with the same folder of other devices: every file is the asset of a record.
+///
+/// People change the folder at any time, between any two steps of this: what a file was like is noted before it is sent
+/// or put there, so that whatever happens to it afterwards is found by the next scan.
 actor PhotoFolder: CKSyncEngineDelegate {
-    /// A file as it was when it was last in step.
-    private struct Known: Codable {
-        var modified: Date
-        /// The record without its fields: with it a save can tell whether another device was faster.
-        var systemFields: Data?
-    }
-
-    private struct Store: Codable {
-        var files: [String: Known] = [:]
-        var state: CKSyncEngine.State.Serialization?
-    }
-
-    private static let zoneID = CKRecordZone.ID(zoneName: "Photos")
-
     private let folder: URL
-    private var store: Store
+    private var index: FolderIndex
+    /// Of the files on their way, when they were modified.
+    private var sending: [CKRecord.ID: Date] = [:]
     private var running: CKSyncEngine?
     private var database: CKDatabase?
 
-    /// - Parameter folder: what is known of its files is in `.photos.json`.
     init(_ folder: URL) {
         self.folder = folder
-        let data = try? Data(contentsOf: folder.appendingPathComponent(".photos.json"))
-        store = data.flatMap { try? JSONDecoder().decode(Store.self, from: $0) } ?? Store()
+        index = FolderIndex(folder)
     }
 
     func start(_ database: CKDatabase) {
         let engine = CKSyncEngine(
-            CKSyncEngine.Configuration(database: database, stateSerialization: store.state, delegate: self))
-        if store.state == nil {
-            engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: Self.zoneID))])
-        }
+            CKSyncEngine.Configuration(database: database, stateSerialization: index.state, delegate: self))
+        if index.state == nil { engine.state.add(pendingDatabaseChanges: [.saveZone(Self.zone)]) }
         running = engine
         self.database = database
     }
 
-    private func save() {
-        guard let data = try? JSONEncoder().encode(store) else { return }
-        try? data.write(to: folder.appendingPathComponent(".photos.json"), options: .atomic)
-    }
+    private static var zone: CKRecordZone { CKRecordZone(zoneID: FolderIndex.zoneID) }
 
     // MARK: The folder
 
     /// Looks for what was added to the folder, changed in it and removed from it.
     func scan() {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder.path) else { return }
-        let files = names.filter { !$0.hasPrefix(".") && modified($0) != nil }
+        let files = Set(names.filter { !$0.hasPrefix(".") })
         var changes: [CKSyncEngine.PendingRecordZoneChange] = []
-        for name in files where store.files[name]?.modified != modified(name) {
-            changes.append(.saveRecord(Self.recordID(name)))
+        for name in files {
+            let recordID = FolderIndex.recordID(name)
+            guard let modified = modified(name), index.files[name]?.modified != modified,
+                sending[recordID] != modified
+            else { continue }
+            changes.append(.saveRecord(recordID))
         }
-        for name in store.files.keys where !files.contains(name) {
-            changes.append(.deleteRecord(Self.recordID(name)))
-            store.files[name] = nil
+        for (name, known) in index.files where known.modified != nil && !files.contains(name) {
+            changes.append(.deleteRecord(FolderIndex.recordID(name)))
+            index.files[name]?.modified = nil
         }
         if !changes.isEmpty { running?.state.add(pendingRecordZoneChanges: changes) }
     }
 
+    private func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
+
     private func modified(_ name: String) -> Date? {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: folder.appendingPathComponent(name).path)
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path(name))
         guard attributes?[.type] as? FileAttributeType == .typeRegular else { return nil }
         return attributes?[.modificationDate] as? Date
     }
 
-    /// Record names are ASCII, file names are not.
-    private static func recordID(_ name: String) -> CKRecord.ID {
-        let escaped = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? name
-        return CKRecord.ID(recordName: "photo-" + escaped, zoneID: zoneID)
-    }
-
-    private static func name(_ recordID: CKRecord.ID) -> String? {
-        let name = recordID.recordName.dropFirst("photo-".count).description.removingPercentEncoding
-        // Nothing that another device sends may lead out of the folder.
-        return name.flatMap { $0.isEmpty || $0.hasPrefix(".") || $0.contains("/") ? nil : $0 }
-    }
-
     /// The file's record with its content as it is now.
     private func record(_ recordID: CKRecord.ID) -> CKRecord? {
-        guard let name = Self.name(recordID), modified(name) != nil else { return nil }
-        let record =
-            store.files[name]?.systemFields.flatMap(Self.record)
-            ?? CKRecord(
-                recordType: "Photo", recordID: recordID)
+        guard let name = FolderIndex.name(recordID), let modified = modified(name) else { return nil }
+        sending[recordID] = modified
+        let record = index.record(name)
         record["image"] = CKAsset(fileURL: folder.appendingPathComponent(name))
         return record
     }
 
-    private static func record(_ systemFields: Data) -> CKRecord? {
-        guard let coder = try? NSKeyedUnarchiver(forReadingFrom: systemFields) else { return nil }
-        coder.requiresSecureCoding = true
-        defer { coder.finishDecoding() }
-        return CKRecord(coder: coder)
-    }
-
-    private func keep(_ record: CKRecord, modified: Date) {
-        guard let name = Self.name(record.recordID) else { return }
-        let coder = NSKeyedArchiver(requiringSecureCoding: true)
-        record.encodeSystemFields(with: coder)
-        coder.finishEncoding()
-        store.files[name] = Known(modified: modified, systemFields: coder.encodedData)
-    }
-
     /// Puts another device's file into the folder.
     private func take(_ record: CKRecord) {
-        guard let name = Self.name(record.recordID), let file = (record["image"] as? CKAsset)?.fileURL,
-            let content = try? Data(contentsOf: file)
+        guard let name = FolderIndex.name(record.recordID),
+            // What this device sent itself comes back; meanwhile somebody may have removed the file.
+            index.files[name]?.changeTag != record.recordChangeTag,
+            let file = (record["image"] as? CKAsset)?.fileURL
         else { return }
-        try? content.write(to: folder.appendingPathComponent(name), options: .atomic)
-        keep(record, modified: modified(name) ?? Date())
+        let new = ".\(UUID().uuidString)"
+        do {
+            try FileManager.default.copyItem(atPath: file.path, toPath: path(new))
+        } catch {
+            return say("\(name) was not written: \(error.localizedDescription)")
+        }
+        let modified = modified(new)
+        guard rename(path(new), path(name)) == 0 else {
+            try? FileManager.default.removeItem(atPath: path(new))
+            return say("\(name) was not written")
+        }
+        // The other's content is newer than what was to be sent or removed here.
+        running?.state.remove(
+            pendingRecordZoneChanges: [.saveRecord(record.recordID), .deleteRecord(record.recordID)])
+        index.keep(record, name, modified: modified)
         say("\(name) has come")
     }
 
+    /// Removes what another device removed, but for what was changed here meanwhile: that is sent as new.
     private func drop(_ recordID: CKRecord.ID) {
-        guard let name = Self.name(recordID), store.files.removeValue(forKey: name) != nil else { return }
-        try? FileManager.default.removeItem(at: folder.appendingPathComponent(name))
+        guard let name = FolderIndex.name(recordID), let known = index.files.removeValue(forKey: name) else { return }
+        guard let modified = modified(name), modified == known.modified, sending[recordID] == nil else { return }
+        try? FileManager.default.removeItem(atPath: path(name))
         say("\(name) is gone")
     }
 
@@ -124,30 +102,51 @@ actor PhotoFolder: CKSyncEngineDelegate {
 
     func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
         switch event {
-        case .stateUpdate(let event): store.state = event.stateSerialization
+        case .stateUpdate(let event): index.state = event.stateSerialization
         case .fetchedRecordZoneChanges(let event):
             for modification in event.modifications { take(modification.record) }
             for deletion in event.deletions { drop(deletion.recordID) }
         case .sentRecordZoneChanges(let event):
             for record in event.savedRecords {
-                guard let name = Self.name(record.recordID), let modified = modified(name) else { continue }
-                keep(record, modified: modified)
+                guard let name = FolderIndex.name(record.recordID) else { continue }
+                index.keep(record, name, modified: sending.removeValue(forKey: record.recordID) ?? .distantPast)
                 say("\(name) was sent")
             }
-            for failure in event.failedRecordSaves { await handle(failure) }
+            for recordID in event.deletedRecordIDs { forget(recordID) }
+            for (recordID, error) in event.failedRecordDeletes where error.code == .unknownItem { forget(recordID) }
+            for failure in event.failedRecordSaves { await mend(failure, syncEngine) }
         case .didFetchChanges: say("up to date")
         default: break
         }
-        save()
+        index.save(in: folder)
     }
 
-    private func handle(_ failure: CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave) async {
-        guard failure.error.code == .serverRecordChanged else {
-            return say("not sent: \(failure.error.localizedDescription)")
-        }
-        // The other device was faster: its file wins, and comes with its record.
+    /// The record of a file that was removed here is gone; if the file is there again, it is a new one.
+    private func forget(_ recordID: CKRecord.ID) {
+        guard let name = FolderIndex.name(recordID) else { return }
+        index.files[name] = nil
+    }
+
+    private func mend(
+        _ failure: CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave, _ syncEngine: CKSyncEngine
+    ) async {
         let recordID = failure.record.recordID
-        if let record = try? await database?.record(for: recordID) { take(record) }
+        sending[recordID] = nil
+        switch failure.error.code {
+        case .serverRecordChanged:
+            // The other device was faster: its file wins, and comes with its record.
+            if let record = try? await database?.record(for: recordID) { take(record) }
+        case .unknownItem:
+            // Removed elsewhere, changed here: the next scan sends it as new.
+            forget(recordID)
+        case .zoneNotFound, .userDeletedZone:
+            forget(recordID)
+            syncEngine.state.add(pendingDatabaseChanges: [.saveZone(Self.zone)])
+        case .networkFailure, .networkUnavailable, .serviceUnavailable, .requestRateLimited, .zoneBusy,
+            .serverResponseLost, .batchRequestFailed:
+            break  // The engine tries again.
+        default: say("not sent: \(failure.error.localizedDescription)")
+        }
     }
 
     func nextRecordZoneChangeBatch(

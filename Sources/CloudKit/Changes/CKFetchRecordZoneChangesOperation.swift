@@ -50,6 +50,8 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     private let failures = Locked<[AnyHashable: any Error]>([:])
     /// Where the fetches end that other operations go on with, by their zones. What is set before continues one.
     let fetchEnds = Locked<[CKRecordZone.ID: String]>([:])
+    /// The zones' tokens before this client first sent something to them.
+    let deletionsSince = Locked<[CKRecordZone.ID: String]>([:])
 
     public override init() { super.init() }
 
@@ -167,7 +169,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         let positions = (zoneIDs ?? []).map { zoneID in
             RecordZonePosition(
                 zoneID: zoneID, values: request.configurations?[zoneID]?.snapshot ?? ZoneFetchValues(),
-                fetchEnd: fetchEnds.withLock { $0[zoneID] })
+                fetchEnd: fetchEnds.withLock { $0[zoneID] }, deletionsSince: deletionsSince.withLock { $0[zoneID] })
         }
         for start in stride(from: 0, to: positions.count, by: Self.zonesPerRequest) {
             let some = Array(positions[start..<min(start + Self.zonesPerRequest, positions.count)])

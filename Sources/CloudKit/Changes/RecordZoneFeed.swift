@@ -23,6 +23,8 @@ struct RecordZonePosition: Sendable {
     var values: ZoneFetchValues
     /// The `fetchEnd` of the batch before; nil begins a fetch.
     var fetchEnd: String?
+    /// The zone's token before this client first sent something to it; for a fetch from the beginning.
+    var deletionsSince: String?
 }
 
 /// What the service answered about a zone, not yet made into CloudKit's objects.
@@ -65,7 +67,8 @@ extension DatabaseRequestContext {
                     zoneID: position.zoneID.wireValue,
                     syncToken: position.values.previousServerChangeToken?.syncToken,
                     resultsLimit: position.values.resultsLimit > 0 ? position.values.resultsLimit : nil,
-                    desiredKeys: position.values.desiredKeys, fetchEnd: position.fetchEnd, packed: true)
+                    desiredKeys: position.values.desiredKeys, fetchEnd: position.fetchEnd, packed: true,
+                    deletionsSince: position.deletionsSince)
             })
         // The account's own name is asked for beside the first fetch: records name their users.
         async let userRecordName = session.userRecordName(call)

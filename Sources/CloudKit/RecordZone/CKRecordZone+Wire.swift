@@ -9,7 +9,9 @@ extension CKRecordZone {
         let share = wire.share.map {
             CKRecord.Reference(recordID: CKRecord.ID(unchecked: $0, zoneID: zoneID), action: .none)
         }
-        self.init(zoneID: zoneID, state: State(capabilities: Self.capabilities(of: zoneID), share: share))
+        self.init(
+            zoneID: zoneID,
+            state: State(capabilities: Self.capabilities(of: zoneID), share: share, syncToken: wire.syncToken))
     }
 
     /// Notes that the service has the zone: what it can do is known from now on.

@@ -31,6 +31,8 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
         var capabilities: Capabilities = []
         var share: CKRecord.Reference?
         var encryptionScope = EncryptionScope.perRecord
+        /// Where the zone's feed stood when the zone was fetched.
+        var syncToken: String?
     }
 
     /// What the zone is called, and whose it is.

@@ -53,6 +53,8 @@ private struct SerializedContent: Codable, Sendable {
         var owner: String
         /// Nil for one of which nothing was fetched.
         var token: String?
+        /// Its token from before something was sent to it, while nothing was fetched of it.
+        var sentSince: String?
         /// Whether it has changes that were not fetched.
         var isUnfetched: Bool
         /// Whether it was not seen since the database was fetched from its beginning; nil is no.
@@ -74,11 +76,13 @@ private struct SerializedContent: Codable, Sendable {
 extension SerializedContent {
     init(_ content: CKSyncEngine.State.Content) {
         databaseToken = content.databaseToken?.syncToken
-        let others = content.knownZoneIDs.union(content.doubtfulZoneIDs).subtracting(content.unfetchedZoneIDs)
+        let others = content.knownZoneIDs.union(content.doubtfulZoneIDs).union(content.sentSince.keys).subtracting(
+            content.unfetchedZoneIDs)
         let ordered = others.sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }
         zones = (content.unfetchedZoneIDs + ordered).enumerated().map { place, zoneID in
             Zone(
                 name: zoneID.zoneName, owner: zoneID.ownerName, token: content.zoneTokens[zoneID]?.syncToken,
+                sentSince: content.sentSince[zoneID],
                 isUnfetched: place < content.unfetchedZoneIDs.count,
                 isDoubtful: content.doubtfulZoneIDs.contains(zoneID) ? true : nil)
         }
@@ -111,6 +115,7 @@ extension SerializedContent {
         for zone in zones {
             let zoneID = CKRecordZone.ID(unchecked: zone.name, ownerName: zone.owner)
             content.zoneTokens[zoneID] = zone.token.map { CKServerChangeToken(syncToken: $0) }
+            content.sentSince[zoneID] = zone.sentSince
             if zone.isUnfetched { content.unfetchedZoneIDs.append(zoneID) }
             if zone.isDoubtful == true { content.doubtfulZoneIDs.insert(zoneID) }
             if zone.token == nil && !zone.isUnfetched { content.sentZoneIDs.insert(zoneID) }

@@ -13,6 +13,9 @@ extension CKSyncEngine {
             var unfetchedZoneIDs: [CKRecordZone.ID] = []
             /// The zones that the service was seen to have when something was sent to them, and of which no fetch told.
             var sentZoneIDs: Set<CKRecordZone.ID> = []
+            /// The tokens of zones to which something was sent before anything of them was fetched, from before that. A first
+            /// fetch tells of no deletions but those since.
+            var sentSince: [CKRecordZone.ID: String] = [:]
             /// The zones that were known when the database was fetched from its beginning and were not seen since.
             var doubtfulZoneIDs: Set<CKRecordZone.ID> = []
             /// Whose data this is.

@@ -74,7 +74,7 @@ struct SyncFetch: Sendable {
         await core.hand(
             .fetchedDatabaseChanges(.init(modifications: [], deletions: deletions)),
             after: { content in
-                for zoneID in gone { content.zoneTokens[zoneID] = nil }
+                for zoneID in gone { content.forgetPosition(in: zoneID) }
                 content.sentZoneIDs.subtract(gone)
                 content.unfetchedZoneIDs.removeAll { gone.contains($0) }
                 content.doubtfulZoneIDs = []
@@ -95,7 +95,7 @@ struct SyncFetch: Sendable {
             content.unfetchedZoneIDs = content.unfetchedZoneIDs.filter { !again.contains($0) } + modified
             content.doubtfulZoneIDs.subtract(again)
             content.sentZoneIDs.subtract(again)
-            for zoneID in deleted { content.zoneTokens[zoneID] = nil }
+            for zoneID in deleted { content.forgetPosition(in: zoneID) }
             content.databaseToken = changes.changeToken
         }
         guard !changes.modifications.isEmpty || !changes.deletions.isEmpty else {
@@ -122,7 +122,7 @@ struct SyncFetch: Sendable {
             let prioritized = options.prioritizedZoneIDs.first { waiting.contains($0) }
             guard let zoneID = prioritized ?? waiting.first else { return }
             await core.hand(.willFetchRecordZoneChanges(.init(zoneID: zoneID)))
-            let hadToken = core.state.read { $0.zoneTokens[zoneID] } != nil
+            let hadToken = core.state.read { $0.zoneTokens[zoneID] != nil || $0.sentSince[zoneID] != nil }
             var failure: CKError?
             do throws(CKError) {
                 try await fetchZone(zoneID, options)
@@ -134,7 +134,7 @@ struct SyncFetch: Sendable {
             let beginsAnew = failure?.code == .changeTokenExpired && hadToken
             await core.hand(
                 .didFetchRecordZoneChanges(.init(zoneID: zoneID, error: failure)),
-                after: { if beginsAnew { $0.zoneTokens[zoneID] = nil } })
+                after: { if beginsAnew { $0.forgetPosition(in: zoneID) } })
             await core.handOutState()
             guard let failure, !beginsAnew else { continue }
             if failure.isRetriedByEngine { throw failure }
@@ -154,11 +154,13 @@ struct SyncFetch: Sendable {
         var fetchEnd: String?
         while options.scope.contains(zoneID) {
             try checkCancellation()
-            let token = core.state.read { $0.zoneTokens[zoneID] }
-            let batch = try await fetchBatch(zoneID, since: token, fetchEnd, options.operationGroup)
+            let (token, sentSince) = core.state.read { ($0.zoneTokens[zoneID], $0.sentSince[zoneID]) }
+            let position = Position(token: token, sentSince: sentSince, fetchEnd: fetchEnd)
+            let batch = try await fetchBatch(zoneID, position, options.operationGroup)
             fetchEnd = batch.fetchEnd
             func advance(_ content: inout CKSyncEngine.State.Content) {
                 content.zoneTokens[zoneID] = batch.token
+                content.sentSince[zoneID] = nil
                 if !batch.moreComing { content.unfetchedZoneIDs.removeAll { $0 == zoneID } }
             }
             if batch.modifications.isEmpty && batch.deletions.isEmpty {
@@ -174,6 +176,13 @@ struct SyncFetch: Sendable {
         }
     }
 
+    /// Where a batch begins.
+    private struct Position: Sendable {
+        var token: CKServerChangeToken?
+        var sentSince: String?
+        var fetchEnd: String?
+    }
+
     private struct ZoneBatch: Sendable {
         var modifications: [CKDatabase.RecordZoneChange.Modification] = []
         var deletions: [CKDatabase.RecordZoneChange.Deletion] = []
@@ -185,13 +194,13 @@ struct SyncFetch: Sendable {
 
     /// One batch, in the order in which the service gives it.
     private func fetchBatch(
-        _ zoneID: CKRecordZone.ID, since token: CKServerChangeToken?, _ fetchEnd: String?, _ group: CKOperationGroup
+        _ zoneID: CKRecordZone.ID, _ position: Position, _ group: CKOperationGroup
     ) async throws(CKError) -> ZoneBatch {
         let database = core.database
         do {
             return try await database.configuredWith(group: group) { database in
                 try await database.resultOfOperation { completion in
-                    let operation = Self.operation(zoneID, since: token, fetchEnd, completion)
+                    let operation = Self.operation(zoneID, position, completion)
                     database.run(operation)
                     return operation
                 }
@@ -202,17 +211,18 @@ struct SyncFetch: Sendable {
     }
 
     private static func operation(
-        _ zoneID: CKRecordZone.ID, since token: CKServerChangeToken?, _ fetchEnd: String?,
+        _ zoneID: CKRecordZone.ID, _ position: Position,
         _ completion: @escaping @Sendable (Result<ZoneBatch, any Error>) -> Void
     ) -> CKFetchRecordZoneChangesOperation {
         let batch = Locked(ZoneBatch())
         let failure = Locked<(any Error)?>(nil)
         let operation = CKFetchRecordZoneChangesOperation(
             recordZoneIDs: [zoneID],
-            configurationsByRecordZoneID: [zoneID: .init(previousServerChangeToken: token)])
+            configurationsByRecordZoneID: [zoneID: .init(previousServerChangeToken: position.token)])
         operation.fetchAllChanges = false
         let fetchEnds = operation.fetchEnds
-        fetchEnds.withLock { $0[zoneID] = fetchEnd }
+        fetchEnds.withLock { $0[zoneID] = position.fetchEnd }
+        operation.deletionsSince.withLock { $0[zoneID] = position.sentSince }
         operation.recordWasChangedBlock = { _, result in
             switch result {
             case .success(let record): batch.withLock { $0.modifications.append(.init(record: record)) }
@@ -242,6 +252,14 @@ struct SyncFetch: Sendable {
                 })
         }
         return operation
+    }
+}
+
+extension CKSyncEngine.State.Content {
+    /// What was fetched of the zone stands for nothing any more.
+    fileprivate mutating func forgetPosition(in zoneID: CKRecordZone.ID) {
+        zoneTokens[zoneID] = nil
+        sentSince[zoneID] = nil
     }
 }
 

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// One run of sending: changes to zones first, then those to records, batch by batch.
 struct SyncSend: Sendable {
     private let core: SyncEngineCore
@@ -102,6 +104,7 @@ struct SyncSend: Sendable {
         var failure: CKError?
         do {
             let database = core.database
+            try await noteBeginnings(of: batch)
             (saves, deletes) = try await database.configuredWith(group: context.options.operationGroup) {
                 try await $0.modifyRecords(
                     saving: batch.recordsToSave, deleting: batch.recordIDsToDelete,
@@ -133,6 +136,27 @@ struct SyncSend: Sendable {
             })
         await core.handOutState()
         return failure ?? report.failure(of: core.database)
+    }
+}
+
+extension SyncSend {
+    /// Notes where the feeds of the batch's zones stand of which nothing was fetched. The first fetch of such a zone has to
+    /// tell when what is sent now was deleted by others meanwhile.
+    private func noteBeginnings(of batch: CKSyncEngine.RecordZoneChangeBatch) async throws {
+        let zoneIDs = Set(batch.recordsToSave.map(\.recordID.zoneID)).filter { $0 != .default }
+        let unknown = core.state.read { content in
+            zoneIDs.filter { content.zoneTokens[$0] == nil && content.sentSince[$0] == nil }
+        }
+        if unknown.isEmpty { return }
+        let zones = try await core.database.configuredWith(group: context.options.operationGroup) {
+            try await $0.recordZones(for: Array(unknown))
+        }
+        core.state.update { content in
+            // A zone that is not there fails the batch.
+            for case (let zoneID, .success(let zone)) in zones {
+                content.sentSince[zoneID] = zone.state.withLock { $0.syncToken }
+            }
+        }
     }
 }
 

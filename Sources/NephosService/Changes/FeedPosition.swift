@@ -16,22 +16,25 @@ struct FeedPosition {
 
     /// - Parameters:
     ///   - token: where the last page ended; nil is the beginning.
+    ///   - deletionsSince: a token from before a client that fetches from the beginning first wrote to the feed itself: what was
+    ///     deleted since may be its own.
     ///   - fetchEnd: what the fetch's last page gave as its end; nil for the first page.
     ///   - last: the last change sequence in the feed.
     ///   - forgotten: the change sequence up to which the feed forgot deletions.
     /// - Throws: `changeTokenExpired` for a token that does not fit the feed.
     init(
-        _ feed: ChangeToken.Feed, token: String?, fetchEnd: String?, _ strings: OpaqueStrings, last: Int64,
-        forgotten: Int64
+        _ feed: ChangeToken.Feed, token: String?, deletionsSince: String? = nil, fetchEnd: String?,
+        _ strings: OpaqueStrings, last: Int64, forgotten: Int64
     ) throws(ServiceError) {
         self.feed = feed
         // The end is past what was forgotten, so that the token of a finished fetch has not expired.
         let last = max(last, forgotten)
-        if let token {
-            let known = try ChangeToken(unexpired: token, strings, feed, last: last, forgotten: forgotten)
-            start = known.sequence
+        if let position = token ?? deletionsSince {
+            let known = try ChangeToken(unexpired: position, strings, feed, last: last, forgotten: forgotten)
+            let isBeginning = token == nil
+            start = isBeginning ? 0 : known.sequence
             deletionsKnown = known.deletionsKnown
-            isFirstFetch = known.firstFetchEnd > 0
+            isFirstFetch = isBeginning || known.firstFetchEnd > 0
         } else {
             start = 0
             deletionsKnown = last

@@ -15,6 +15,7 @@ extension RecordZoneChangesRequest.Zone {
             case "reverse": reverse = try value?.bool() ?? false
             case "nephosFetchEnd": fetchEnd = try value?.string()
             case "nephosPacked": packed = try value?.bool() ?? false
+            case "nephosDeletionsSince": deletionsSince = try value?.position()
             default: break
             }
         }
@@ -48,6 +49,7 @@ extension RecordZoneChangesRequest.Zone {
             writer.key("nephosPacked")
             writer.bool(true)
         }
+        writer.member("nephosDeletionsSince", deletionsSince)
     }
 }
 

@@ -18,11 +18,14 @@ package struct RecordZoneChangesRequest: Hashable, Sendable {
         /// Our addition, `nephosPacked` on the wire: the records are to come as `PackedRecords`, and more of them at a
         /// time.
         package var packed: Bool
+        /// Our addition, `nephosDeletionsSince` on the wire: the zone's `syncToken` before the client first sent something
+        /// to it. Its first fetch, which has no token of its own, then tells of deletions since.
+        package var deletionsSince: String?
 
         package init(
             zoneID: ZoneIDDictionary, syncToken: String? = nil, resultsLimit: Int? = nil, desiredKeys: [String]? = nil,
             desiredRecordTypes: [String]? = nil, numbersAsStrings: Bool = false, reverse: Bool = false,
-            fetchEnd: String? = nil, packed: Bool = false
+            fetchEnd: String? = nil, packed: Bool = false, deletionsSince: String? = nil
         ) {
             self.zoneID = zoneID
             self.syncToken = syncToken
@@ -33,6 +36,7 @@ package struct RecordZoneChangesRequest: Hashable, Sendable {
             self.reverse = reverse
             self.fetchEnd = fetchEnd
             self.packed = packed
+            self.deletionsSince = deletionsSince
         }
     }
 

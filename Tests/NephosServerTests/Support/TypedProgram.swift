@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 /// A started program that is typed into, and whose lines are waited for.
@@ -7,8 +8,11 @@ final class TypedProgram: Sendable {
     private let input = Pipe()
     private let lines: LineReader
 
-    init(_ product: String, environment: [String: String]) throws {
-        program = try StartedNephos([], product: product, environment: environment, input: input)
+    /// Lines that came while another was waited for.
+    private let passed = Mutex<[String]>([])
+
+    init(_ product: String, _ arguments: [String] = [], environment: [String: String]) throws {
+        program = try StartedNephos(arguments, product: product, environment: environment, input: input)
         lines = LineReader(program.output.fileHandleForReading)
     }
 
@@ -24,7 +28,22 @@ final class TypedProgram: Sendable {
         Issue.record("The program ended without printing \"\(line)\".")
     }
 
+    /// Returns once the program has printed that line, be it before another that was waited for.
+    func waitFor(_ line: String, inAnyOrder: Bool) async throws {
+        let isThere = passed.withLock { passed in
+            passed.firstIndex(of: line).map { passed.remove(at: $0) } != nil
+        }
+        if isThere { return }
+        while let next = try await lines.next() {
+            if next == line { return }
+            passed.withLock { $0.append(next) }
+        }
+        Issue.record("The program ended without printing \"\(line)\".")
+    }
+
     func finish() async throws -> Finished { try await program.finish() }
+
+    func stop(_ signal: Int32) async throws -> Finished { try await program.stop(signal) }
 }
 
 /// Reads lines, one caller at a time.
