@@ -65,12 +65,13 @@ let package = Package(
         library("NephosService", ["NephosWire", "NephosStorage", "NephosCrypto"]),
         library("NephosHTTP", ["CCurl"]),
         library("NephosPush", ["NephosService", "NephosWire", "NephosHTTP", "COpenSSL"]),
+        library("NephosObjectStorage", ["NephosStorage", "NephosCrypto", "NephosHTTP"]),
         library("NephosServer", ["NephosService", "NephosWire", "CMicroHTTPD", "CZlib"]),
         .executableTarget(
             name: "nephos",
             dependencies: [
-                "NephosServer", "NephosPush", "NephosHTTP", "NephosService", "NephosStorage", "NephosSQLite",
-                "NephosPostgres", "NephosWire",
+                "NephosServer", "NephosPush", "NephosObjectStorage", "NephosHTTP", "NephosService", "NephosStorage",
+                "NephosSQLite", "NephosPostgres", "NephosWire",
             ],
             swiftSettings: swiftSettings),
 
@@ -95,6 +96,9 @@ let package = Package(
         tests("NephosWireTests", ["NephosWire"]),
         tests("NephosStorageTests", ["NephosStorage"]),
         tests("NephosSQLiteTests", ["NephosStorageTesting", "NephosStorage", "NephosSQLite"]),
+        tests(
+            "NephosObjectStorageTests", ["NephosObjectStorage", "NephosStorage", "NephosHTTP"],
+            exclude: ["object_storage.py"]),
         tests("NephosCryptoTests", ["NephosCrypto"]),
         tests(
             "NephosPostgresTests",

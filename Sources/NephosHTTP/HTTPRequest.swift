@@ -26,6 +26,8 @@ package struct HTTPRequest: Sendable {
     /// How many redirects are followed. Only a request without a body is redirected; the answer to another is the
     /// redirect itself.
     package var redirectLimit = 0
+    /// With what it is signed; nil for a request that is not.
+    package var signature: HTTPSignature?
     /// Called on the client's thread whenever bytes of the bodies were sent or have arrived. It must not wait.
     package var progress: (@Sendable (HTTPProgress) -> Void)?
 
@@ -40,6 +42,23 @@ package struct HTTPRequest: Sendable {
         self.headers = headers
         self.body = body
         self.isIdempotent = isIdempotent ?? (method == .get || method == .head)
+    }
+}
+
+/// AWS Signature Version 4, as object storage wants it. The request needs a header `x-amz-content-sha256`, and the queries of
+/// its URL are to be sorted and percent-encoded: both are signed as they are.
+package struct HTTPSignature: Sendable {
+    package var accessKey: String
+    package var secretKey: String
+    package var region: String
+    /// `s3`.
+    package var service: String
+
+    package init(accessKey: String, secretKey: String, region: String, service: String) {
+        self.accessKey = accessKey
+        self.secretKey = secretKey
+        self.region = region
+        self.service = service
     }
 }
 

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import NephosHTTP
+import NephosObjectStorage
 import NephosPostgres
 import NephosPush
 import NephosSQLite
@@ -53,7 +54,7 @@ struct DevCommand {
     ]
 
     private static let allOptions =
-        options + DevLog.options + AssetOptions.options + NotificationOptions.options
+        options + DevLog.options + AssetOptions.options + ObjectStorageArguments.options + NotificationOptions.options
 
     static let help = """
         Run the local CloudKit on this machine, for development and tests.
@@ -67,7 +68,9 @@ struct DevCommand {
         \(CommandOption.help(options + DevLog.options))
 
         Assets:
-        \(CommandOption.help(AssetOptions.options))
+        \(CommandOption.help(AssetOptions.options + ObjectStorageArguments.options))
+
+        \(ObjectStorageArguments.note)
 
         Notifications:
         \(CommandOption.help(NotificationOptions.options))
@@ -93,6 +96,7 @@ struct DevCommand {
     var notifications: NotificationOptions
     let log: DevLog
     var assets: AssetOptions
+    let objectStorage: ObjectStorageArguments
 
     /// Runs until a signal ends the process.
     static func main(_ arguments: [String]) throws(UsageError) {
@@ -137,6 +141,11 @@ struct DevCommand {
         notifications = try NotificationOptions(arguments)
         log = try DevLog(arguments)
         assets = try AssetOptions(arguments)
+        objectStorage = try ObjectStorageArguments(arguments)
+        if data == nil, objectStorage.objects != nil {
+            throw UsageError(
+                "'--asset-storage' and '--in-memory' exclude each other: the files would outlive their records.")
+        }
         if let address = arguments["--listen"], !Self.loopbackAddresses.contains(address) {
             throw UsageError(
                 "nephos dev listens on this machine's loopback only, not on '\(address)': it accepts everyone who can "
@@ -187,7 +196,7 @@ struct DevCommand {
         let sockets = try ListeningSocket.loopback(port: port)
         ProcessMemory.keepForNextAnswer()
         SQLiteLibrary.dedicate()
-        let stores = try stores()
+        let stores = try await stores()
         try await Self.check(stores)
         let environment = ServiceEnvironment.system
         let delivery = notifications.delivery(now: environment.now)
@@ -238,7 +247,7 @@ struct DevCommand {
         for id in try stores.existingStores() { try await stores.open(id).close() }
     }
 
-    private func stores() throws -> any StoreProvider {
+    private func stores() async throws -> any StoreProvider {
         let options = SQLiteOptions(durability: durability, log: ServiceEnvironment.system.log)
         if let storage {
             return try PostgresStores(
@@ -246,7 +255,9 @@ struct DevCommand {
                 assets: data, blanks: MemoryStores(options: options))
         }
         guard let data else { return MemoryStores(options: options) }
-        return try DataDirectory(path: data, options: options)
+        let directory = try DataDirectory(path: data, options: options)
+        guard let objects = try await objectStorage.requests() else { return directory }
+        return ObjectStorageProvider(directory, objects, spool: data)
     }
 }
 

@@ -4,13 +4,15 @@ package import NephosWire
 /// A file that may be downloaded. It can be read to its end also when it is deleted meanwhile.
 package final class DownloadedAsset: Sendable {
     private let file: any AssetFileReader
+    private let threads: FileThreads
     /// Bytes of the file.
     package let size: Int64
     /// What tells its content from others.
     package let content: String
 
-    init(_ file: any AssetFileReader, _ asset: AssetRow) {
+    init(_ file: any AssetFileReader, _ asset: AssetRow, _ threads: FileThreads) {
         self.file = file
+        self.threads = threads
         size = asset.size
         content = AssetContent.name(asset.content)
     }
@@ -24,7 +26,7 @@ package final class DownloadedAsset: Sendable {
     package func read(
         _ count: Int, at offset: Int64, _ completion: @escaping @Sendable (Result<[UInt8], any Error>) -> Void
     ) {
-        FileThreads.shared.start { [self] in completion(Result { try read(count, at: offset) }) }
+        threads.start { [self] in completion(Result { try read(count, at: offset) }) }
     }
 
     /// Writes the file to a path where none is.
@@ -33,7 +35,7 @@ package final class DownloadedAsset: Sendable {
         toFile path: String, progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceError) {
         do {
-            try await FileThreads.shared.run { [self] in
+            try await threads.run { [self] in
                 let target = try FileTarget(path)
                 var offset: Int64 = 0
                 while offset < size {
@@ -109,7 +111,7 @@ extension NephosService {
                 AssetUploads.Terms(
                     account: upload.target.account, owner: owner, sizeLimit: self.configuration.assetSize,
                     databaseLimit: self.configuration.assetBytesPerDatabase, databaseBytes: used), size: size)
-            let file = try await FileThreads.shared.run { [assets = store.assets] in
+            let file = try await store.assets.files.threads.run { [assets = store.assets] in
                 guard try assets.hasRoom(for: size ?? 0) else { throw ServiceError.noRoomForAssets }
                 return try assets.files.makeFile()
             }
@@ -133,14 +135,14 @@ extension NephosService {
             let owner = download.zone.owner
             guard
                 let asset = try await store.engine.read({ try $0.asset(owner: owner, content: download.content) }),
-                let file = try await FileThreads.shared.run({ [files = store.assets.files] in
+                let file = try await store.assets.files.threads.run({ [files = store.assets.files] in
                     try files.open(asset.file)
                 })
             else { throw ServiceError.assetNotFound }
             guard file.size == asset.size else {
                 throw StorageError(.damaged, "the asset file \(asset.file) has \(file.size) bytes, not \(asset.size)")
             }
-            return DownloadedAsset(file, asset)
+            return DownloadedAsset(file, asset, store.assets.files.threads)
         }
     }
 

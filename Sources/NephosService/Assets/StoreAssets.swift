@@ -25,12 +25,12 @@ final class StoreAssets: Sendable {
     func resume() async throws {
         let any = try await engine.read { try $0.hasAssets() }
         anyAsset.store(any, ordering: .releasing)
-        let left = try await FileThreads.shared.run { [files] in try files.leftovers() }
+        let left = try await files.threads.run { [files] in try files.leftovers() }
         if left.isEmpty { return }
         let known = try await engine.read { reader in
             try left.map { try reader.hasAssetFile(named: $0.name) }
         }
-        try await FileThreads.shared.run { for (leftover, hasRow) in zip(left, known) { try leftover.end(hasRow) } }
+        try await files.threads.run { for (leftover, hasRow) in zip(left, known) { try leftover.end(hasRow) } }
     }
 
     /// Whether the disk has room for more bytes without taking it from what saves of records need.
@@ -43,7 +43,7 @@ final class StoreAssets: Sendable {
     /// - Parameter limit: bytes that the database's files may have.
     func keep(_ asset: AssetRow, _ file: any AssetFileWriter, limit: Int64) async throws -> AssetRow {
         if let known = try await engine.read({ try $0.asset(owner: asset.owner, content: asset.content) }),
-            try await FileThreads.shared.run({ [files] in try files.open(known.file)?.size == known.size }),
+            try await files.threads.run({ [files] in try files.open(known.file)?.size == known.size }),
             let kept = try await engine.write({ try Self.keepKnown(asset, $0) })
         {
             file.discard()
@@ -53,7 +53,7 @@ final class StoreAssets: Sendable {
         // No name is given twice, so that no deletion that is under way meets a newer file of the same content.
         asset.file = "\(AssetContent.name(asset.content))-\(environment.makeUUID().filter { $0 != "-" }.lowercased())"
         let name = asset.file
-        try await FileThreads.shared.run { try file.publish(as: name) }
+        try await files.threads.run { try file.publish(as: name) }
         // Whoever reads a record that has the file has to find it: it counts before it is committed.
         anyAsset.store(true, ordering: .releasing)
         let new = asset
@@ -66,7 +66,7 @@ final class StoreAssets: Sendable {
             try transaction.insert(new)
             return new
         }
-        try await FileThreads.shared.run { if kept.file == name { try file.settle() } else { file.discard() } }
+        try await files.threads.run { if kept.file == name { try file.settle() } else { file.discard() } }
         collectIfDue()
         return kept
     }
@@ -120,7 +120,13 @@ final class StoreAssets: Sendable {
         while true {
             let condemned = try await engine.read { try $0.condemnedAssetFiles(limit: limit) }
             if condemned.isEmpty { return }
-            try await FileThreads.shared.run { [files] in for file in condemned { try files.remove(file) } }
+            let isRemoved = try await files.threads.run { [files] in
+                // A backup that is being taken may need them: they stay condemned until the next time.
+                guard let lock = try files.lockForRemoval() else { return false }
+                for file in condemned { try files.remove(file) }
+                return withExtendedLifetime(lock) { true }
+            }
+            guard isRemoved else { return }
             try await engine.write { for file in condemned { try $0.removeCondemnedAsset(file: file) } }
         }
     }

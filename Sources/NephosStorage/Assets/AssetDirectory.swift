@@ -30,10 +30,10 @@ package final class AssetDirectory: AssetStore {
 
     /// Removes, once in a process, what processes left that were killed.
     private static let sweep: Void = {
-        for entry in (try? FileDirectory.names(in: temporaryFolder)) ?? [] where entry.hasPrefix(temporaryPrefix) {
+        for entry in (try? FileSystem.names(in: temporaryFolder)) ?? [] where entry.hasPrefix(temporaryPrefix) {
             let process = entry.dropFirst(temporaryPrefix.count).prefix { $0 != "-" }
             guard let id = pid_t(process), id > 0, kill(id, 0) != 0, errno == ESRCH else { continue }
-            FileDirectory.removeAll("\(temporaryFolder)/\(entry)")
+            FileSystem.removeAll("\(temporaryFolder)/\(entry)")
         }
     }()
 
@@ -44,38 +44,33 @@ package final class AssetDirectory: AssetStore {
     private func directory(of name: String) -> String { "\(path)/files/\(name.prefix(2))" }
     private func path(of name: String) -> String { "\(directory(of: name))/\(name)" }
 
-    /// Names are the service's: letters, digits, `-` and `_`.
-    private static func check(_ name: String) throws {
-        let isSafe = name.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                true
-            default: false
-            }
-        }
-        guard isSafe, (2...200).contains(name.utf8.count) else {
-            throw StorageError(.constraint, "\"\(name)\" cannot be an asset file's name.")
-        }
-    }
-
     package func makeFile() throws -> any AssetFileWriter {
         try isMade.withLock { isMade in
-            if isMade { return }
-            try FileDirectory.make(uploads)
+            if !isMade, !isTemporary { try makeFolders() }
             isMade = true
         }
-        let name = String(UInt64.random(in: .min ... .max), radix: 36)
-        return try AssetDirectoryWriter(self, temporary: "\(uploads)/\(name)", isDurable: !isTemporary)
+        return AssetDirectoryWriter(self, try UnpublishedFiles(uploads).make(), isDurable: !isTemporary)
+    }
+
+    /// Makes the folders of a new directory together, so that not each of the first few hundred files waits for one.
+    private func makeFolders() throws {
+        let files = "\(path)/files"
+        if FileSystem.isDirectory(files) { return }
+        try FileSystem.makeDirectory(files)
+        for number in 0..<256 {
+            // One that cannot be made now is made with its first file, or says why not.
+            mkdir("\(files)/\(String(number + 256, radix: 16).dropFirst())", 0o700)
+        }
+        try FileSystem.synchronize(directory: files)
     }
 
     package func open(_ name: String) throws -> (any AssetFileReader)? {
-        try Self.check(name)
+        try AssetFileName.check(name)
         return try AssetDirectoryReader(path(of: name))
     }
 
     package func remove(_ name: String) throws {
-        try Self.check(name)
+        try AssetFileName.check(name)
         if unlink(path(of: name)) != 0, errno != ENOENT {
             throw StorageError(system: errno, while: "deleting the asset file \(name)")
         }
@@ -83,8 +78,8 @@ package final class AssetDirectory: AssetStore {
 
     package func files(after name: String, limit: Int) throws -> [String] {
         var found: [String] = []
-        for folder in try FileDirectory.names(in: "\(path)/files") where folder >= name.prefix(2) {
-            for file in try FileDirectory.names(in: "\(path)/files/\(folder)") where Self.isBehind(file, name) {
+        for folder in try FileSystem.names(in: "\(path)/files") where folder >= name.prefix(2) {
+            for file in try FileSystem.names(in: "\(path)/files/\(folder)") where Self.isBehind(file, name) {
                 found.append(file)
             }
             if found.count >= limit { break }
@@ -97,42 +92,31 @@ package final class AssetDirectory: AssetStore {
     }
 
     package func leftovers() throws -> [AssetLeftover] {
-        var found: [AssetLeftover] = []
-        for entry in try FileDirectory.names(in: uploads) {
-            // A name without a dot was never about to be published.
-            guard let dot = entry.firstIndex(of: ".") else {
-                unlink("\(uploads)/\(entry)")
-                continue
+        try UnpublishedFiles(uploads).announced().map { file in
+            let published = path(of: file.name)
+            return AssetLeftover(name: file.name) { hasRow in
+                if !hasRow { unlink(published) }
+                unlink(file.path)
             }
-            let name = String(entry[entry.index(after: dot)...])
-            let (temporary, published) = ("\(uploads)/\(entry)", path(of: name))
-            found.append(
-                AssetLeftover(name: name) { hasRow in
-                    if !hasRow { unlink(published) }
-                    unlink(temporary)
-                })
         }
-        return found
     }
 
-    package func freeBytes() throws -> Int64? {
-        var status = statvfs()
-        // Before the directory is made, what is above it has the answer.
-        var place = path
-        while statvfs(place, &status) != 0 {
-            let parent = FileDirectory.parent(of: place)
-            guard errno == ENOENT, parent != place else {
-                throw StorageError(system: errno, while: "asking for the free space of \(path)")
-            }
-            place = parent
-        }
-        return Int64(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize))
+    package func freeBytes() throws -> Int64? { try UnpublishedFiles(uploads).freeBytes() }
+
+    package func holdFiles() throws -> RemovalLock? {
+        FileSystem.isDirectory(path) ? try RemovalLock(path, .hold) : nil
+    }
+
+    package func lockForRemoval() throws -> RemovalLock? {
+        isMade.withLock { $0 = true }
+        try FileSystem.makeDirectory(path)
+        return try RemovalLock(path, .remove)
     }
 
     package func close() {
         guard isTemporary else { return }
         isMade.withLock { isMade in
-            if isMade { FileDirectory.removeAll(path) }
+            if isMade { FileSystem.removeAll(path) }
             isMade = false
         }
     }
@@ -141,14 +125,14 @@ package final class AssetDirectory: AssetStore {
 
     /// Links a file to its place, and makes that durable.
     fileprivate func link(_ temporary: String, as name: String, durably: Bool) throws {
-        try Self.check(name)
-        try FileDirectory.make(directory(of: name))
+        try AssetFileName.check(name)
+        try FileSystem.makeDirectory(directory(of: name))
         guard Glibc.link(temporary, path(of: name)) == 0 else {
             throw StorageError(system: errno, while: "publishing the asset file \(name)")
         }
         if durably {
-            try FileDirectory.synchronize(directory(of: name))
-            try FileDirectory.synchronize(uploads)
+            try FileSystem.synchronize(directory: directory(of: name))
+            try FileSystem.synchronize(directory: uploads)
         }
     }
 }
@@ -157,60 +141,39 @@ package final class AssetDirectory: AssetStore {
 private final class AssetDirectoryWriter: AssetFileWriter, @unchecked Sendable {
     // `@unchecked`: one thread at a time uses it, as its protocol says.
     private let directory: AssetDirectory
+    private let file: UnpublishedFile
     private let isDurable: Bool
-    private var temporary: String
-    private var descriptor: Int32
     private var published: String?
     private var isSettled = false
 
-    init(_ directory: AssetDirectory, temporary: String, isDurable: Bool) throws {
+    init(_ directory: AssetDirectory, _ file: UnpublishedFile, isDurable: Bool) {
         self.directory = directory
-        self.temporary = temporary
+        self.file = file
         self.isDurable = isDurable
-        descriptor = FileDirectory.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw StorageError(system: errno, while: "making the asset file \(temporary)") }
     }
 
     deinit { discard() }
 
-    func write(_ bytes: UnsafeRawBufferPointer) throws {
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw StorageError(system: errno, while: "writing an asset file") }
-            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-        }
-    }
+    func write(_ bytes: UnsafeRawBufferPointer) throws { try file.write(bytes) }
 
     func publish(as name: String) throws {
-        if isDurable, fdatasync(descriptor) != 0 {
-            throw StorageError(system: errno, while: "synchronizing an asset file")
-        }
-        Glibc.close(descriptor)
-        descriptor = -1
-        // By its name a later start finds what it was about to become.
-        let announced = "\(temporary).\(name)"
-        guard rename(temporary, announced) == 0 else {
-            throw StorageError(system: errno, while: "renaming an asset file")
-        }
-        temporary = announced
+        if isDurable { try file.synchronize() }
+        // By its name a later start finds what it was about to become. The entry is made durable with the link.
+        try file.announce(name, durably: false)
         published = name
-        try directory.link(temporary, as: name, durably: isDurable)
+        try directory.link(file.path, as: name, durably: isDurable)
     }
 
     func settle() throws {
         isSettled = true
-        unlink(temporary)
+        file.remove()
     }
 
     func discard() {
-        if descriptor >= 0 { Glibc.close(descriptor) }
-        descriptor = -1
         if isSettled { return }
         isSettled = true
         if let published { try? directory.remove(published) }
-        unlink(temporary)
+        file.remove()
     }
 }
 
@@ -220,7 +183,7 @@ private final class AssetDirectoryReader: AssetFileReader {
     let size: Int64
 
     init?(_ path: String) throws {
-        descriptor = FileDirectory.open(path, O_RDONLY | O_CLOEXEC)
+        descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
             throw StorageError(system: errno, while: "opening the asset file \(path)")

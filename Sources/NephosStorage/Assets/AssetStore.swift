@@ -1,8 +1,9 @@
 /// Where the files of a store's assets are: a directory, or somebody's object storage.
 ///
-/// Everything blocks, so it is called on `FileThreads` only. It knows no rule: which file is of whom, and needed for how
+/// Everything blocks, so it is called on its `threads` only. It knows no rule: which file is of whom, and needed for how
 /// long, is in the rows.
 package protocol AssetStore: AnyObject, Sendable {
+    var threads: FileThreads { get }
     /// Begins a file that nobody sees before it is published.
     func makeFile() throws -> any AssetFileWriter
     /// Opens a published file; nil where there is none of that name.
@@ -16,8 +17,16 @@ package protocol AssetStore: AnyObject, Sendable {
     func leftovers() throws -> [AssetLeftover]
     /// Bytes that are free where the files are; nil where there is no end to them.
     func freeBytes() throws -> Int64?
+    /// Keeps the files from being removed until the result goes; nil where there are none yet.
+    func holdFiles() throws -> RemovalLock?
+    /// Has files removed until the result goes; nil where somebody holds them.
+    func lockForRemoval() throws -> RemovalLock?
     /// Lets go of everything. A store in memory is gone then.
     func close()
+}
+
+extension AssetStore {
+    package var threads: FileThreads { .shared }
 }
 
 /// A file that is being written. It is gone unless it is published. One thread at a time uses it.

@@ -6,13 +6,18 @@ package final class FileThreads: Sendable {
     private enum Limit {
         /// How many files are worked on at a time: a disk has no use for more.
         static let threads = 4
+        /// The same where files are fetched over a network, which mostly is waiting.
+        static let networkThreads = 32
         /// Nanoseconds without work after which a thread ends.
         static let idle: Int64 = 10_000_000_000
     }
 
     /// Those of the process: all stores share them.
-    package static let shared = FileThreads()
+    package static let shared = FileThreads(limit: Limit.threads)
+    /// Those for files elsewhere: who waits for a network holds up no disk.
+    package static let network = FileThreads(limit: Limit.networkThreads)
 
+    private let limit: Int
     private let lock = Lock()
     private let hasWork: Condition
     private let state: State
@@ -25,7 +30,9 @@ package final class FileThreads: Sendable {
         var idle = 0
     }
 
-    package init() {
+    /// - Parameter limit: how many files are worked on at a time.
+    package init(limit: Int) {
+        self.limit = limit
         hasWork = Condition(lock)
         state = State()
     }
@@ -46,7 +53,7 @@ package final class FileThreads: Sendable {
                 hasWork.signal()
                 return false
             }
-            guard state.threads < Limit.threads else { return false }
+            guard state.threads < limit else { return false }
             state.threads += 1
             return true
         }

@@ -1,0 +1,159 @@
+import Glibc
+import NephosCrypto
+package import NephosStorage
+import Synchronization
+
+/// Assets as objects of a bucket: `<container>/<environment>/<name>` behind the prefix.
+///
+/// An upload is written to a file of a directory of this server's, and goes to the bucket in one request once it is whole. Its
+/// entry in the directory goes when the row is committed, so one that a start finds there leads to an object that may have no
+/// row. Several servers may share a bucket, each with a directory of its own.
+package final class ObjectAssetStore: AssetStore {
+    private let requests: ObjectRequests
+    private let place: String
+    private let spool: UnpublishedFiles
+
+    /// - Parameters:
+    ///   - spool: a directory for uploads under way. It is made when the first comes.
+    package init(_ requests: ObjectRequests, _ id: StoreID, spool: String) {
+        self.requests = requests
+        place = "\(id.container)/\(id.environment)"
+        self.spool = UnpublishedFiles(spool)
+    }
+
+    package var threads: FileThreads { .network }
+
+    fileprivate func key(_ name: String) throws -> String {
+        try AssetFileName.check(name)
+        return "\(place)/\(name)"
+    }
+
+    package func makeFile() throws -> any AssetFileWriter {
+        ObjectWriter(try spool.make(), self, requests)
+    }
+
+    package func open(_ name: String) throws -> (any AssetFileReader)? { try ObjectReader(requests, try key(name)) }
+
+    package func remove(_ name: String) throws { try requests.delete(try key(name)) }
+
+    package func files(after name: String, limit: Int) throws -> [String] {
+        let (keys, _) = try requests.list(
+            after: name.isEmpty ? "" : "\(place)/\(name)", under: "\(place)/", limit: limit)
+        return keys.map { String($0.dropFirst(place.count + 1)) }
+    }
+
+    package func leftovers() throws -> [AssetLeftover] {
+        try spool.announced().map { file in
+            AssetLeftover(name: file.name) { [self] hasRow in
+                if !hasRow { try remove(file.name) }
+                unlink(file.path)
+            }
+        }
+    }
+
+    /// Those of the disk that uploads pass through: it is the one of the database, mostly.
+    package func freeBytes() throws -> Int64? { try spool.freeBytes() }
+
+    package func holdFiles() throws -> RemovalLock? { try spool.lock(.hold) }
+
+    package func lockForRemoval() throws -> RemovalLock? { try spool.lock(.remove) }
+
+    package func close() {}
+}
+
+/// A file on its way to a bucket.
+private final class ObjectWriter: AssetFileWriter, @unchecked Sendable {
+    // `@unchecked`: one thread at a time uses it, as its protocol says.
+    private let file: UnpublishedFile
+    private let store: ObjectAssetStore
+    private let requests: ObjectRequests
+    private let hash = StreamingHash(.sha256)
+    private var published: String?
+    private var isSettled = false
+
+    init(_ file: UnpublishedFile, _ store: ObjectAssetStore, _ requests: ObjectRequests) {
+        self.file = file
+        self.store = store
+        self.requests = requests
+    }
+
+    deinit {
+        // An object that was published stays announced: the next start removes it, and no thread waits for that here.
+        if published == nil { file.remove() }
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws {
+        hash.update(bytes)
+        try file.write(bytes)
+    }
+
+    func publish(as name: String) throws {
+        let key = try store.key(name)
+        try file.announce(name, durably: true)
+        published = name
+        try requests.put(key, file: file.path, hash: hash.finish())
+    }
+
+    func settle() throws {
+        isSettled = true
+        file.remove()
+    }
+
+    func discard() {
+        if isSettled { return }
+        if let published {
+            // Where the service cannot be reached the entry stays, and the next start tries again.
+            guard (try? store.remove(published)) != nil else { return }
+        }
+        isSettled = true
+        file.remove()
+    }
+}
+
+/// An object of a bucket, read in pieces of which the newest stays in memory.
+private final class ObjectReader: AssetFileReader {
+    /// Bytes of a request: enough that its way there and back does not count, few enough for many downloads at once.
+    private static let pieceSize = 2 << 20
+
+    private struct Piece {
+        var start: Int64
+        var bytes: [UInt8]
+    }
+
+    private let requests: ObjectRequests
+    private let key: String
+    private let piece: Mutex<Piece>
+    let size: Int64
+
+    init?(_ requests: ObjectRequests, _ key: String) throws {
+        guard let first = try requests.get(key, at: 0, count: Self.pieceSize) else { return nil }
+        self.requests = requests
+        self.key = key
+        size = first.size
+        piece = Mutex(Piece(start: 0, bytes: first.bytes))
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int {
+        if let count = try readNow(into: buffer, at: offset) { return count }
+        guard let part = try requests.get(key, at: offset, count: Self.pieceSize) else {
+            throw StorageError(.inputOutput, "The object \(key) was deleted while it was read.")
+        }
+        piece.withLock { $0 = Piece(start: offset, bytes: part.bytes) }
+        return copy(from: part.bytes[...], into: buffer)
+    }
+
+    func readNow(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int? {
+        if offset >= size { return 0 }
+        return piece.withLock { piece in
+            let skipped = offset - piece.start
+            guard skipped >= 0, skipped < piece.bytes.count else { return nil }
+            return copy(from: piece.bytes[Int(skipped)...], into: buffer)
+        }
+    }
+
+    private func copy(from bytes: ArraySlice<UInt8>, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let count = min(bytes.count, buffer.count)
+        bytes.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        return count
+    }
+}

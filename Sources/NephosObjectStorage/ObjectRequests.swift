@@ -1,0 +1,209 @@
+import Dispatch
+import Glibc
+import NephosCrypto
+import NephosHTTP
+import NephosStorage
+import Synchronization
+
+/// The few requests of the S3 protocol that files need. Everything blocks, on threads that may.
+///
+/// Each is signed, and repeated a few times where nothing came of it for a reason that may pass. All are idempotent: no key
+/// is ever given to another content.
+package final class ObjectRequests: Sendable {
+    private let options: ObjectStorageOptions
+    private let client: HTTPClient
+
+    package init(_ options: ObjectStorageOptions) {
+        self.options = options
+        client = HTTPClient(certificates: options.certificates, requestsAtOnce: 64, connectionsPerHost: 32)
+    }
+
+    package func close() { client.close() }
+
+    // MARK: Requests
+
+    /// Finds out whether the bucket can be used.
+    /// - Throws: `StorageError` that says what the service answered.
+    package func check() throws { _ = try list(after: "", under: "", limit: 1) }
+
+    /// Stores a file as an object.
+    /// - Parameter hash: the SHA-256 of the file.
+    func put(_ key: String, file: String, hash: [UInt8]) throws {
+        var request = request(.put, key)
+        request.body = .file(path: file)
+        request.headers += [("Content-Type", "application/octet-stream"), ("x-amz-content-sha256", Self.hex(hash))]
+        _ = try send(request, while: "storing the object \(key)")
+    }
+
+    /// A part of an object, and how large all of it is.
+    struct Part {
+        var bytes: [UInt8]
+        var size: Int64
+    }
+
+    /// Nil where there is no such object.
+    func get(_ key: String, at offset: Int64, count: Int) throws -> Part? {
+        var request = request(.get, key)
+        request.headers += [("Range", "bytes=\(offset)-\(offset + Int64(count) - 1)"), Self.noBody]
+        let action = "reading the object \(key)"
+        let answer = try send(request, accepting: [404, 416], while: action)
+        switch answer.status {
+        case 404: return nil
+        case 206:
+            guard let size = Self.size(answer.header("Content-Range")) else { break }
+            guard answer.body.count == min(Int64(count), max(0, size - offset)) else {
+                throw StorageError(.inputOutput, "An answer had not the bytes that were asked for, while \(action)")
+            }
+            return Part(bytes: answer.body, size: size)
+        case 416:
+            // There is nothing behind the end; of an empty object there is nothing at all.
+            return Part(bytes: [], size: Self.size(answer.header("Content-Range")) ?? 0)
+        case 200 where offset == 0 && answer.body.count <= count:
+            return Part(bytes: answer.body, size: Int64(answer.body.count))
+        default: break
+        }
+        throw StorageError(.inputOutput, "The service does not answer ranges (\(answer.status)), while \(action)")
+    }
+
+    /// Deletes an object; one that is not there is deleted.
+    func delete(_ key: String) throws {
+        var request = request(.delete, key)
+        request.headers.append(Self.noBody)
+        _ = try send(request, accepting: [404], while: "deleting the object \(key)")
+    }
+
+    /// The keys behind `key` that begin with `prefix`, ordered by their bytes; whether there are more.
+    func list(after key: String, under prefix: String, limit: Int) throws -> (keys: [String], hasMore: Bool) {
+        // The queries are signed in the order in which they are sent, which has to be that of their names.
+        var query = ["list-type=2", "max-keys=\(min(max(limit, 1), 1000))"]
+        query.append("prefix=\(Self.escaped(prefixed(prefix)))")
+        if !key.isEmpty { query.append("start-after=\(Self.escaped(prefixed(key)))") }
+        var request = request(.get, nil, query: query.joined(separator: "&"))
+        request.headers.append(Self.noBody)
+        let answer = try send(request, while: "listing objects")
+        let text = String(decoding: answer.body, as: UTF8.self)
+        let start = options.prefix.isEmpty ? 0 : options.prefix.utf8.count + 1
+        let keys = Self.elements("Key", in: text).map { String(decoding: $0.utf8.dropFirst(start), as: UTF8.self) }
+        return (keys, Self.elements("IsTruncated", in: text).first == "true")
+    }
+
+    // MARK: What they have in common
+
+    private func prefixed(_ key: String) -> String { options.prefix.isEmpty ? key : "\(options.prefix)/\(key)" }
+
+    private func request(_ method: HTTPRequest.Method, _ key: String?, query: String? = nil) -> HTTPRequest {
+        var url = "\(options.endpoint)/\(options.bucket)"
+        if let key { url += "/\(prefixed(key))" }
+        if let query { url += "?\(query)" }
+        var request = HTTPRequest(method, url, isIdempotent: method != .put)
+        request.signature = HTTPSignature(
+            accessKey: options.accessKey, secretKey: options.secretKey, region: options.region, service: "s3")
+        request.silenceLimit = options.limits.silence
+        if let token = options.sessionToken { request.headers.append(("x-amz-security-token", token)) }
+        return request
+    }
+
+    /// - Parameter statuses: those that are answers, besides success.
+    private func send(
+        _ request: HTTPRequest, accepting statuses: Set<Int> = [], while action: String
+    ) throws -> HTTPResponse {
+        var wait = options.limits.firstWait
+        var attempt = 1
+        while true {
+            let failure: StorageError
+            switch Self.blocking({ [client] in await Self.result(client, request) }) {
+            case .success(let answer):
+                if (200..<300).contains(answer.status) || statuses.contains(answer.status) { return answer }
+                failure = StorageError(.inputOutput, "\(Self.explanation(answer)), while \(action)")
+                guard answer.status >= 500 || [408, 429].contains(answer.status) else { throw failure }
+            case .failure(let error):
+                failure = StorageError(
+                    error.kind == .closed ? .closed : .inputOutput, "\(error.reason), while \(action)")
+                guard [.networkDown, .hostNotFound, .cannotConnect, .silence, .connectionLost].contains(error.kind)
+                else { throw failure }
+            }
+            if attempt == options.limits.attempts { throw failure }
+            attempt += 1
+            Self.pause(wait * Double.random(in: 0.5...1))
+            wait *= 2
+        }
+    }
+
+    private static func result(_ client: HTTPClient, _ request: HTTPRequest) async -> Result<HTTPResponse, HTTPFailure>
+    {
+        do throws(HTTPFailure) { return .success(try await client.send(request)) } catch { return .failure(error) }
+    }
+
+    /// Waits for something asynchronous on a thread that may wait.
+    private static func blocking<T: Sendable>(_ body: @escaping @Sendable () async -> T) -> T {
+        let outcome = Outcome<T>()
+        let done = DispatchSemaphore(value: 0)
+        Task {
+            let value = await body()
+            outcome.value.withLock { $0 = value }
+            done.signal()
+        }
+        while true {
+            done.wait()
+            if let value = outcome.value.withLock({ $0 }) { return value }
+        }
+    }
+
+    private final class Outcome<T: Sendable>: Sendable {
+        let value = Mutex<T?>(nil)
+    }
+
+    private static func pause(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        // A signal that ends the wait early harms nobody.
+        var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+        nanosleep(&time, nil)
+    }
+
+    // MARK: Text
+
+    /// The hash of a body that is not there.
+    private static let noBody = (name: "x-amz-content-sha256", value: hex(StreamingHash(.sha256).finish()))
+
+    private static func hex(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    /// Percent-encoded as signatures have it: all but letters, digits and `-._~`.
+    private static func escaped(_ text: String) -> String {
+        text.utf8.reduce(into: "") { result, byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                result.append(Character(UnicodeScalar(byte)))
+            default: result += "%" + hex([byte]).uppercased()
+            }
+        }
+    }
+
+    /// `bytes 0-99/1234` or `bytes */1234`.
+    private static func size(_ contentRange: String?) -> Int64? {
+        contentRange?.split(separator: "/").last.flatMap { Int64($0) }
+    }
+
+    /// What is between the tags of that name. Our keys need no escapes; an object whose key does is not ours.
+    private static func elements(_ name: String, in text: String) -> [Substring] {
+        var found: [Substring] = []
+        var rest = text[...]
+        while let start = rest.firstRange(of: "<\(name)>"),
+            let end = rest[start.upperBound...].firstRange(of: "</\(name)>")
+        {
+            found.append(rest[start.upperBound..<end.lowerBound])
+            rest = rest[end.upperBound...]
+        }
+        return found
+    }
+
+    /// What the service says about why, as far as it is known what it means: `403 SignatureDoesNotMatch`.
+    private static func explanation(_ answer: HTTPResponse) -> String {
+        let code = elements("Code", in: String(decoding: answer.body.prefix(4096), as: UTF8.self)).first
+        return "The object storage answered \(answer.status)\(code.map { " \($0.prefix(60))" } ?? "")"
+    }
+}

@@ -1,0 +1,38 @@
+package import NephosStorage
+
+/// Stores of another provider whose assets are in object storage.
+package struct ObjectStorageProvider: StoreProvider {
+    private let stores: any StoreProvider
+    private let requests: ObjectRequests
+    private let spool: String
+
+    /// - Parameters:
+    ///   - stores: where everything else is.
+    ///   - spool: a directory of this server's alone, for uploads under way.
+    package init(_ stores: any StoreProvider, _ requests: ObjectRequests, spool: String) {
+        self.stores = stores
+        self.requests = requests
+        self.spool = spool
+    }
+
+    package func open(_ id: StoreID) throws -> any StorageEngine { try stores.open(id) }
+
+    package func assets(of id: StoreID) throws -> any AssetStore {
+        ObjectAssetStore(requests, id, spool: Self.spool(spool, id))
+    }
+
+    /// Where uploads to a store pass through, in a data directory.
+    package static func spool(_ directory: String, _ id: StoreID) -> String {
+        "\(directory)/\(id.container)/\(id.environment).uploads"
+    }
+
+    package func existingStores() throws -> [StoreID] { try stores.existingStores() }
+    package func exists(_ id: StoreID) throws -> Bool { try stores.exists(id) }
+    package var keepsStores: Bool { stores.keepsStores }
+    package var blanks: (any StoreProvider)? { stores.blanks }
+
+    package func close() {
+        requests.close()
+        stores.close()
+    }
+}

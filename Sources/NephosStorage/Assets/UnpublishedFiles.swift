@@ -1,0 +1,125 @@
+import Glibc
+
+/// What files of assets may be called: letters, digits, `-` and `_`.
+package enum AssetFileName {
+    package static func isSafe(_ name: String) -> Bool {
+        (2...200).contains(name.utf8.count)
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// - Throws: `StorageError` for a name that could lead elsewhere.
+    package static func check(_ name: String) throws {
+        guard isSafe(name) else { throw StorageError(.constraint, "\"\(name)\" cannot be an asset file's name.") }
+    }
+}
+
+/// A directory of files that are being written, and of those that are about to be published: `<number>` and
+/// `<number>.<name>`.
+package struct UnpublishedFiles: Sendable {
+    private let path: String
+
+    package init(_ path: String) { self.path = path }
+
+    /// Begins a file, and makes the directory where there is none.
+    package func make() throws -> UnpublishedFile {
+        let file = "\(path)/\(String(UInt64.random(in: .min ... .max), radix: 36))"
+        do {
+            return try UnpublishedFile(file, in: path)
+        } catch  where !FileSystem.isDirectory(path) {
+            try FileSystem.makeDirectory(path)
+            return try UnpublishedFile(file, in: path)
+        }
+    }
+
+    /// What a process that ended left of publishing. Files that were never about to be published are removed.
+    package func announced() throws -> [(name: String, path: String)] {
+        try FileSystem.names(in: path).compactMap { entry in
+            if entry == RemovalLock.name { return nil }
+            guard let dot = entry.firstIndex(of: ".") else {
+                unlink("\(path)/\(entry)")
+                return nil
+            }
+            return (String(entry[entry.index(after: dot)...]), "\(path)/\(entry)")
+        }
+    }
+
+    /// Holds the files that were published from here, or has them removed.
+    package func lock(_ purpose: RemovalLock.Purpose) throws -> RemovalLock? {
+        try FileSystem.makeDirectory(path)
+        return try RemovalLock(path, purpose)
+    }
+
+    /// Bytes that are free where they are.
+    package func freeBytes() throws -> Int64 {
+        var status = statvfs()
+        // Before the directory is made, what is above it has the answer.
+        var place = path
+        while statvfs(place, &status) != 0 {
+            let parent = FileSystem.parent(of: place)
+            guard errno == ENOENT, parent != place else {
+                throw StorageError(system: errno, while: "asking for the free space of \(path)")
+            }
+            place = parent
+        }
+        return Int64(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize))
+    }
+}
+
+/// A file that is being written, or about to be published. One thread at a time uses it.
+package final class UnpublishedFile {
+    private let directory: String
+    package private(set) var path: String
+    private var descriptor: Int32
+
+    fileprivate init(_ path: String, in directory: String) throws {
+        self.path = path
+        self.directory = directory
+        descriptor = FileSystem.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw StorageError(system: errno, while: "making the asset file \(path)") }
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    package func write(_ bytes: UnsafeRawBufferPointer) throws {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw StorageError(system: errno, while: "writing an asset file") }
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        }
+    }
+
+    /// Ends writing and notes under which name the file is about to be published, so that a later start knows.
+    /// - Parameter durably: whether the note outlives a loss of power.
+    package func announce(_ name: String, durably: Bool) throws {
+        try AssetFileName.check(name)
+        close(descriptor)
+        descriptor = -1
+        let announced = "\(path).\(name)"
+        guard rename(path, announced) == 0 else { throw StorageError(system: errno, while: "renaming an asset file") }
+        path = announced
+        if durably { try FileSystem.synchronize(directory: directory) }
+    }
+
+    /// Makes what was written durable.
+    package func synchronize() throws {
+        guard fdatasync(descriptor) == 0 else {
+            throw StorageError(system: errno, while: "synchronizing an asset file")
+        }
+    }
+
+    /// Removes the entry. What was linked elsewhere stays there.
+    package func remove() {
+        if descriptor >= 0 { close(descriptor) }
+        descriptor = -1
+        unlink(path)
+    }
+}

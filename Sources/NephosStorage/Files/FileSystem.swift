@@ -1,0 +1,86 @@
+package import Glibc
+
+/// The few system calls that data directories and files of assets need.
+package enum FileSystem {
+    /// Makes the directory and those above it, for their owner alone, each entry durable.
+    package static func makeDirectory(_ path: String) throws {
+        if isDirectory(path) { return }
+        let parent = parent(of: path)
+        if parent != path { try makeDirectory(parent) }
+        guard mkdir(path, 0o700) == 0 else {
+            let code = errno
+            if code == EEXIST && isDirectory(path) { return }
+            if code == EEXIST { throw StorageError(.inputOutput, "\(path) is a file, not a directory.") }
+            throw StorageError(system: code, while: "making the directory \(path)")
+        }
+        try synchronize(directory: parent)
+    }
+
+    /// `open(2)`.
+    package static func open(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
+        Glibc.open(path, flags, mode)
+    }
+
+    package static func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    package static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+
+    /// The size of a file in bytes; 0 if there is none.
+    package static func size(_ path: String) -> Int64 {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int64(status.st_size) : 0
+    }
+
+    /// The names in a directory, in the order of their bytes, without those that start with a dot; none where there is no
+    /// such directory.
+    package static func names(in path: String) throws -> [String] {
+        guard let directory = opendir(path) else {
+            if errno == ENOENT { return [] }
+            throw StorageError(system: errno, while: "listing \(path)")
+        }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { tuple in
+                tuple.withMemoryRebound(to: CChar.self, capacity: Int(entry.pointee.d_reclen)) { String(cString: $0) }
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    /// Removes a directory with all that is in it, as far as that is possible.
+    package static func removeAll(_ path: String) {
+        for name in (try? names(in: path)) ?? [] {
+            let entry = "\(path)/\(name)"
+            if isDirectory(entry) { removeAll(entry) } else { unlink(entry) }
+        }
+        rmdir(path)
+    }
+
+    /// Makes the entries of a directory durable.
+    package static func synchronize(directory path: String) throws {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw StorageError(system: errno, while: "opening \(path)") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw StorageError(system: errno, while: "synchronizing \(path)") }
+    }
+
+    /// Makes the entry of `path` in its directory durable.
+    package static func synchronizeParent(of path: String) throws {
+        try synchronize(directory: parent(of: path))
+    }
+
+    package static func parent(of path: String) -> String {
+        var end = path.endIndex
+        while end > path.startIndex, path[path.index(before: end)] == "/" { end = path.index(before: end) }
+        guard let slash = path[..<end].lastIndex(of: "/") else { return end == path.startIndex ? path : "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}

@@ -1,0 +1,107 @@
+import NephosHTTP
+import NephosObjectStorage
+import NephosStorage
+
+/// The options that say in which object storage the files of assets are.
+struct ObjectStorageArguments {
+    static let options = [
+        CommandOption(
+            "--asset-storage", "URL",
+            """
+            Where the files are: s3://BUCKET or s3://BUCKET/PREFIX for object storage
+            that speaks the S3 protocol. Default: beside the database
+            """),
+        CommandOption(
+            "--s3-endpoint", "URL",
+            """
+            The object storage's address. Default: AWS_ENDPOINT_URL, or Amazon's in
+            the region
+            """),
+        CommandOption("--s3-region", "REGION", "Its region. Default: AWS_REGION, or us-east-1"),
+    ]
+
+    /// What the help says of them.
+    static let note = """
+        The credentials of object storage are read from AWS_ACCESS_KEY_ID and
+        AWS_SECRET_ACCESS_KEY, and from AWS_SESSION_TOKEN where they are temporary.
+        """
+
+    /// Nil where the files are beside the database.
+    let objects: ObjectStorageOptions?
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        guard let text = arguments["--asset-storage"] else {
+            for name in ["--s3-endpoint", "--s3-region"] where arguments.has(name) {
+                throw UsageError("'\(name)' needs '--asset-storage s3://BUCKET'.")
+            }
+            objects = nil
+            return
+        }
+        let (bucket, prefix) = try Self.place(text)
+        let region = arguments["--s3-region"] ?? CloudAddress.variable("AWS_REGION") ?? "us-east-1"
+        guard Self.isSafe(region) else { throw UsageError("'\(region)' is no region.") }
+        let endpoint =
+            arguments["--s3-endpoint"] ?? CloudAddress.variable("AWS_ENDPOINT_URL")
+            ?? "https://s3.\(region).amazonaws.com"
+        guard let accessKey = CloudAddress.variable("AWS_ACCESS_KEY_ID"),
+            let secretKey = CloudAddress.variable("AWS_SECRET_ACCESS_KEY")
+        else {
+            throw UsageError(
+                "object storage needs credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment.")
+        }
+        objects = ObjectStorageOptions(
+            endpoint: try Self.endpoint(endpoint), bucket: bucket, prefix: prefix, region: region, accessKey: accessKey,
+            secretKey: secretKey, sessionToken: CloudAddress.variable("AWS_SESSION_TOKEN"))
+    }
+
+    private static func place(_ text: String) throws(UsageError) -> (bucket: String, prefix: String) {
+        guard text.hasPrefix("s3://") else {
+            throw UsageError("'\(text)' is unknown: '--asset-storage' takes s3://BUCKET or s3://BUCKET/PREFIX.")
+        }
+        let parts = text.dropFirst(5).split(separator: "/", omittingEmptySubsequences: false)
+        var names = parts.map(String.init)
+        if names.count > 1, names.last == "" { names.removeLast() }
+        guard names.allSatisfy(isSafe) else {
+            throw UsageError(
+                "'\(text)' cannot be used: a bucket, and each part of a prefix, is letters, digits, '.', '-' and '_'.")
+        }
+        return (names[0], names.dropFirst().joined(separator: "/"))
+    }
+
+    /// What needs no escape in an address, whose signature escapes would have to match.
+    private static func isSafe(_ name: String) -> Bool {
+        !name.isEmpty && name != "." && name != ".."
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    private static func endpoint(_ text: String) throws(UsageError) -> String {
+        let text = text.hasSuffix("/") ? String(text.dropLast()) : text
+        let host = text.hasPrefix("https://") ? text.dropFirst(8) : text.hasPrefix("http://") ? text.dropFirst(7) : ""
+        guard !host.isEmpty, !host.contains("/"), !host.contains("@"), !host.contains("?"), !host.contains(" ") else {
+            throw UsageError("'\(text)' is no address of object storage, for example https://s3.example.org:9000.")
+        }
+        return text
+    }
+
+    /// Whether the bucket can be used, before anything is.
+    /// - Throws: `StorageError` that says what the object storage answered.
+    func requests() async throws -> ObjectRequests? {
+        guard let objects else { return nil }
+        let requests = ObjectRequests(objects)
+        try await FileThreads.network.run {
+            do { try requests.check() } catch let error as StorageError {
+                throw StorageError(
+                    error.code,
+                    "The bucket '\(objects.bucket)' at \(objects.endpoint) cannot be used: \(error.message).")
+            }
+        }
+        return requests
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import NephosStorage
+import Testing
+
+@testable import NephosObjectStorage
+
+/// Files in object storage, against one that checks signatures.
+@Suite(.enabled(if: ObjectStorageStandIn.isInstalled, ObjectStorageStandIn.missing))
+struct ObjectAssetStoreTests {
+    private let service: ObjectStorageStandIn
+    private let id = StoreID(container: "iCloud.org.example.App", environment: "development")
+    private let spool = FileManager.default.temporaryDirectory.appendingPathComponent("nephos-\(UUID().uuidString)")
+
+    init() throws { service = try ObjectStorageStandIn() }
+
+    private func store(
+        secret: String? = nil, _ adjust: (inout ObjectStorageOptions.Limits) -> Void = { _ in }
+    ) -> ObjectAssetStore {
+        var options = service.options(secret: secret)
+        adjust(&options.limits)
+        return ObjectAssetStore(ObjectRequests(options), id, spool: spool.path)
+    }
+
+    private func entries() throws -> [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: spool.path)) ?? []
+    }
+
+    @discardableResult
+    private func write(_ content: [UInt8], as name: String, to store: ObjectAssetStore) throws -> any AssetFileWriter {
+        let file = try store.makeFile()
+        for start in stride(from: 0, to: content.count, by: 300_000) {
+            try content[start..<min(start + 300_000, content.count)].withUnsafeBytes { try file.write($0) }
+        }
+        try file.publish(as: name)
+        return file
+    }
+
+    private func content(_ reader: any AssetFileReader, from offset: Int64 = 0) throws -> [UInt8] {
+        var found: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 500_000)
+        while true {
+            let position = offset + Int64(found.count)
+            let count = try buffer.withUnsafeMutableBytes { try reader.read(into: $0, at: position) }
+            if count == 0 { return found }
+            found += buffer[..<count]
+        }
+    }
+
+    private func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) } }
+
+    @Test func `a file of any size is what was written, from any offset`() throws {
+        defer { try? FileManager.default.removeItem(at: spool) }
+        let store = store()
+        for (number, size) in [0, 1, 2 << 20, (2 << 20) + 1, 5_000_000].enumerated() {
+            try write(bytes(size), as: "file-\(number)", to: store).settle()
+            let reader = try #require(try store.open("file-\(number)"))
+            #expect(reader.size == Int64(size))
+            #expect(try content(reader) == bytes(size))
+            #expect(try content(reader, from: Int64(size / 3)) == Array(bytes(size)[(size / 3)...]))
+        }
+        #expect(try entries() == [])
+        #expect(try store.files(after: "", limit: 100) == (0..<5).map { "file-\($0)" })
+        #expect(try store.files(after: "file-1", limit: 2) == ["file-2", "file-3"])
+        try store.remove("file-0")
+        try store.remove("file-0")
+        #expect(try store.open("file-0") == nil)
+        #expect(try store.files(after: "", limit: 100).count == 4)
+        #expect(throws: StorageError.self) { _ = try store.open("../other") }
+    }
+
+    @Test func `an upload is one request, and a small file's download another`() throws {
+        defer { try? FileManager.default.removeItem(at: spool) }
+        let store = store()
+        try write(bytes(1_000_000), as: "file", to: store).settle()
+        #expect(try service.requests() == ["PUT"])
+        _ = try content(try #require(try store.open("file")))
+        #expect(try service.requests() == ["GET"])
+    }
+
+    @Test func `who has not the secret is told so, and nothing is stored`() throws {
+        defer { try? FileManager.default.removeItem(at: spool) }
+        let stranger = store(secret: "wrong")
+        let error = #expect(throws: StorageError.self) { try write([1], as: "file", to: stranger) }
+        #expect(error?.message.contains("403 SignatureDoesNotMatch") == true, "\(error?.message ?? "")")
+        #expect(throws: StorageError.self) { _ = try stranger.open("file") }
+        #expect(try service.requests() == ["PUT", "DELETE", "GET"])
+        #expect(try store().files(after: "", limit: 10) == [])
+    }
+
+    @Test func `an answer of 500, a slow and a cut one are repeated, and not for ever`() throws {
+        defer { try? FileManager.default.removeItem(at: spool) }
+        let store = store { $0.silence = .seconds(1) }
+        try service.setFaults(["500", "500"])
+        try write(bytes(100_000), as: "file", to: store).settle()
+        #expect(try service.requests() == ["PUT", "PUT", "PUT"])
+        try service.setFaults(["slow", "500"])
+        #expect(try store.files(after: "", limit: 10) == ["file"])
+        try service.setFaults(["cut"])
+        #expect(try content(try #require(try store.open("file"))) == bytes(100_000))
+        try service.setFaults(["500"])
+        try store.remove("file")
+
+        try service.setFaults(Array(repeating: "500", count: 5))
+        #expect(throws: StorageError.self) { _ = try store.open("file") }
+        #expect(try service.requests().count == 4)
+    }
+
+    @Test func `what a crash leaves between the object and its row is ended by the next start`() throws {
+        defer { try? FileManager.default.removeItem(at: spool) }
+        do {
+            let store = store()
+            try write([1], as: "with-row", to: store)
+            try write([2], as: "without-row", to: store)
+            _ = try store.makeFile()
+        }
+        // A file that was never whole, as a kill leaves it.
+        try Data([3]).write(to: spool.appendingPathComponent("unfinished"))
+        let next = store()
+        let left = try next.leftovers().sorted { $0.name < $1.name }
+        #expect(left.map(\.name) == ["with-row", "without-row"])
+        try left[0].end(true)
+        try left[1].end(false)
+        #expect(try next.files(after: "", limit: 10) == ["with-row"])
+        #expect(try entries() == [] && next.leftovers().isEmpty)
+    }
+
+    @Test func `a discarded file is gone, and stays to be removed where the service is out of reach`() throws {
+        defer { try? FileManager.default.removeItem(at: spool) }
+        let store = store()
+        try write([1], as: "file", to: store).discard()
+        #expect(try store.files(after: "", limit: 10) == [] && entries() == [])
+        let file = try write([1], as: "file-2", to: store)
+        try service.setFaults(Array(repeating: "500", count: 4))
+        file.discard()
+        let left = try store.leftovers()
+        #expect(left.map(\.name) == ["file-2"])
+        try left.first?.end(false)
+        #expect(try store.files(after: "", limit: 10) == [])
+    }
+}
