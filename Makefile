@@ -19,7 +19,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-# Which tables `make bench` fills: records and queries, or sync, client, neighbours or sharing alone.
+# Which tables `make bench` fills: records and queries, or sync, client, neighbours, sharing or assets alone.
 TABLES ?= records,queries
 
 # How the server is built for use. The static standard library makes it start faster and run where Swift is not installed.
@@ -56,11 +56,13 @@ test: bootstrap ## build everything and run every test (ARGS="--filter Zones")
 	@swift build --build-tests
 	@scripts/run-tests $(ARGS)
 
-bench: build ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync, client, neighbours, sharing)
+bench: build ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync, client, neighbours, sharing, assets)
 ifeq ($(TABLES),sync)
 	@swift build $(RELEASE_FLAGS) --product sync-client
 	@bin="$$(swift build $(RELEASE_FLAGS) --show-bin-path)" && \
 		Benchmarks/sync --server "$$bin/nephos" --client "$$bin/sync-client" $(ARGS)
+else ifeq ($(TABLES),assets)
+	@Benchmarks/assets --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
 else ifeq ($(TABLES),client)
 	@swift build $(RELEASE_FLAGS) --product native-client
 	@bin="$$(swift build $(RELEASE_FLAGS) --show-bin-path)" && \
