@@ -160,7 +160,11 @@ final class Exchange {
                 let options = bridge.options
                 stream.receive(piece, slowest: options.slowestTransfer, grace: options.slowTransferGrace)
             }
-            if case .answered(let response) = run.proceed(reading: stream) { early = response }
+            if case .answered(let response) = run.proceed(reading: stream) {
+                early = response
+                // The rest has to arrive soon: who drips would keep the connection.
+                watched?.allow(bridge.options)
+            }
         } else {
             droppedBytes += piece.count
         }
