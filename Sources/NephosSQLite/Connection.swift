@@ -80,6 +80,32 @@ final class Connection: SQLConnection {
         return try statement.step() ? statement.integer(0) : 0
     }
 
+    // MARK: Copies
+
+    /// Copies everything into an empty database, as it is at one moment, by SQLite's backup interface.
+    func copy(to target: Connection) throws {
+        guard let backup = sqlite3_backup_init(target.handle, "main", handle, "main") else {
+            let code = sqlite3_extended_errcode(target.handle)
+            throw StorageError(sqlite: code, message: String(cString: sqlite3_errmsg(target.handle)), while: "copying")
+        }
+        // All in one step: it reads a snapshot, so that nobody who writes waits, and nothing makes it begin anew.
+        let code = sqlite3_backup_step(backup, -1)
+        let end = sqlite3_backup_finish(backup)
+        guard code == SQLITE_DONE, end == SQLITE_OK else {
+            let failure = code == SQLITE_DONE ? end : code
+            throw StorageError(sqlite: failure, message: String(cString: sqlite3_errstr(failure)), while: "copying")
+        }
+    }
+
+    /// What SQLite finds wrong with the database, the first of it.
+    func integrityProblems() throws -> [String] {
+        let statement = try prepare(text: "PRAGMA integrity_check(20)")
+        defer { statement.finalize() }
+        var problems: [String] = []
+        while try statement.step() { problems.append(statement.text(0)) }
+        return problems == ["ok"] ? [] : problems
+    }
+
     // MARK: Transactions
 
     func begin(writing: Bool) throws {

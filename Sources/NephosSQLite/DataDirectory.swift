@@ -54,14 +54,16 @@ package final class DataDirectory: StoreProvider {
 
     package var blanks: (any StoreProvider)? { MemoryStores(options: options) }
 
-    package func existingStores() throws -> [StoreID] {
+    package func existingStores() throws -> [StoreID] { try Self.stores(in: path) }
+
+    static func stores(in path: String) throws -> [StoreID] {
         let containers = try FileSystem.names(in: path).filter { name in
-            Self.isSafe(name) && FileSystem.isDirectory("\(path)/\(name)")
+            isSafe(name) && FileSystem.isDirectory("\(path)/\(name)")
         }
         return try containers.flatMap { container in
             try FileSystem.names(in: "\(path)/\(container)").compactMap { file in
                 let environment = String(file.dropLast(".sqlite".count))
-                guard file.hasSuffix(".sqlite"), Self.isSafe(environment) else { return nil }
+                guard file.hasSuffix(".sqlite"), isSafe(environment) else { return nil }
                 return StoreID(container: container, environment: environment)
             }
         }

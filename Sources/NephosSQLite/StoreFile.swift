@@ -7,7 +7,7 @@ enum StoreFile {
     /// The writer's connection, after the file was made or brought to the last version.
     static func open(_ path: String, _ options: SQLiteOptions, _ damage: DamageLog? = nil) throws -> Connection {
         if FileSystem.exists(path) {
-            try checkHeader(path, options.migrations)
+            try check(path, options.migrations)
         } else {
             try create(path, options.migrations)
         }
@@ -74,7 +74,7 @@ enum StoreFile {
 
     /// Refuses a file that is not a store of ours, not whole, or of another version, before SQLite looks at it, which may
     /// change it.
-    private static func checkHeader(_ path: String, _ migrations: [Migration]) throws {
+    static func check(_ path: String, _ migrations: [Migration]) throws {
         let descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw StorageError(system: errno, while: "opening \(path)") }
         defer { close(descriptor) }

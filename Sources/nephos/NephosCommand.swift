@@ -21,6 +21,15 @@ struct NephosCommand: Sendable {
             name: "import", summary: "Import the records of an export.",
             help: ImportCommand.help, main: { arguments throws(UsageError) in try ImportCommand.main(arguments) }),
         NephosCommand(
+            name: "verify", summary: "Check that stores are whole: the database, every record, every file.",
+            help: VerifyCommand.help, main: { arguments throws(UsageError) in try VerifyCommand.main(arguments) }),
+        NephosCommand(
+            name: "backup", summary: "Copy stores as they are now, with the files of their assets.",
+            help: BackupCommand.help, main: { arguments throws(UsageError) in try BackupCommand.main(arguments) }),
+        NephosCommand(
+            name: "restore", summary: "Restore stores from a backup.",
+            help: RestoreCommand.help, main: { arguments throws(UsageError) in try RestoreCommand.main(arguments) }),
+        NephosCommand(
             name: "query", summary: "Find records, count them, or explain how a query is answered.",
             help: QueryCommand.help, main: { arguments throws(UsageError) in try QueryCommand.main(arguments) }),
         NephosCommand(

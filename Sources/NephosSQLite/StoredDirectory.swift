@@ -1,0 +1,120 @@
+import Glibc
+package import NephosStorage
+import Synchronization
+
+/// A data directory that is only read: a server may have it open meanwhile.
+package struct StoredDirectory: Sendable {
+    package let path: String
+
+    /// - Throws: `StorageError` where there is no directory.
+    package init(path: String) throws {
+        guard FileSystem.isDirectory(path) else {
+            throw StorageError(.inputOutput, "There is no directory \(path).")
+        }
+        self.path = path
+    }
+
+    package func existingStores() throws -> [StoreID] { try DataDirectory.stores(in: path) }
+
+    private func file(_ id: StoreID) -> String { "\(path)/\(id.container)/\(id.environment).sqlite" }
+
+    /// The store as it is now, whatever is written meanwhile.
+    package func snapshot(_ id: StoreID) throws -> SQLiteSnapshot { try SQLiteSnapshot(path: file(id)) }
+
+    /// Where the files of its assets are, unless they are in object storage.
+    package func assets(of id: StoreID) -> AssetDirectory {
+        AssetDirectory(path: "\(path)/\(id.container)/\(id.environment).assets")
+    }
+
+    /// Copies the store's database as it is now into a directory, whole or not at all.
+    /// - Throws: `StorageError`, also where one is there.
+    package func copyDatabase(_ id: StoreID, to directory: String, asNewIncarnation: Bool) throws {
+        let folder = "\(directory)/\(id.container)"
+        try FileSystem.makeDirectory(folder)
+        let target = "\(folder)/\(id.environment).sqlite"
+        guard !FileSystem.exists(target) else { throw StorageError(.inputOutput, "\(target) is there already.") }
+        try StoreFile.check(file(id), Migration.all)
+        let draft = "\(target).copy"
+        for leftover in ["", "-journal", "-wal", "-shm"] where FileSystem.exists(draft + leftover) {
+            guard unlink(draft + leftover) == 0 else { throw StorageError(system: errno, while: "removing \(draft)") }
+        }
+        let descriptor = FileSystem.open(draft, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw StorageError(system: errno, while: "making \(draft)") }
+        defer { close(descriptor) }
+        let source = try Connection(path: file(id), access: .reading)
+        defer { source.close() }
+        let copy = try Connection(path: draft, access: .writing)
+        do {
+            defer { copy.close() }
+            try source.copy(to: copy)
+            // In a file of its own, without a log beside it.
+            try copy.execute("PRAGMA journal_mode = DELETE")
+            let problems = try copy.integrityProblems()
+            if let first = problems.first { throw StorageError(.damaged, "\(file(id)): \(first)") }
+            // What was answered after the backup is not there: no token, receipt or change tag of that time may fit what comes.
+            if asNewIncarnation {
+                try copy.execute(
+                    """
+                    BEGIN IMMEDIATE;
+                    DELETE FROM store_secret;
+                    UPDATE change_sequence SET last = last + \(Self.incarnation);
+                    COMMIT;
+                    """)
+            }
+        }
+        guard fsync(descriptor) == 0 else { throw StorageError(system: errno, while: "synchronizing \(draft)") }
+        guard rename(draft, target) == 0 else { throw StorageError(system: errno, while: "renaming \(draft)") }
+        try FileSystem.synchronizeParent(of: target)
+    }
+
+    /// Change sequences that a restored store skips: more than anybody wrote since the backup.
+    private static let incarnation: Int64 = 1 << 32
+}
+
+/// A store as it was at one moment. Nothing can be written.
+package final class SQLiteSnapshot: StorageEngine {
+    private let connection: Mutex<Held>
+
+    private struct Held: @unchecked Sendable {
+        // Unchecked: one thread at a time uses it, under the lock.
+        let connection: Connection
+    }
+
+    fileprivate init(path: String) throws {
+        do {
+            try StoreFile.check(path, Migration.all)
+            let opened = try StoreFile.openReader(path, SQLiteOptions())
+            try opened.begin(writing: false)
+            // The transaction's snapshot is that of its first read.
+            _ = try opened.number("SELECT count(*) FROM change_sequence")
+            connection = Mutex(Held(connection: opened))
+        } catch let error as StorageError {
+            throw error.opening(path)
+        }
+    }
+
+    deinit { connection.withLock { $0.connection.close() } }
+
+    package func read<T: Sendable>(
+        _ body: @escaping @Sendable (any StorageReader) throws -> T
+    ) async throws -> T {
+        try await FileThreads.network.run { [self] in
+            try connection.withLock { try body(SQLReader($0.connection)) }
+        }
+    }
+
+    package func write<T: Sendable>(
+        _ body: @escaping @Sendable (any StorageTransaction) throws -> T
+    ) async throws -> T {
+        throw StorageError(.other, "A snapshot cannot be written.")
+    }
+
+    package func close() async {}
+
+    /// What SQLite finds wrong with the file; nothing where all is well.
+    package func integrityProblems() async throws -> [String] {
+        try await FileThreads.network.run { [self] in
+            try connection.withLock { try $0.connection.integrityProblems() }
+        }
+    }
+}

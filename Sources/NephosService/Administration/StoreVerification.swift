@@ -1,0 +1,219 @@
+import NephosCrypto
+package import NephosStorage
+import NephosWire
+
+/// Holds a store against the files of its assets:
+///
+/// - every record can be read, and the files of its assets have rows that say that they are needed;
+/// - every row's file is there, with its size and its content;
+/// - every file has a row, or is condemned;
+/// - an owner's bytes are those of its files.
+///
+/// It reads a snapshot and changes nothing, so a server may work meanwhile, where somebody holds the files. Those that were
+/// uploaded since the snapshot count as without a row until it is repeated.
+package struct StoreVerification: Sendable {
+    package struct Findings: Sendable {
+        package var records = 0
+        package var files = 0
+        package var bytes: Int64 = 0
+        /// What is wrong, the first of it in words.
+        package var problems: [String] = []
+        package var problemCount = 0
+        /// Files without a row.
+        package var orphans: [String] = []
+
+        package mutating func note(_ problem: @autoclosure () -> String) {
+            problemCount += 1
+            if problems.count < StoreVerification.listed { problems.append(problem()) }
+        }
+    }
+
+    /// Problems that are told in words.
+    private static let listed = 100
+    private static let pageSize = 1000
+
+    private let engine: any StorageEngine
+    private let files: any AssetStore
+
+    package init(_ engine: any StorageEngine, _ files: any AssetStore) {
+        self.engine = engine
+        self.files = files
+    }
+
+    package func run() async throws -> Findings {
+        var findings = Findings()
+        let names = try await allFiles()
+        try await checkRecords(&findings)
+        var known = try await checkRows(&findings)
+        for file in try await engine.read({ try $0.condemnedAssetFiles(limit: .max) }) { known.insert(file) }
+        findings.orphans = names.filter { !known.contains($0) }
+        return findings
+    }
+
+    private func allFiles() async throws -> [String] {
+        try await files.threads.run { [files] () -> [String] in
+            var names: [String] = []
+            while true {
+                let page = try files.files(after: names.last ?? "", limit: Self.pageSize)
+                if page.isEmpty { return names }
+                names += page
+            }
+        }
+    }
+
+    // MARK: Records
+
+    private func checkRecords(_ findings: inout Findings) async throws {
+        var zone = Int64(0)
+        while true {
+            let after = zone
+            let zones = try await engine.read { try $0.zones(after: after, limit: Self.pageSize) }
+            guard let last = zones.last else { return }
+            zone = last.key.id
+            for zone in zones {
+                var sequence = Int64(0)
+                while true {
+                    let (start, before) = (sequence, findings)
+                    let page = try await engine.read { reader in
+                        var page = (findings: before, end: start, count: 0)
+                        try reader.visitRecords(zone: zone.key, after: start, limit: Self.pageSize, size: .max) {
+                            record in
+                            page.end = record.sequence
+                            page.count += 1
+                            try Self.check(record, in: zone, reader, &page.findings)
+                        }
+                        return page
+                    }
+                    (findings, sequence) = (page.findings, page.end)
+                    if page.count == 0 { break }
+                }
+            }
+        }
+    }
+
+    private static func check(
+        _ record: VisitedRecord, in zone: ZoneRow, _ reader: any StorageReader, _ findings: inout Findings
+    ) throws {
+        func place() -> String { "record '\(String(decoding: record.name, as: UTF8.self))' in zone '\(zone.name)'" }
+        if record.isDamaged { return findings.note("\(place()) is damaged") }
+        if record.isDeleted { return }
+        findings.records += 1
+        for (name, value) in EncodedFields(bytes: Array(record.fields)).assets() {
+            guard let content = value.content.flatMap(AssetContent.content) else {
+                findings.note("\(place()): field '\(name)' names no content")
+                continue
+            }
+            guard let row = try reader.asset(owner: zone.key.owner, content: content) else {
+                findings.note("\(place()): the file of field '\(name)' has no row")
+                continue
+            }
+            if row.neededUntil != AssetRow.referenced {
+                findings.note("\(place()): the file of field '\(name)' is not kept for it")
+            }
+            if row.size != value.size || row.checksum != value.fileChecksum {
+                findings.note("\(place()): field '\(name)' and its file's row differ")
+            }
+        }
+    }
+
+    // MARK: Files
+
+    /// - Returns: the names of the rows' files.
+    private func checkRows(_ findings: inout Findings) async throws -> Set<String> {
+        var names: Set<String> = []
+        var sums: [OwnerID: Int64] = [:]
+        var last = ""
+        while true {
+            let after = last
+            let rows = try await engine.read { try $0.assets(afterFile: after, limit: Self.pageSize) }
+            guard let end = rows.last else { break }
+            last = end.file
+            for row in rows {
+                names.insert(row.file)
+                sums[row.owner, default: 0] += row.size
+                findings.files += 1
+                findings.bytes += row.size
+                let problem = try await files.threads.run { [files] in try Self.problem(of: row, files) }
+                if let problem { findings.note("file \(row.file) \(problem)") }
+            }
+        }
+        for (owner, sum) in sums {
+            let noted = try await engine.read { try $0.assetBytes(owner: owner) }
+            if noted != sum {
+                findings.note("owner \(owner.rawValue) has files of \(sum) bytes, and \(noted) are noted")
+            }
+        }
+        return names
+    }
+
+    /// What is wrong with a row's file; nil where nothing is.
+    private static func problem(of row: AssetRow, _ files: any AssetStore) throws -> String? {
+        do {
+            guard let file = try files.open(row.file) else { return "is missing" }
+            if file.size != row.size { return "has \(file.size) bytes instead of \(row.size)" }
+            return try AssetCopy.content(of: file) == row.content ? nil : "has another content than when it was saved"
+        } catch let error as StorageError {
+            return "cannot be read: \(error.message)"
+        }
+    }
+}
+
+/// Copies files of assets from one place to another.
+package enum AssetCopy {
+    private static let pieceSize = 1 << 20
+
+    /// Reads a file and gives its content's hash.
+    static func content(of file: any AssetFileReader, _ take: (UnsafeRawBufferPointer) throws -> Void = { _ in }) throws
+        -> [UInt8]
+    {
+        let hash = StreamingHash(.blake2b)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 16)
+        defer { buffer.deallocate() }
+        var offset: Int64 = 0
+        while true {
+            let count = try file.read(into: buffer, at: offset)
+            if count == 0 { return hash.finish() }
+            let piece = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            hash.update(piece)
+            try take(piece)
+            offset += Int64(count)
+        }
+    }
+
+    /// Copies the files of all of a store's rows that are not there yet.
+    /// - Parameter progress: is called with each file's bytes.
+    /// - Returns: what could not be copied, in words.
+    package static func all(
+        of engine: any StorageEngine, from source: any AssetStore, to target: any AssetStore,
+        progress: @escaping @Sendable (Int64) -> Void
+    ) async throws -> [String] {
+        var problems: [String] = []
+        var last = ""
+        while true {
+            let after = last
+            let rows = try await engine.read { try $0.assets(afterFile: after, limit: 500) }
+            guard let end = rows.last else { return problems }
+            last = end.file
+            for row in rows {
+                let problem = try await target.threads.run { try copy(row, from: source, to: target) }
+                if let problem { problems.append("file \(row.file) \(problem)") }
+                progress(row.size)
+            }
+        }
+    }
+
+    private static func copy(_ row: AssetRow, from source: any AssetStore, to target: any AssetStore) throws -> String?
+    {
+        // What an attempt before copied.
+        if let there = try target.open(row.file), there.size == row.size { return nil }
+        guard let file = try source.open(row.file) else { return "is missing" }
+        let writer = try target.makeFile()
+        guard file.size == row.size, try content(of: file, writer.write) == row.content else {
+            writer.discard()
+            return "has another content than when it was saved"
+        }
+        try writer.publish(as: row.file)
+        try writer.settle()
+        return nil
+    }
+}

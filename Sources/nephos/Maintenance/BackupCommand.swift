@@ -1,0 +1,151 @@
+import NephosObjectStorage
+import NephosSQLite
+import NephosService
+import NephosStorage
+import Synchronization
+
+/// `nephos backup`: stores as they are at a moment, while a server goes on.
+struct BackupCommand {
+    static let options = StoredData.options + [CommandOption("--help", nil, "Show this help.")]
+
+    static let help = """
+        Copy stores as they are now, with the files of their assets.
+
+        Usage: nephos backup [OPTIONS] DIR
+
+        A server may run meanwhile: each database is copied as it was at one moment, and
+        no file that it needs is deleted before it is copied too. DIR must have none of the
+        stores; it is laid out as a data directory is. What is copied is verified. Where a
+        file of assets is missing or damaged the others are copied, and the status is 1.
+
+        \(ObjectStorageArguments.note)
+
+        Options:
+        \(CommandOption.help(options))
+
+        """
+
+    static func main(_ arguments: [String]) throws(UsageError) {
+        if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
+        let arguments = try Arguments(arguments, options: options, command: "backup", wordLimit: 1)
+        guard let target = arguments.words.first else {
+            throw UsageError("nephos backup needs a directory to copy to. See 'nephos backup --help'.")
+        }
+        let data = try StoredData(arguments)
+        StoredData.run { try await run(data, target) }
+    }
+
+    private static func run(_ data: StoredData, _ path: String) async throws {
+        let source = try StoredDirectory(path: data.path)
+        let objects = try await data.objects()
+        defer { objects?.close() }
+        let stores = try data.stores(in: source)
+        // So that no server begins in what is not whole yet.
+        let target = try DataDirectory(path: path)
+        defer { target.close() }
+        var problems = 0
+        for id in stores {
+            let files = data.files(of: id, in: source, objects)
+            // Before the database, so that what it names stays until it is copied.
+            let hold = try await files.threads.run { try files.holdFiles() }
+            try await FileThreads.network.run {
+                try source.copyDatabase(id, to: path, asNewIncarnation: false)
+            }
+            let copied = try await StoredFiles.copy(id, in: try StoredDirectory(path: path), from: files) {
+                try target.assets(of: $0)
+            }
+            withExtendedLifetime(hold) {}
+            Console.print("\(id.text): \(copied.count) files with \(copied.bytes) bytes\n")
+            problems += copied.problems.count
+        }
+        if problems > 0 { throw Cloud.Failure(message: "\(problems) files are not in the backup.") }
+    }
+}
+
+/// `nephos restore`: what `nephos backup` copied, as stores of a new incarnation.
+struct RestoreCommand {
+    static let options = StoredData.options + [CommandOption("--help", nil, "Show this help.")]
+
+    static let help = """
+        Restore stores from a backup.
+
+        Usage: nephos restore [OPTIONS] DIR
+
+        No server may run, and the data directory must have none of the stores: move away
+        what is there. Devices that knew the store as it was later get changeTokenExpired and
+        fetch everything again; upload addresses, receipts and cursors have expired.
+
+        \(ObjectStorageArguments.note)
+
+        Options:
+        \(CommandOption.help(options))
+
+        """
+
+    static func main(_ arguments: [String]) throws(UsageError) {
+        if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
+        let arguments = try Arguments(arguments, options: options, command: "restore", wordLimit: 1)
+        guard let source = arguments.words.first else {
+            throw UsageError("nephos restore needs the directory of a backup. See 'nephos restore --help'.")
+        }
+        let data = try StoredData(arguments)
+        StoredData.run { try await run(data, source) }
+    }
+
+    private static func run(_ data: StoredData, _ path: String) async throws {
+        let source = try StoredDirectory(path: path)
+        let stores = try data.stores(in: source)
+        let objects = try await data.objects()
+        defer { objects?.close() }
+        let target = try DataDirectory(path: data.path)
+        defer { target.close() }
+        for id in stores where target.exists(id) {
+            throw Cloud.Failure(message: "\(data.path) has the store \(id.text) already. Nothing was changed.")
+        }
+        var problems = 0
+        for id in stores {
+            // The files first: a store that is there has its files.
+            let directory = try StoredDirectory(path: data.path)
+            let copied = try await StoredFiles.copy(id, in: source, from: source.assets(of: id)) {
+                data.files(of: $0, in: directory, objects)
+            }
+            try await FileThreads.network.run {
+                try source.copyDatabase(id, to: data.path, asNewIncarnation: true)
+            }
+            Console.print("\(id.text): \(copied.count) files with \(copied.bytes) bytes\n")
+            problems += copied.problems.count
+        }
+        if problems > 0 { throw Cloud.Failure(message: "\(problems) files are not in the backup, and not restored.") }
+    }
+}
+
+/// Copies the files that a database names.
+enum StoredFiles {
+    struct Copied {
+        var count = 0
+        var bytes: Int64 = 0
+        var problems: [String] = []
+    }
+
+    /// - Parameters:
+    ///   - directory: has the database.
+    ///   - target: gives where the files go.
+    static func copy(
+        _ id: StoreID, in directory: StoredDirectory, from source: any AssetStore,
+        to target: (StoreID) throws -> any AssetStore
+    ) async throws -> Copied {
+        let counted = Mutex(Copied())
+        let problems = try await AssetCopy.all(
+            of: try directory.snapshot(id), from: source, to: try target(id)
+        ) { bytes in
+            counted.withLock { copied in
+                copied.count += 1
+                copied.bytes += bytes
+            }
+        }
+        for problem in problems.prefix(100) { Console.note("\(id.text): \(problem)") }
+        var copied = counted.withLock { $0 }
+        copied.problems = problems
+        return copied
+    }
+}

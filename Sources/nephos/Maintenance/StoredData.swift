@@ -1,0 +1,67 @@
+import NephosObjectStorage
+import NephosSQLite
+import NephosService
+import NephosStorage
+
+/// The stores that a command for whoever runs a server works on, and where the files of their assets are.
+struct StoredData {
+    static let options =
+        [
+            CommandOption("--data", "DIR", "The data directory. Default: ./.nephos"),
+            CommandOption("--container", "ID", "This container alone. Default: all"),
+        ] + ObjectStorageArguments.options
+
+    private let container: String?
+    private let storage: ObjectStorageArguments
+    let path: String
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        path = arguments["--data"] ?? "./.nephos"
+        container = arguments["--container"]
+        storage = try ObjectStorageArguments(arguments)
+    }
+
+    /// Runs what a command does; the process's status says whether it could.
+    static func run(_ body: @escaping @Sendable () async throws -> Void) {
+        let failure = waiting { () async -> String? in
+            do {
+                try await body()
+                return nil
+            } catch let error as StorageError {
+                return error.message
+            } catch let error as Cloud.Failure {
+                return error.message
+            } catch {
+                return "\(error)"
+            }
+        }
+        if let failure { Console.fail(failure) }
+    }
+
+    /// The stores of a directory that are meant.
+    /// - Throws: `Cloud.Failure` where there are none.
+    func stores(in directory: StoredDirectory) throws -> [StoreID] {
+        let all = try directory.existingStores()
+        let found = all.filter { container == nil || $0.container == container }
+        guard !found.isEmpty else {
+            let list = all.isEmpty ? "none" : Set(all.map(\.container)).sorted().joined(separator: ", ")
+            throw Cloud.Failure(
+                message:
+                    "there is no container \(container.map { "\($0) " } ?? "")in \(directory.path). There are: \(list)."
+            )
+        }
+        return found.sorted { ($0.container, $0.environment) < ($1.container, $1.environment) }
+    }
+
+    func objects() async throws -> ObjectRequests? { try await storage.requests() }
+
+    /// The files of a store's assets.
+    func files(of id: StoreID, in directory: StoredDirectory, _ objects: ObjectRequests?) -> any AssetStore {
+        guard let objects else { return directory.assets(of: id) }
+        return ObjectAssetStore(objects, id, spool: ObjectStorageProvider.spool(directory.path, id))
+    }
+}
+
+extension StoreID {
+    var text: String { "\(container), \(environment)" }
+}

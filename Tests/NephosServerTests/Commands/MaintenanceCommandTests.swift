@@ -1,0 +1,158 @@
+import Foundation
+import Testing
+
+/// `nephos verify`, `backup` and `restore` beside the server that was just built.
+@Suite struct MaintenanceCommandTests {
+    private func nephos(_ arguments: String...) async throws -> Finished {
+        try await StartedNephos(arguments).finish()
+    }
+
+    private func withServer(_ data: URL, _ body: (AssetClient) async throws -> Void) async throws {
+        let server = try StartedNephos(["dev", "--port", "0", "--data", data.path])
+        let client = AssetClient(port: try readyPort(try await server.readyLine()))
+        try await body(client)
+        #expect(try await server.stop().status == 0)
+    }
+
+    private func save(_ content: String, _ record: String, _ client: AssetClient) async throws {
+        let file = try await client.upload(content, to: try await client.uploadURL(record: record, field: "file"))
+        _ = try await client.save(record, field: "file", file)
+    }
+
+    private func content(_ record: String, _ client: AssetClient) async throws -> String {
+        let address = try #require(try await client.lookup(record, field: "file")["downloadURL"] as? String)
+        return try await client.get(address).text
+    }
+
+    /// The files of the store's assets.
+    private func files(_ data: URL) throws -> [URL] {
+        let folder = data.appendingPathComponent("iCloud.test/development.assets/files")
+        let found = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+        return (found?.allObjects ?? []).compactMap { $0 as? URL }.filter { !$0.hasDirectoryPath }
+    }
+
+    private func changes(_ token: String?, _ client: AssetClient) async throws -> [String: Any] {
+        let since = token.map { #","syncToken":"\#($0)""# } ?? ""
+        let answer = try await client.post("changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Z"}\#(since)}]}"#)
+        return try #require((answer["zones"] as? [[String: Any]])?.first)
+    }
+
+    @Test func `a running server is backed up, and restored as one that knows no token of before`() async throws {
+        try await withTemporaryDirectory { directory in
+            let (data, copy, restored) = (
+                directory.appendingPathComponent("data"), directory.appendingPathComponent("backup"),
+                directory.appendingPathComponent("restored")
+            )
+            var token: String?
+            try await withServer(data) { client in
+                _ = try await client.post(
+                    "zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#)
+                for number in 0..<5 { try await save("content \(number)", "r\(number)", client) }
+                try await save("content 0", "again", client)
+                let backup = try await nephos("backup", "--data", data.path, copy.path)
+                #expect(backup.status == 0, "\(backup.errors)")
+                #expect(backup.output == "iCloud.test, development: 5 files with 45 bytes\n")
+                try await save("later", "later", client)
+                token = try await changes(nil, client)["syncToken"] as? String
+                let again = try await nephos("backup", "--data", data.path, copy.path)
+                #expect(again.status == 1 && again.errors.contains("is there already"))
+            }
+            let verified = try await nephos("verify", "--data", copy.path)
+            #expect(verified.status == 0 && verified.output.hasSuffix("6 records, 5 files with 45 bytes\n"))
+
+            let restore = try await nephos("restore", "--data", restored.path, copy.path)
+            #expect(restore.status == 0, "\(restore.errors)")
+            #expect(try await nephos("restore", "--data", restored.path, copy.path).status == 1)
+            try await withServer(restored) { client in
+                for number in 0..<5 { #expect(try await content("r\(number)", client) == "content \(number)") }
+                #expect(try await content("again", client) == "content 0")
+                let expired = try await changes(token, client)
+                #expect(
+                    expired["nephosClientErrorCode"] as? Int == 21 || expired["serverErrorCode"] != nil, "\(expired)")
+                #expect(try await changes(nil, client)["syncToken"] is String)
+                try await save("later", "later", client)
+            }
+            #expect(try await nephos("verify", "--data", restored.path).status == 0)
+        }
+    }
+
+    @Test func `what is damaged, missing or not needed is said, and orphans go by command only`() async throws {
+        try await withTemporaryDirectory { data in
+            try await withServer(data) { client in
+                for number in 0..<3 { try await save("content \(number)", "r\(number)", client) }
+                #expect(try await nephos("verify", "--data", data.path).status == 0)
+                let refused = try await nephos("verify", "--data", data.path, "--remove-orphans")
+                #expect(refused.status == 1 && refused.errors.contains("in use"))
+            }
+            let found = try files(data).sorted { $0.path < $1.path }
+            #expect(found.count == 3)
+            let orphan = found[0].deletingLastPathComponent().appendingPathComponent(
+                found[0].lastPathComponent.prefix(64) + "-orphan")
+            try FileManager.default.copyItem(at: found[0], to: orphan)
+            var flipped = try Data(contentsOf: found[1])
+            flipped[3] ^= 1
+            try flipped.write(to: found[1])
+            try FileManager.default.removeItem(at: found[2])
+
+            let verified = try await nephos("verify", "--data", data.path)
+            #expect(verified.status == 1)
+            #expect(verified.output.contains("file \(found[1].lastPathComponent) has another content"))
+            #expect(verified.output.contains("file \(found[2].lastPathComponent) is missing"))
+            #expect(verified.output.contains("file \(orphan.lastPathComponent) has no row"))
+            let backup = try await nephos("backup", "--data", data.path, data.appendingPathComponent(".copy").path)
+            #expect(backup.status == 1 && backup.errors.contains("2 files are not in the backup"))
+
+            try await withServer(data) { _ in }
+            #expect(FileManager.default.fileExists(atPath: orphan.path))
+            _ = try await nephos("verify", "--data", data.path, "--remove-orphans")
+            #expect(!FileManager.default.fileExists(atPath: orphan.path))
+            #expect(FileManager.default.fileExists(atPath: found[0].path))
+        }
+    }
+
+    @Test func `an older database beside newer files has all of its own, and the newer are orphans`() async throws {
+        try await withTemporaryDirectory { directory in
+            let (data, copy) = (directory.appendingPathComponent("data"), directory.appendingPathComponent("backup"))
+            try await withServer(data) { client in
+                try await save("old", "old", client)
+                #expect(try await nephos("backup", "--data", data.path, copy.path).status == 0)
+                try await save("new", "new", client)
+                _ = try await client.post(
+                    "records/modify", #"{"operations":[{"operationType":"forceDelete","record":{"recordName":"old"}}]}"#
+                )
+            }
+            let database = "iCloud.test/development.sqlite"
+            try FileManager.default.removeItem(at: data.appendingPathComponent(database))
+            #expect(try await nephos("restore", "--data", data.path, copy.path).status == 0)
+            try await withServer(data) { client in
+                let old = try await content("old", client)
+                #expect(old == "old")
+            }
+            let verified = try await nephos("verify", "--data", data.path)
+            #expect(verified.status == 0 && verified.output.contains("1 files have no row"), "\(verified.output)")
+        }
+    }
+
+    @Test func `what cannot be understood changes nothing`() async throws {
+        try await withTemporaryDirectory { directory in
+            let missing = directory.appendingPathComponent("missing").path
+            for arguments in [
+                ["verify", "--data", missing], ["backup", "--data", missing, directory.path],
+                ["restore", "--data", missing, missing], ["verify", "--data", directory.path],
+            ] {
+                #expect(try await StartedNephos(arguments).finish().status == 1, "\(arguments)")
+            }
+            for arguments in [
+                ["backup"], ["restore"], ["verify", "--s3-region", "x"], ["verify", "--asset-storage", "http://x"],
+                ["verify", "--asset-storage", "s3://a/../b"], ["dev", "--in-memory", "--asset-storage", "s3://a"],
+                ["dev", "--asset-storage", "s3://a", "--s3-endpoint", "ftp://x"],
+            ] {
+                let finished = try await StartedNephos(
+                    arguments, environment: ["AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"]
+                ).finish()
+                #expect(finished.status == 2, "\(arguments): \(finished.errors)")
+            }
+            #expect(!FileManager.default.fileExists(atPath: missing))
+        }
+    }
+}

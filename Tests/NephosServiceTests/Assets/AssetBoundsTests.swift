@@ -1,0 +1,128 @@
+import Foundation
+import NephosSQLite
+import NephosStorage
+import NephosWire
+import Synchronization
+import Testing
+
+@testable import NephosService
+
+/// What an account, a disk and a race leave of uploads.
+@Suite struct AssetBoundsTests {
+    private let cloud: TestCloud
+    private let me: TestDatabase
+
+    init() {
+        cloud = TestCloud()
+        me = TestDatabase(cloud)
+    }
+
+    private func token(_ record: String, _ database: TestDatabase) async throws -> String {
+        let answer = try await cloud.service.assetUploads(
+            AssetUploadRequest(tokens: [AssetField(recordName: record, recordType: "Note", fieldName: "file")]),
+            database.context)
+        return try #require(answer.tokens.first?.url.split(separator: "/").last.map(String.init))
+    }
+
+    private func begin(_ record: String, _ database: TestDatabase, size: Int64? = nil) async throws -> AssetUpload {
+        try await cloud.service.beginUpload(
+            try await token(record, database), size: size, container: "iCloud.test", .development, requestID: "R")
+    }
+
+    private func upload(_ content: String, _ record: String) async throws -> AssetValue {
+        let upload = try await begin(record, me)
+        try await upload.append(Array(content.utf8))
+        return try await upload.finish().singleFile
+    }
+
+    private func store() throws -> Store { try #require(cloud.service.openStores.first) }
+
+    private func names() async throws -> [String] {
+        let files = try store().assets.files
+        return try await FileThreads.shared.run { try files.files(after: "", limit: 1000) }
+    }
+
+    @Test func `an account has so many uploads at a time, and others have theirs`() async throws {
+        var uploads: [AssetUpload] = []
+        for number in 0..<Limits.uploadsPerAccount { uploads.append(try await begin("r\(number)", me)) }
+        let refusal = await #expect(throws: ServiceError.self) { _ = try await begin("more", me) }
+        #expect(refusal?.retryAfter != nil)
+        _ = try await begin("r", TestDatabase(cloud, "tom"))
+        uploads.removeLast()
+        _ = try await begin("more", me)
+    }
+
+    @Test func `bytes that an account announces are bounded, but for one file`() async throws {
+        let first = try await begin("a", me, size: Limits.assetSize)
+        var held = [first]
+        await #expect(throws: ServiceError.self) {
+            while held.count < Limits.uploadsPerAccount * 4 {
+                held.append(try await begin("r\(held.count)", me, size: Limits.assetSize))
+            }
+        }
+        #expect(Int64(held.count) * Limits.assetSize <= max(Limits.uploadedBytesPerAccount, Limits.assetSize))
+    }
+
+    @Test func `one content that is uploaded many times at once is stored once, and every receipt is good`()
+        async throws
+    {
+        let values = try await withThrowingTaskGroup(of: (String, AssetValue).self) { group in
+            for number in 0..<12 {
+                group.addTask { ("r\(number)", try await upload("the same content", "r\(number)")) }
+            }
+            return try await group.reduce(into: [(String, AssetValue)]()) { $0.append($1) }
+        }
+        #expect(try await names().count == 1)
+        for (record, value) in values {
+            #expect(try await me.modify([.create(record, ["file": .asset(value)])]).map(\.summary) == ["saved"])
+        }
+        #expect(try await store().engine.read { try $0.assetBytes(owner: OwnerID(rawValue: 1)) } == 16)
+        let findings = try await StoreVerification(try store().engine, try store().assets.files).run()
+        #expect(findings.problems == [] && findings.orphans == [] && findings.records == 12)
+    }
+
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func `whatever is saved, let go of and collected side by side, every record has its file`(seed: UInt64) async throws
+    {
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<15 {
+            let contents = (0..<4).map { "content \($0)" }
+            let plan = (0..<8).map { _ in (Int.random(in: 0..<6, using: &random), Int.random(in: 0..<4, using: &random))
+            }
+            cloud.advance(milliseconds: 8 * 86_400_000)
+            let now = cloud.now
+            let store = try await upload("first", "first").size == 5 ? store() : store()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await store.assets.collect(neededBefore: now) }
+                for (lane, (record, content)) in plan.enumerated() {
+                    group.addTask {
+                        if lane % 3 == 2 {
+                            _ = try await me.modify([.delete("r\(record)")])
+                        } else {
+                            let value = try await upload(contents[content], "r\(record)")
+                            // It may conflict with another lane's save, and is then not saved at all.
+                            _ = try await me.modify([.force("r\(record)", ["file": .asset(value)])])
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let findings = try await StoreVerification(store.engine, store.assets.files).run()
+            #expect(findings.problems == [] && findings.orphans == [], "seed \(seed)")
+        }
+    }
+
+    @Test func `a backup that holds the files keeps those that are condemned`() async throws {
+        _ = try await upload("content", "a")
+        let store = try store()
+        cloud.advance(milliseconds: 8 * 86_400_000)
+        let now = cloud.now
+        let files = store.assets.files
+        var hold = try await FileThreads.shared.run { try files.holdFiles() }
+        try await store.assets.collect(neededBefore: now)
+        #expect(try await names().count == 1 && hold != nil)
+        hold = nil
+        try await store.assets.collect(neededBefore: now)
+        #expect(try await names() == [])
+    }
+}
