@@ -92,7 +92,7 @@ package struct StoreVerification: Sendable {
     }
 
     private static func check(
-        _ record: VisitedRecord, in zone: ZoneRow, _ reader: any StorageReader, _ findings: inout Findings
+        _ record: RecordRowView, in zone: ZoneRow, _ reader: any StorageReader, _ findings: inout Findings
     ) throws {
         func place() -> String { "record '\(String(decoding: record.name, as: UTF8.self))' in zone '\(zone.name)'" }
         if record.isDamaged { return findings.note("\(place()) is damaged") }

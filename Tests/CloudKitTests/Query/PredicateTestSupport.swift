@@ -29,7 +29,7 @@ private func brief(_ value: FieldValue) -> String {
         "@\(reference.recordName)" + (reference.zoneID.map { $0 == .defaultZone ? "" : "/\($0.zoneName)" } ?? "/?")
     case .list(let scalar, let values):
         "[\(values.map(brief).joined(separator: ", "))]" + (values.isEmpty ? "\(scalar)" : "")
-    case .bytes, .asset: "?"
+    case .bytes, .asset, .sealed: "?"
     }
 }
 
