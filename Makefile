@@ -11,10 +11,6 @@ export PATH := $(PATH):/opt/swift/usr/bin:/usr/local/swift/usr/bin:$(HOME)/.loca
 # Arguments for what the target runs: make run ARGS="--in-memory", make test ARGS="--filter Zones", make bench ARGS=quick
 ARGS ?=
 
-# How many tests run at a time. Each has a cloud of its own, with threads and files; all at once they would need more
-# descriptors than Foundation's Process can handle.
-export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
-
 # Where `make install` puts things; DESTDIR is put before it, for packages.
 PREFIX ?= /usr/local
 DESTDIR ?=

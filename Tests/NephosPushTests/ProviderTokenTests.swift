@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func anotherImplementationVerifiesEveryTokenAndReadsWhatWasPutIn() async throws {
-        let seed = UInt64.random(in: .min ... .max)
+        let seed: UInt64 = 1
         var random = SplitMix(state: seed)
         let key = try #require(SigningKey(pem: Array(SampleKeys.p256.utf8)))
         try await withTemporaryDirectory { directory in
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func damagedKeysAreRefusedOrStillSign() {
-        let seed = UInt64.random(in: .min ... .max)
+        let seed: UInt64 = 1
         var random = SplitMix(state: seed)
         for _ in 0..<300 {
             var pem = Array(SampleKeys.p256.utf8)

@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `through an archive`() throws {
-        let first = UInt64.random(in: 0..<1 << 32)
+        let first: UInt64 = 1
         print("RecordPropertyTests, archive: seeds from \(first)")
         for seed in first..<first + 150 {
             let record = randomRecord(seed: seed)
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func `through the protocol`() {
-        let first = UInt64.random(in: 0..<1 << 32)
+        let first: UInt64 = 1
         print("RecordPropertyTests, protocol: seeds from \(first)")
         for seed in first..<first + 300 {
             let record = randomRecord(seed: seed)
