@@ -77,7 +77,8 @@ struct QueryPlanner {
     /// The index that gives the order; where the order is by several fields and has none, that of the first.
     private func orderedScan(_ components: [IndexComponent]) -> QueryScan {
         let whole = scan(order: components)
-        if isAvailable(whole.ranges[0].signature) { return whole }
+        // Conditions that contradict each other leave no range.
+        guard let first = whole.ranges.first, !isAvailable(first.signature) else { return whole }
         return scan(order: [components[0]])
     }
 
