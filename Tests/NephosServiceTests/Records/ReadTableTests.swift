@@ -92,7 +92,7 @@ import Testing
                     let one = await said(database, query([hasSecret], count: count, explain: explain, limit: 1))
                     let none = await said(database, query([other], count: count, explain: explain, limit: 1))
                         .replacing("s3creu", with: Self.secret)
-                    #expect((one != none) == mayRead, "\(reader) asks, \(grants)")
+                    #expect((one != none) == mayRead, "\(reader) asks, \(grants): \(one), \(none)")
                 }
             }
             let page = await said(database, query(sort: [.init(.field("t"))], limit: 1))

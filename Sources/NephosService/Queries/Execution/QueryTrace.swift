@@ -66,13 +66,11 @@ final class QueryTrace {
 }
 
 extension QueryExplanation {
-    /// The same for who may not read all records: how many of the others' an index or a page has is nothing to tell.
+    /// The same for who may not read all records: how many of the others' an index has is nothing to tell, and neither is
+    /// which index was chosen, as that depends on it.
     var withoutCounts: QueryExplanation {
-        var explanation = self
-        for index in scans.indices { explanation.scans[index].entriesRead = recordsReturned }
-        explanation.entriesRead = recordsReturned
-        explanation.recordsRead = recordsReturned
-        return explanation
+        QueryExplanation(
+            scans: [], entriesRead: recordsReturned, recordsRead: recordsReturned, recordsReturned: recordsReturned)
     }
 }
 
