@@ -226,6 +226,10 @@ extension DatabaseRequestContext {
             job.asset.asset.noteUpload(uploaded.singleFile)
             return .success(uploaded.singleFile)
         } catch {
+            // A service that is sent other bytes than were announced refuses them: why is said here.
+            if let stamp = try? FileStamp(path: file.path), stamp != job.stamp {
+                return .failure(CKError(AssetFileFailure.modified(file.path), key: key, errors))
+            }
             return .failure(CKError(error, errors))
         }
     }
