@@ -205,6 +205,10 @@ struct Enrolment: Sendable {
             // Where another came first, the answer has that one's.
             answer = try await service.enroll(EnrollRequest(position: 0, entry: entry), KeyRing.call)
         }
+        if Int64(answer.entries.count) < stored.listCount {
+            // Another process of this device may have seen more since the service was asked.
+            answer = try await service.accountKeys(KeyRing.call)
+        }
         guard let list = DeviceList(answer.entries, in: place), list.count >= stored.listCount,
             stored.listCount == 0 || list.hashes[Int(stored.listCount) - 1] == [UInt8](stored.listHash)
         else {
