@@ -57,7 +57,8 @@ struct DevLog {
         let files = data.map { "\($0)  (erase it to begin anew)" } ?? "in memory, gone at the end"
         let place = inPostgreSQL ? "in PostgreSQL; the files of assets in \(data ?? "memory")" : files
         let keys =
-            keepsKeys ? "of encrypted values are kept with the data, for every device" : "of encrypted values are the devices'"
+            keepsKeys
+            ? "of encrypted values are kept with the data, for every device" : "of encrypted values are the devices'"
         return """
 
               \(bold("Nephos \(Nephos.version)")), the local CloudKit

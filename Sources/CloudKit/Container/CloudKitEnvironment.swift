@@ -144,6 +144,6 @@ extension CloudKitEnvironment {
         guard case .token(let token) = account, token.hasPrefix("dev:"), let host = url.host?.lowercased() else {
             return false
         }
-        return host == "localhost" || host == "::1" || host == "[::1]" || host.wholeMatch(of: /127(\.\d{1,3}){3}/) != nil
+        return ["localhost", "::1", "[::1]"].contains(host) || host.wholeMatch(of: /127(\.\d{1,3}){3}/) != nil
     }
 }

@@ -171,7 +171,7 @@ struct ModifyRecords {
                 guard case .saved(let record) = outcome, try items[index].operation.get().createsShortGUID else {
                     continue
                 }
-                applied.shortGUIDs[index] = try ShortGUID.findOrMake(record, batch, in: transaction)
+                applied.shortGUIDs[index] = try batch.findOrMakeShortGUID(of: record, in: transaction)
             }
             try keepClientChangeToken(row, outcomes, in: transaction)
         }

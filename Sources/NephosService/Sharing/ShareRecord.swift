@@ -85,24 +85,6 @@ enum ShortGUID {
         return text
     }
 
-    /// What the URL of a share of the record ends in, or will; nil where the record cannot be shared. It is kept by a share that
-    /// ended as it began (CloudKit Web Services, `createShortGUID`).
-    static func findOrMake(
-        _ record: RecordRow, _ batch: ZoneBatch, in transaction: any StorageTransaction
-    ) throws -> String? {
-        guard batch.caller.scope == .private, ZoneRules.hasChangeFeed(batch.zone.name),
-            record.type != SystemRecordType.share
-        else { return nil }
-        if let share = try transaction.lastShare(zone: record.zone, root: record.name) { return share.guid }
-        let guid = batch.makeShortGUID()
-        let sequence = try transaction.nextSequence()
-        try transaction.put(
-            ShareRow(
-                id: sequence, zone: record.zone, name: "", root: record.name, guid: guid, endedAt: sequence,
-                publicPermission: SharePermission.none.number, endedTime: max(1, batch.merge.now)))
-        return guid
-    }
-
     /// FNV-1a over the store's name, in three digits.
     static func routingKey(_ store: StoreID) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
