@@ -105,7 +105,7 @@ import Testing
 
             // A device that begins afterwards hears of nothing that went before.
             let owner = try await folder.owner.userRecordID().recordName
-            let fresh = try await carol.sharedCloudDatabase.changes(in: folder.id("", owner).zoneID)
+            let fresh = try await carol.sharedCloudDatabase.changes(in: folder.id("folder", owner).zoneID)
             #expect(fresh.deleted.isEmpty && fresh.names.isDisjoint(with: folder.all))
         }
     }

@@ -104,7 +104,7 @@ import Testing
             #expect(try await server.stop().status == 0)
             #expect(try FileManager.default.contentsOfDirectory(atPath: uploads) == [])
             let verified = try await StartedNephos(["verify", "--data", data.path]).finish()
-            #expect(verified.output == "iCloud.test, development: 10 records, 1 files with 600000 bytes\n")
+            #expect(verified.output == "iCloud.test, development: 12 records, 1 files with 600000 bytes\n")
         }
     }
 }

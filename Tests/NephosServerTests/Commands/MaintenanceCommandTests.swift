@@ -58,7 +58,7 @@ import Testing
                 #expect(again.status == 1 && again.errors.contains("is there already"))
             }
             let verified = try await nephos("verify", "--data", copy.path)
-            #expect(verified.status == 0 && verified.output.hasSuffix("6 records, 5 files with 45 bytes\n"))
+            #expect(verified.status == 0 && verified.output.hasSuffix("8 records, 5 files with 45 bytes\n"))
 
             let restore = try await nephos("restore", "--data", restored.path, copy.path)
             #expect(restore.status == 0, "\(restore.errors)")

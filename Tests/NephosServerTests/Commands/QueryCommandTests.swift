@@ -74,7 +74,7 @@ import Testing
                 place, "Note", "stars == 2 AND title != 'Note 2'", "--sort", "title", "--explain")
             #expect(found.status == 0, "\(found.errors)")
             let lines = found.output.split(separator: "\n")
-            #expect(lines.first == "index stars, title (QUERYABLE, SORTABLE): stars EQUALS 2; 3 entries read")
+            #expect(lines.first == "index stars (QUERYABLE): stars EQUALS 2; 3 entries read")
             #expect(lines.contains("checked on records: title NOT_EQUALS \"Note 2\""))
             #expect(lines.last?.hasSuffix("3 records read, 2 records returned") == true, "\(found.output)")
         }

@@ -195,8 +195,7 @@ extension [String: Any] {
         let new = try await cloud.modify("alice", asked)[0]
         let guid = try #require(new.text("shortGUID"))
         #expect(guid.count == 25)
-        let again = try await cloud.modify(
-            "alice", #"{"operationType":"forceUpdate","record":{"recordName":"new","recordType":"List","createShortGUID":true}}"#)[0]
+        let again = try await cloud.modify("alice", asked.replacing("\"create\"", with: "\"forceUpdate\""))[0]
         #expect(again.text("shortGUID") == guid)
         // It is no share yet.
         let request = #"{"shortGUIDs":["\#(guid)"]}"#

@@ -20,9 +20,10 @@ import Testing
         #expect(results[0].error?.reason.contains("'secret' of record 'a' is encrypted, and the value is not") == true)
     }
 
-    @Test(arguments: [
-        [], [1], [2] + [UInt8](repeating: 7, count: 88), [1] + [UInt8](repeating: 7, count: 79),
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [], [1], [2] + [UInt8](repeating: 7, count: 88), [1] + [UInt8](repeating: 7, count: 79),
+        ] as [[UInt8]])
     func `what has not the form of an encrypted value is refused`(bytes: [UInt8]) async throws {
         let database = TestDatabase(TestCloud())
         try await database.makeZoneKey()

@@ -15,7 +15,11 @@ struct QueryPropertyTests {
         var large = tight
         large.smallSet = 0
         large.keptBytes = 0
-        return [QueryBounds(), tight, large]
+        return [QueryBounds(), tight, large].map { bounds in
+            var bounds = bounds
+            bounds.timePerPage = .seconds(600)
+            return bounds
+        }
     }()
 
     @Test(arguments: 1...12 as ClosedRange<UInt64>)

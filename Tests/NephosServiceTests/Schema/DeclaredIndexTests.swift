@@ -54,11 +54,11 @@ struct DeclaredIndexTests {
         arguments: [
             ("(list)", "has one field, whose options are enough"),
             ("(list, nothing)", "names 'nothing', which is no field of the type"),
-            ("(list, list DESC)", "names 'list' twice"), ("(list, due)", "has 'due', which is not QUERYABLE"),
+            ("(list, list DESC)", "names 'list' twice"), ("(due, list)", "has 'due', which is not QUERYABLE"),
             ("(list, done ASC)", "has 'done', which is not SORTABLE"),
             ("(due ASC, list)", "has a field without ASC or DESC behind one with it: those come first"),
             ("(list, place ASC)", "has the LOCATION 'place', which is ordered by distance: NEAR"),
-            ("(list, due NEAR)", "has 'due' NEAR, which is no LOCATION"), ("(tags, owners)", "has two lists"),
+            ("(list, due NEAR)", "has 'due' NEAR, which is no LOCATION"), ("(owners, tags)", "has two lists"),
             ("(list, place NEAR, due ASC)", "has NEAR beside an order: the order by distance stands alone"),
         ])
     func rules(_ index: String, _ reason: String) throws {
@@ -125,7 +125,8 @@ struct DeclaredIndexTests {
         let cloud = QueryCloud(stores: stores)
         try await tasks(cloud, 300)
         let before = try #require(try await cloud.page(query, limit: 5, explain: true).explanation)
-        #expect(before.helpfulIndex == "-- nephos: INDEX (list, rank DESC)" && before.recordsRead > 5)
+        #expect(before.helpfulIndex == "-- nephos: INDEX (list, rank DESC)")
+        #expect(before.entriesRead > 100, "\(before)")
         let old = try await cloud.export()
         try await cloud.declare(Self.task, of: "Note")
         let after = try #require(try await cloud.page(query, limit: 5, explain: true).explanation)

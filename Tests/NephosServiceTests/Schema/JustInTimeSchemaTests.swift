@@ -31,7 +31,8 @@ import Testing
         func saving(_ value: FieldValue, isEncrypted: Bool) async throws -> String? {
             var operation = RecordOperation.create("b").withKey()
             operation.record.fields["x"] = Field(value, isEncrypted: isEncrypted)
-            operation.record.fields["plain"] = Field(isEncrypted ? .sealed(.int64) : .int64(1), isEncrypted: isEncrypted)
+            let other: FieldValue = isEncrypted ? .sealed(.int64) : .int64(1)
+            operation.record.fields["plain"] = Field(other, isEncrypted: isEncrypted)
             return try await database.modify([operation])[0].error?.reason
         }
         var first = RecordOperation.create("a").withKey()
@@ -119,7 +120,8 @@ import Testing
         try await database.makeZoneKey()
         func create(_ name: String, encrypted: Bool) -> RecordOperation {
             var operation = RecordOperation.create(name).withKey()
-            operation.record.fields["secret"] = Field(encrypted ? .sealed(.string) : .string("x"), isEncrypted: encrypted)
+            let value: FieldValue = encrypted ? .sealed(.string) : .string("x")
+            operation.record.fields["secret"] = Field(value, isEncrypted: encrypted)
             return operation
         }
         _ = try await database.modify([create("a", encrypted: true)])

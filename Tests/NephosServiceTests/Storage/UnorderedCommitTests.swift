@@ -15,6 +15,8 @@ import Testing
         let cloud = TestCloud(ServiceConfiguration(), stores: UnorderedStores(seed: seed))
         let database = try await TestDatabase(cloud).making(zone: "Z")
         var model: [String: Int64] = [:]
+        // The type is there before the first query of it.
+        _ = try await cloud.service.importSchema(schemaText("Note (n NUMBER QUERYABLE SORTABLE)"), database.context)
         try await withThrowingTaskGroup(of: [String: Int64].self) { group in
             for writer in 0..<Self.writers {
                 group.addTask { try await Self.write(writer, seed, database) }

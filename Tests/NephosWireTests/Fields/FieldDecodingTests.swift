@@ -139,7 +139,10 @@ struct FieldDecodingTests {
         arguments: [
             (#"{"value":"s","type":"STRING","isEncrypted":true}"#, FieldValue.string("s")),
             (#"{"value":"s","type":"ENCRYPTED_STRING"}"#, .string("s")),
-            (#"{"value":"AQ==","type":"ENCRYPTED_BYTES"}"#, .bytes([1])),
+            (
+                #"{"value":"AQ==","type":"ENCRYPTED_BYTES"}"#,
+                .sealed(SealedFieldValue(type: FieldType(.bytes), bytes: [1]))
+            ),
             (#"{"value":[1],"type":"ENCRYPTED_INT64_LIST","isEncrypted":null}"#, .list(of: .int64, [.int64(1)])),
         ])
     func encrypted(json: String, expected: FieldValue) throws {
