@@ -39,6 +39,22 @@ struct QueryWalkTests {
         #expect(explanation.checkedOnRecords == [])
     }
 
+    @Test("Conditions that contradict each other find nothing, in any order")
+    func contradiction() async throws {
+        let cloud = QueryCloud()
+        try await notes(cloud)
+        let above = Filter(.field("rank"), .greaterThan, .int64(5))
+        let below = Filter(.field("rank"), .lessThan, .int64(3))
+        for filters in [[above, below], [Filter(.field("list"), .equals, .string("red")), above, below]] {
+            for keys in [[], ["rank"], ["list"], ["rank", "list"], ["list", "rank"]] {
+                let query = Query(
+                    recordType: "Note", filterBy: filters, sortBy: keys.map { QuerySortDescriptor(.field($0)) })
+                #expect(try await cloud.all(query) == [])
+                #expect(try await cloud.page(query, count: true).count == 0)
+            }
+        }
+    }
+
     @Test("A circle around a place is decided by the index, whatever the order")
     func circle() async throws {
         let cloud = QueryCloud()
