@@ -20,7 +20,7 @@ package struct HTTPRequest: Sendable {
     package var silenceLimit: Duration?
     /// For all of it, from looking up the name to the last byte of the answer; nil for no limit.
     package var totalLimit: Duration?
-    /// Whether it may be sent again where a connection that was kept open turns out to be closed. Otherwise no byte of a
+    /// Whether it may be sent again where a connection that was kept open proves to be closed. Otherwise no byte of a
     /// body is ever sent twice.
     package var isIdempotent: Bool
     /// How many redirects are followed. Only a request without a body is redirected; the answer to another is the

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Nanoseconds of a clock that nobody sets.
+/// Nanoseconds of the monotonic clock.
 struct Monotonic: Comparable {
     var nanoseconds: Int64
 

@@ -1,13 +1,13 @@
 import FoundationEssentials
 
 extension HTTPRequest {
-    /// Headers that say nothing about who asks.
+    /// Headers without credentials.
     private static let harmlessHeaders: Set<String> = ["accept", "accept-language", "range", "user-agent"]
 
     /// What to send next where an answer leads elsewhere; nil where it is the answer.
     ///
     /// A request with a body is not sent a second time, and what went over TLS does not go on without. Another server
-    /// gets no header that could tell it who asks.
+    /// gets no header that could carry credentials.
     func redirected(by response: HTTPResponse) -> HTTPRequest? {
         guard [301, 302, 303, 307, 308].contains(response.status), redirectLimit > 0, method == .get || method == .head,
             case .none = body, let target = response.redirectURL, let from = Origin(url), let to = Origin(target),

@@ -4,10 +4,10 @@ import NephosStorage
 /// Moves the write-ahead log into the database on a thread of its own, while the writer goes on.
 ///
 /// SQLite would do it within a commit, and every save would wait for two synchronisations of the disk. Done beside the
-/// writer it never comes to an end while saves go on, and the log starts anew only after all of it was moved. So when the
+/// writer a checkpoint never completes while saves go on, and the log is reset only after a complete one. So when the
 /// log has become long, and the thread has just moved most of it, the writer moves the little that is left.
 ///
-/// Once nobody writes for a while the thread moves a log that is not very short: readers then look at the database alone, where every page
+/// While the store is idle the thread checkpoints a log that is not very short: readers then read the database alone, where every page
 /// has one place, and the next commit begins the log anew.
 final class Checkpointer: @unchecked Sendable {
     /// What is to be done after a commit.
@@ -54,7 +54,7 @@ final class Checkpointer: @unchecked Sendable {
     /// moved, so that it is bounded however slow the disk is.
     private var limit: Int { 4 * options.checkpointPages }
 
-    /// Calls `body` on the thread whenever it moved the log because nobody wrote.
+    /// Calls `body` on the thread after every checkpoint of an idle store.
     func afterQuietMove(_ body: @escaping @Sendable () -> Void) {
         lock.withLock { movedInQuiet = body }
     }

@@ -45,7 +45,7 @@ final class Connection: SQLConnection {
     func close() {
         guard isOpen else { return }
         isOpen = false
-        // The last connection moves the log into the database and removes it, and that is to be this one.
+        // The last connection checkpoints the log and removes it; this is to be the last.
         checkpointer?.stop()
         for statement in statements { statement?.finalize() }
         for statement in [beginReading, beginWriting, commitStatement, rollbackStatement] { statement?.finalize() }
@@ -154,10 +154,10 @@ final class Connection: SQLConnection {
 
     var checkpointNanoseconds: Int64 { checkpointer?.commitNanoseconds ?? 0 }
 
-    /// Calls `body` whenever the log was moved because nobody wrote.
+    /// Calls `body` after every checkpoint of an idle store.
     func afterQuietMove(_ body: @escaping @Sendable () -> Void) { checkpointer?.afterQuietMove(body) }
 
-    /// Moves what it can of the log into the database, holding up nobody. What fails is tried again with the next.
+    /// Checkpoints the log as far as it can without blocking readers or the writer. A failed checkpoint is retried by the next.
     /// - Returns: whether nothing is left.
     @discardableResult func checkpoint() -> Bool { Self.checkpoint(handle) }
 

@@ -3,7 +3,7 @@ package import NephosStorage
 /// One store in a SQLite file, or in memory.
 ///
 /// On disk one thread writes (`WriteQueue`) and others read snapshots beside it (`ReadConnections`). In memory there is one
-/// connection, so the writer's thread reads too, between its groups. A store that nobody uses has no thread.
+/// connection, so the writer's thread reads too, between its groups. An idle store has no thread.
 package final class SQLiteEngine: StorageEngine {
     private let writer: WriteQueue
     private let readers: ReadConnections?
@@ -68,7 +68,7 @@ package final class SQLiteEngine: StorageEngine {
     }
 
     package func close() async {
-        // The writer last: the last connection moves the log into the database and removes it.
+        // The writer last: the last connection checkpoints the log and removes it.
         await readers?.close()
         await writer.close()
     }

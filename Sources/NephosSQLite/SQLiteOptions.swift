@@ -22,14 +22,14 @@ package struct SQLiteOptions: Sendable {
     package var mapped: Int
     /// Pages in the write-ahead log after which they are moved into the database.
     package var checkpointPages: Int
-    /// How long nobody writes before a log of so many pages is moved. A shorter one costs readers little, and to begin it
+    /// How long the store is idle before a log of so many pages is checkpointed. A shorter one costs readers little, and to begin it
     /// anew costs the next commit a synchronisation.
     package var quietNanoseconds: Int64
     package var quietPages: Int
-    /// Whether the thread that writes takes no processor from those who wake it. Threads that are started from it are
-    /// scheduled so too: the one that moves the log, and such of Swift's pool, which is not for an app's process.
+    /// Whether the write thread does not preempt the threads that wake it (`SCHED_BATCH`). Threads that are started from it are
+    /// scheduled so too: the checkpoint thread, and such of Swift's pool, which is not for an app's process.
     package var writerYields: Bool
-    /// Takes lines for whoever runs the store: which records are damaged.
+    /// Takes log lines for the operator: which records are damaged.
     package var log: @Sendable (String) -> Void
     /// The tables' history; a test gives its own.
     package var migrations: [Migration]

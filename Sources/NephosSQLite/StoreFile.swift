@@ -25,7 +25,7 @@ enum StoreFile {
         return connection
     }
 
-    /// A connection that only moves the log of a file that the writer has open.
+    /// A connection that only checkpoints the log of a file that the writer has open.
     static func openCheckpointer(_ path: String, _ options: SQLiteOptions) throws -> Connection {
         let connection = try Connection(path: path, access: .writing)
         try connection.execute(
@@ -90,7 +90,7 @@ enum StoreFile {
             throw StorageError(.damaged, "it is a SQLite database, but not a store of Nephos")
         }
         _ = try migrations.ranCount(ofStore: number(at: 60))
-        // SQLite fills a last page that is cut short with zeros. Only beside a log can it be one that the log repairs.
+        // SQLite fills a truncated last page with zeros. Only beside a log can it be one that the log repairs.
         let pageSize = Int64(header[16]) << 8 | Int64(header[17]) << 16
         guard pageSize > 0, FileSystem.size("\(path)-wal") == 0 else { return }
         guard FileSystem.size(path) % pageSize == 0 else { throw StorageError(.damaged, "its end is missing") }

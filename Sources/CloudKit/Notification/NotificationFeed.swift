@@ -1,7 +1,7 @@
 import Foundation
 import NephosWire
 
-/// Waits for an account's notifications in a container, for as long as somebody listens, and hands each to everybody who
+/// Waits for an account's notifications in a container, for as long as there are listeners, and hands each to every listener that
 /// does.
 final class NotificationFeed: Sendable {
     enum Event: Sendable {

@@ -99,7 +99,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
     }
 
-    /// Tells how much of records' files was received; nil where nobody wants to know.
+    /// Tells how much of records' files was received; nil without a listener.
     private func downloadProgress() -> TransferProgress? {
         guard recordBlocks.perRecordProgress != nil else { return nil }
         return { [weak self] recordID, fraction in

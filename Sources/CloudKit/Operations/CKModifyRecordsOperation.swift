@@ -124,7 +124,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
     }
 
-    /// Tells how much of records' files was sent; nil where nobody wants to know.
+    /// Tells how much of records' files was sent; nil without a listener.
     private func uploadProgress(_ waiting: [(index: Int, record: WaitingRecord)]) -> TransferProgress? {
         guard recordBlocks.perRecordProgress != nil else { return nil }
         let ids = Set(waiting.map(\.record.recordID))

@@ -201,7 +201,7 @@ extension CKRecord {
 
     /// The words of the record's string fields, for a full-text search of one's own.
     ///
-    /// Each string is cut at white space; case and diacritical marks of the current locale are folded away.
+    /// Each string is split at white space; case and diacritical marks of the current locale are folded away.
     public func allTokens() -> [String] {
         state.withLock { $0.sortedFields { !$0.isEncrypted } }.flatMap { field -> [String] in
             guard case .string(let text) = field.value else { return [] }

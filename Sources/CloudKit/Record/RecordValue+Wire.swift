@@ -5,7 +5,7 @@ package import NephosWire
 struct WireContext {
     /// The zone of the record: references into it go without a zone.
     var zoneID: CKRecordZone.ID
-    /// The record name of whoever is signed in, where it is known: our side calls this user `__defaultOwner__`.
+    /// The record name of the signed-in user, where it is known: our side calls this user `__defaultOwner__`.
     var currentUserRecordName: String?
 }
 

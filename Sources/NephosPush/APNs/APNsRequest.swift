@@ -24,7 +24,7 @@ struct APNsRequest {
     var headers: [(name: String, value: String)] {
         var headers = [
             ("apns-topic", device.topic ?? defaultTopic),
-            // A notification that nobody sees must not ask to be delivered at once: the service refuses that.
+            // A silent notification must not ask to be delivered at once: the service refuses that.
             ("apns-push-type", notification.isSilent ? "background" : "alert"),
             ("apns-priority", notification.isSilent ? "5" : "10"),
             ("apns-expiration", String(expiration)),

@@ -35,7 +35,7 @@ enum DevelopmentSignIn {
         }
     }
 
-    /// What a person sees who follows the `redirectURL` of a request that needs an account.
+    /// What a person sees on following the `redirectURL` of a request that needs an account.
     static let page = """
         This is the local CloudKit. It signs in by name, without a password:
         add ckWebAuthToken=dev:NAME to the request's query, with any NAME.

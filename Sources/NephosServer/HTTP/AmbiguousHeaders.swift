@@ -4,7 +4,7 @@ import Glibc
 /// The headers of a request about which there can be two opinions: where it goes, and where its body ends. A proxy
 /// before the server might be of another, and let through what it should not.
 ///
-/// libmicrohttpd takes a NUL for the end of a value, so a host with one would be cut. In its buffer, where the lines lie
+/// libmicrohttpd takes a NUL for the end of a value, so a host with one would be truncated. In its buffer, where the lines lie
 /// one after the other, two NULs stand for the end of each.
 struct AmbiguousHeaders {
     private var hosts = 0

@@ -79,7 +79,7 @@ final class ConnectionWatch: Sendable {
         return watched
     }
 
-    /// Called before the socket is closed, so its number is nobody else's yet.
+    /// Called before the socket is closed, so its number is not reused yet.
     func closed(_ watched: WatchedConnection) {
         connections.withLock { connections in
             if connections[watched.descriptor] === watched { connections[watched.descriptor] = nil }

@@ -37,7 +37,7 @@ package final class HTTPServer: Sendable {
         /// Whether a request, by its target, is for a file: then a body is not read before the handler is called, and is
         /// handed to it as it arrives.
         package var isTransfer: @Sendable (String) -> Bool = { $0.hasPrefix("/\(AssetAddress.module)/") }
-        /// Bytes a second below which such a body is given up, and after which time that is looked at first.
+        /// Bytes a second below which such a body is abandoned, and the time before the rate is first checked.
         package var slowestTransfer = Limits.slowestUpload
         package var slowTransferGrace = Duration.milliseconds(Limits.slowUploadGrace)
         /// Seconds that `stop()` waits for requests to arrive whole and to be answered, and for answers to be read. What is
@@ -57,7 +57,7 @@ package final class HTTPServer: Sendable {
 
     /// What is stopped with the server.
     private struct Running: @unchecked Sendable {
-        // `@unchecked`: whoever takes it out of the server's lock has it alone.
+        // `@unchecked`: the thread that takes it out of the server's lock owns it.
         var acceptor: Acceptor
         var daemons: [OpaquePointer]
         var sockets: [ListeningSocket]

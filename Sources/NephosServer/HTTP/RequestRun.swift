@@ -16,7 +16,7 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
         var jobs: [UnownedJob] = []
         var response: HTTPResponse?
         var isSuspended = false
-        /// The handler waits for more of its body, and the connection for the client: nobody may come to its jobs.
+        /// The handler waits for more of its body, and the connection for the client: its jobs must not run.
         var isReading = false
         /// The connection's thread will not look here again.
         var isLeft = false
@@ -119,7 +119,7 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
             }
             if !hasWaited { bridge.noteSuspended(self) }
             hasWaited = true
-            // Under the lock, so that nobody can resume what is not suspended yet.
+            // Under the lock, so that nothing resumes a connection that is not suspended yet.
             MHD_suspend_connection(connection)
             state.isSuspended = true
             return .wait
@@ -127,7 +127,7 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
     }
 
     /// The connection is gone. What the handler still has to do goes elsewhere; after an answer that can be the work of an
-    /// actor it called. An answer that nobody took learns that it was not sent.
+    /// actor it called. An answer that was not taken is told that it was not sent.
     func leave() {
         if hasWaited { bridge.forgetSuspended(self) }
         let (jobs, response) = state.withLock { state in

@@ -72,7 +72,7 @@ final class ResponseSender: @unchecked Sendable {
         } catch {
             return nil
         }
-        // Before somebody can resume it.
+        // Before it can be resumed.
         suspended.enter()
         MHD_suspend_connection(connection)
         let rest = min(Self.pieceSize, Int(clamping: stream.length - position))

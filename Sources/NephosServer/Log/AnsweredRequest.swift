@@ -1,6 +1,6 @@
 package import NephosService
 
-/// One request and what came of it, for the log of whoever runs the server.
+/// One request and what came of it, for the operator's log.
 package struct AnsweredRequest: Hashable, Sendable {
     package var requestID: String
     package var method: String
@@ -10,7 +10,7 @@ package struct AnsweredRequest: Hashable, Sendable {
     package var environment: String?
     /// `public`, `private` or `shared`.
     package var database: String?
-    /// nil is nobody.
+    /// nil is none.
     package var account: String?
     /// What, and how many: `save 3 Note, delete 1`.
     package var summary: String?

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Writes lines to a descriptor on a thread of its own: a terminal that is stopped, or a pipe that nobody reads, must not
+/// Writes lines to a descriptor on a thread of its own: a terminal that is stopped, or a pipe without a reader, must not
 /// hold up requests. Lines beyond a bound are dropped and counted.
 package final class LogWriter: Sendable {
     private static let limit = 10_000

@@ -81,7 +81,7 @@ enum AssetRoutes {
         [HTTPHeader("ETag", tag), HTTPHeader("Cache-Control", "private, max-age=3600, immutable")]
     }
 
-    /// A file is somebody else's: no browser may take it for a page of this service.
+    /// A file's content is untrusted: no browser may take it for a page of this service.
     private static let foreignContent = [
         HTTPHeader("X-Content-Type-Options", "nosniff"),
         HTTPHeader("Content-Disposition", "attachment"),

@@ -30,7 +30,7 @@ extension Route {
     /// The long poll: holds the request until there is a notification for its token, and answers with that one
     /// (CloudKit Web Services, web courier). Where none comes in time it answers `{}`, and the client polls again.
     ///
-    /// Nobody signs in: who knows the token may poll. `nephosReceived`, our addition, says which notification the poll
+    /// No sign-in: a client with the token may poll. `nephosReceived`, our addition, says which notification the poll
     /// before this one brought (`none`: none), so that one whose answer was lost comes again; without it a notification
     /// counts as received once its answer was sent. Clients ask with GET or with POST.
     static let courier = Route([.get, .post], "/" + CourierPath.module) { routed throws(Refusal) in

@@ -1,7 +1,7 @@
 import NephosService
 import NephosWire
 
-/// The page at a share's URL, `/share/{shortGUID}`: who shares what, and a button to accept it. It has no script, loads
+/// The page at a share's URL, `/share/{shortGUID}`: the owner, what is shared, and a button to accept it. It has no script, loads
 /// nothing, cannot be framed, and tells no other page where it is; an acceptance needs a token that only this page has.
 enum ShareRoutes {
     static let module = "share"

@@ -1,7 +1,7 @@
 import NephosService
 import NephosWire
 
-/// What whoever runs the server sees of it: `/`, a page for a browser, and `/status`, the same in JSON. Ours.
+/// The server's status for its operator: `/`, a page for a browser, and `/status`, the same in JSON. Ours.
 enum StatusRoutes {
     static let statusPath = "/status"
 
@@ -11,7 +11,7 @@ enum StatusRoutes {
                 status: 200,
                 headers: [
                     HTTPHeader("Content-Type", "text/html; charset=UTF-8"),
-                    // Nothing from elsewhere, and in nobody's frame.
+                    // Nothing from elsewhere, and in no frame.
                     HTTPHeader(
                         "Content-Security-Policy",
                         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; "

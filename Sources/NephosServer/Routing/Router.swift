@@ -91,7 +91,7 @@ struct RoutedRequest: Sendable {
     let service: NephosService
     let metrics: Metrics
     let recent: RecentRequests
-    /// What the log and the status are told; nil where nobody looks.
+    /// Details for the log and the status page; nil where neither is used.
     let details: RequestDetails?
 }
 

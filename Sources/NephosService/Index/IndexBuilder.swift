@@ -2,7 +2,7 @@ import NephosStorage
 
 /// Makes indexes: defines them, then gives every record its entries, in steps that let other writers have their turn.
 ///
-/// From its definition on an index is kept up by every save (`IndexWriter`), so building it comes to the records written
+/// From its definition on an index is kept up by every save (`IndexWriter`), so a build reads the records written
 /// before, which the change feed lists: zone by zone up to the sequence of the definition. How far it came is stored with
 /// each step; after a crash it goes on there. Nobody reads an index before it is ready: queries wait.
 actor IndexBuilder {
@@ -81,7 +81,7 @@ actor IndexBuilder {
         }
     }
 
-    /// Builds what is not ready, joining those who do so already.
+    /// Builds what is not ready, joining a build that runs already.
     private func build() async throws {
         if let building { return try await building.value }
         let task = Task { try await self.buildAll() }

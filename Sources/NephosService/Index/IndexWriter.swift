@@ -42,7 +42,7 @@ struct IndexWriter {
         for definition in indexes.definitions {
             let gone = before.map(definition.signature.entries) ?? []
             let come = after.map(definition.signature.entries) ?? []
-            // While an index is being built the old entries may not be there yet, and the building does not come to a
+            // While an index is being built the old entries may not be there yet, and the build does not reach a
             // record that was saved meanwhile.
             let missing = definition.isReady ? Self.difference(come, gone) : come
             func entries(_ values: [[UInt8]]) -> [IndexEntryRow] {

@@ -6,7 +6,7 @@ import NephosWire
 /// | value | bytes |
 /// | --- | --- |
 /// | none | `01` |
-/// | string | `02`, its UTF-8 with `00` as `00 FF`, cut after `stringLimit` bytes, then `00 01` |
+/// | string | `02`, its UTF-8 with `00` as `00 FF`, truncated to `stringLimit` bytes, then `00 01` |
 /// | INT64, DOUBLE | `03`, the nearest double, then what the double lacks: both kinds compare as numbers, exactly |
 /// | TIMESTAMP | `04`, its seconds as eight bytes |
 /// | REFERENCE | `05`, the record name as a string's |
@@ -90,7 +90,7 @@ enum OrderedBytes {
     }
 
     /// Takes from the front of `rest` one value of an ascending order, and appends it as an index has it.
-    /// - Returns: whether an index cuts it, as it does long strings.
+    /// - Returns: whether an index truncates it, as it does long strings.
     static func cutFirst(of rest: inout ArraySlice<UInt8>, to index: inout [UInt8]) -> Bool {
         guard let tag = rest.popFirst() else { return false }
         index.append(tag)

@@ -33,7 +33,7 @@ enum SystemRole {
 typealias Grants = [String: Permissions]
 
 extension Grants {
-    /// What a type has that grants nothing: everybody reads, who is signed in creates, who created writes.
+    /// The grants of a type that declares none: the world reads, signed-in accounts create, creators write.
     static func standard(for recordType: String) -> Grants {
         var grants: Grants = [SystemRole.creator: .write, SystemRole.world: .read]
         if recordType != SystemRecordType.user { grants[SystemRole.authenticated] = .create }

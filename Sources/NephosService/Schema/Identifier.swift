@@ -12,7 +12,7 @@ enum Identifier {
         (byte | 0x20) >= UInt8(ascii: "a") && (byte | 0x20) <= UInt8(ascii: "z")
     }
 
-    /// The name, cut so that it fits into an error's reason.
+    /// The name, truncated to fit into an error's reason.
     static func excerpt(_ name: String) -> String {
         name.count <= 40 ? name : name.prefix(40) + "…"
     }

@@ -1,4 +1,4 @@
-/// A record type: its fields, the system's among them, and who may do what in the public database.
+/// A record type: its fields, the system's among them, and its grants in the public database.
 struct RecordTypeSchema: Hashable, Sendable {
     /// By name. The six system fields are always there.
     var fields: [String: SchemaField]

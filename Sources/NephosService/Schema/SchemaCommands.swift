@@ -14,7 +14,7 @@ package enum SchemaCommands {
         }
     }
 
-    /// Plans what importing a text into development comes to. A text that is no schema changes nothing.
+    /// Plans the import of a text into development. A text that is no schema changes nothing.
     package static func planImport(
         _ text: String, development: Schema, production: Schema
     ) -> SchemaPlan {
@@ -28,7 +28,7 @@ package enum SchemaCommands {
         }
     }
 
-    /// Plans what deploying development's schema to production comes to.
+    /// Plans the deployment of development's schema to production.
     package static func planDeployment(of development: Schema, to production: Schema) -> SchemaPlan {
         var plan = SchemaEvolution.deploying(development, to: production)
         plan.changes = SchemaChanges.sentences(from: production, to: plan.schema)

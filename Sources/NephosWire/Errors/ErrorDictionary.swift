@@ -39,7 +39,7 @@ package struct ErrorDictionary: Hashable, Sendable {
     package var needsKeys = false
     /// Our addition, `nephosDuplicateOf` on the wire: the ID of the subscription that asks for the same.
     package var duplicateOf: String?
-    /// Our addition, `serverRecord` on the wire: at most one record, sent with a conflict to those who ask for it.
+    /// Our addition, `serverRecord` on the wire: at most one record, sent with a conflict to clients that ask for it.
     package var serverRecord: [RecordDictionary]
 
     package init(

@@ -2,7 +2,7 @@
 package struct EncodedFields: Hashable, Sendable {
     private enum Form {
         case bytes([UInt8])
-        /// What came in an answer, and is to be encoded only if somebody wants the bytes.
+        /// Fields of an answer, which are encoded on demand.
         case decoded(RecordFields)
     }
 

@@ -17,8 +17,8 @@ package struct Timestamp: Hashable, Sendable {
         seconds = Date(timeIntervalSince1970: Double(milliseconds) / 1000).timeIntervalSinceReferenceDate
     }
 
-    /// A moment as a field dictionary has it. `seconds` counts only where it is the same moment: who knows nothing of
-    /// it and changes the value leaves it behind.
+    /// A moment as a field dictionary has it. `seconds` counts only where it is the same moment: a client that
+    /// does not know it changes the value alone.
     init(milliseconds: Int64, seconds: Double?) {
         if let seconds {
             let exact = Timestamp(Date(timeIntervalSinceReferenceDate: seconds))

@@ -1,4 +1,4 @@
-/// A place in memory to write to that has room enough: whoever makes one reserved as much as comes.
+/// A pointer to write through: its maker reserved room for all that is written.
 struct ByteOutput {
     private(set) var end: UnsafeMutablePointer<UInt8>
 

@@ -8,8 +8,8 @@ import Synchronization
 
 /// Bytes that do not move and do not change: text that was written, where it was written.
 ///
-/// `@unchecked`: nobody writes to the bytes once this is made, one writer at most to the room around them, and nobody
-/// else frees the memory.
+/// `@unchecked`: the bytes are immutable once this is made, the room around them has one writer at most, and `deinit`
+/// alone frees the memory.
 package final class JSONBytes: @unchecked Sendable {
     package let buffer: UnsafeRawBufferPointer
     /// Bytes of the memory in front of these, and behind them.
@@ -35,7 +35,7 @@ package final class JSONBytes: @unchecked Sendable {
         self.holder = holder
     }
 
-    /// The first byte, for one who asks to write in front of these bytes and behind them; nil for all others.
+    /// The first byte, for the one caller that may write in front of these bytes and behind them; nil for others.
     func takeRoom() -> UnsafeMutablePointer<UInt8>? {
         guard let start = buffer.baseAddress, !isRoomTaken.exchange(true, ordering: .relaxed) else { return nil }
         return UnsafeMutableRawPointer(mutating: start).assumingMemoryBound(to: UInt8.self)

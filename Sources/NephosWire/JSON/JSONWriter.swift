@@ -19,7 +19,7 @@ package struct JSONWriter: ~Copyable {
     /// What was written up to there, in order.
     private var parts: [JSONBytes] = []
 
-    /// - Parameter headroom: bytes that are kept free in front, for who takes what was written into a larger document.
+    /// - Parameter headroom: bytes that are kept free in front, for a caller that embeds the bytes in a larger document.
     package init(reserving capacity: Int = 512, headroom: Int = 0) {
         self.capacity = max(capacity, 64)
         self.headroom = headroom
@@ -28,7 +28,7 @@ package struct JSONWriter: ~Copyable {
 
     deinit { release() }
 
-    /// Frees the memory, unless somebody else has it.
+    /// Frees the memory, unless it was handed on.
     private func release() {
         if capacity > 0, holder == nil { free(start - headroom) }
     }

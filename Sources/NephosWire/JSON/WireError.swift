@@ -15,7 +15,7 @@ package struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// Builds a path member by member.
 enum WirePath {
-    /// Longer names and values are cut: an error must not carry a megabyte back.
+    /// Longer names and values are truncated: an error must not carry a megabyte back.
     private static let longestShown = 64
 
     static func appending(member name: String, to path: String) -> String {
@@ -26,10 +26,10 @@ enum WirePath {
 
     static func appending(index: Int, to path: String) -> String { "\(path)[\(index)]" }
 
-    /// `text` in quotes, cut to a readable length and without control characters.
+    /// `text` in quotes, truncated to a readable length and without control characters.
     static func quoted(_ text: String) -> String { "\"\(shortened(text))\"" }
 
-    /// `text` cut to a readable length and without control characters.
+    /// `text` truncated to a readable length and without control characters.
     static func shortened(_ text: String) -> String {
         let scalars = text.unicodeScalars
         let shown = String(String.UnicodeScalarView(scalars.prefix(longestShown).filter { $0.value >= 0x20 }))

@@ -42,7 +42,7 @@ extension WireMessage {
         return writer.finish()
     }
 
-    /// The same where it was written: one part after the other. JSON ends in a newline, for people who read it on a
+    /// The same where it was written: one part after the other. JSON ends in a newline, for readers on a
     /// terminal.
     package func encodedInParts() -> [JSONBytes] {
         var writer = JSONWriter(reserving: estimatedSize)

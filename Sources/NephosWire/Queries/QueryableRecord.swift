@@ -23,7 +23,7 @@ extension QueryableRecord {
 }
 
 extension ZoneIDDictionary {
-    /// Whether both name one zone. An owner that is not given says nothing: whoever cares fills it in before.
+    /// Whether both name one zone. An owner that is not given matches any; callers that tell owners apart fill it in.
     func isSame(as other: ZoneIDDictionary) -> Bool {
         guard zoneName == other.zoneName else { return false }
         guard let mine = ownerRecordName, let theirs = other.ownerRecordName else { return true }

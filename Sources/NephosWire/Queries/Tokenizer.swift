@@ -11,7 +11,7 @@ package enum Tokenizer {
     ]
 
     /// The text's tokens in their order, each once. A token is at most `longestToken` UTF-8 bytes: what is longer is
-    /// cut there, in texts and in searches alike.
+    /// split there, in texts and in searches alike.
     package static func tokens(of text: String) -> [String] {
         var collector = Collector()
         if text.utf8.allSatisfy({ $0 < 0x80 }) {

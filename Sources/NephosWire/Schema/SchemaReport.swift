@@ -43,7 +43,7 @@ package struct IndexStatus: Hashable, Sendable {
     /// is being removed.
     package var fields: [String]
     package var state: State
-    /// From 0 to 1, by the records it has come to.
+    /// From 0 to 1, by the records that were read.
     package var progress: Double
 
     package init(recordType: String, fields: [String], state: State, progress: Double) {

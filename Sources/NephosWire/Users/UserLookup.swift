@@ -1,6 +1,6 @@
 /// `users/discover`, `users/lookup/email` and `users/lookup/id` of CloudKit Web Services: whom the caller looks for.
 package struct UserLookupRequest: Hashable, Sendable {
-    /// What is known of somebody (User Lookup Info Dictionary): at least one of the three.
+    /// What is known of a user (User Lookup Info Dictionary): at least one of the three.
     package struct LookupInfo: Hashable, Sendable {
         package var emailAddress: String?
         package var phoneNumber: String?

@@ -15,7 +15,7 @@ final class CandidateChecks: Sendable {
     let needsUsers: Bool
     /// The order as a marker has it: only where the query left it to the service.
     let orderText: String?
-    /// Whether the index may cut what orders the results.
+    /// Whether the index may truncate the keys that order the results.
     let ordersStrings: Bool
 
     init(

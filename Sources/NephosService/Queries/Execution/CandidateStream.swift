@@ -48,7 +48,7 @@ struct SortedCandidates: CandidateStream {
     }
 }
 
-/// Candidates of an index that does not tell all of them apart, as it cuts long strings, or has only the first fields of the
+/// Candidates of an index that does not tell all of them apart, as it truncates long strings, or has only the first fields of the
 /// order. Those that are the same to it are read and sorted.
 struct WholeKeys<Base: CandidateStream>: CandidateStream {
     private var base: Base

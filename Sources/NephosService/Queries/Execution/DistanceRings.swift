@@ -39,7 +39,7 @@ struct DistanceRings: CandidateStream {
     }
 
     /// The distance that a position's key begins with: at least 0, infinite for what has no location. A ring that began
-    /// elsewhere would never come to the farthest.
+    /// elsewhere would never reach the farthest.
     private static func distance(in key: [UInt8]) -> Double {
         guard key.count >= 8 else { return 0 }
         let distance = OrderedBytes.coordinate(from: key.prefix(8))

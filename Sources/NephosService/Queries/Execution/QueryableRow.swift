@@ -15,7 +15,7 @@ struct QueryableRow: QueryableRecord {
 
     /// - Parameters:
     ///   - names: the fields to decode; nil is all.
-    ///   - creator: what the user record of its creator is called; nil where nobody will ask.
+    ///   - creator: the name of its creator's user record; nil where no condition needs it.
     init(
         _ row: RecordRow, zoneID: ZoneIDDictionary = .defaultZone, fields names: [String]? = nil,
         searchableFields: [String] = [], creator: String? = nil, modifier: String? = nil

@@ -12,7 +12,7 @@ struct SingleRange {
     /// The range's place in the trace.
     let place: Int
 
-    /// Whether the entries behind a position are what follows it. They are not where the index cuts strings that the
+    /// Whether the entries behind a position are what follows it. They are not where the index truncates strings that the
     /// position has whole, or where the position is in another zone.
     func canBegin(after position: QueryPosition, _ order: QueryOrder) -> Bool {
         position.zone == range.zone.id && !cuts(position.key, order)

@@ -32,7 +32,7 @@ struct QueryBounds: Sendable {
     var unindexedSort = 10_000
     /// How far entries are counted to find out which condition is the strictest.
     var comparison = 10_000
-    /// Ranges of an index that one condition may come to.
+    /// Ranges of an index that one condition may resolve to.
     var rangesPerScan = 250
     /// Results that a continuation remembers, so as not to give them twice.
     var rememberedResults = 50_000

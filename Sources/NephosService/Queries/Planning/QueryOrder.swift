@@ -45,7 +45,7 @@ struct QueryOrder: Hashable, Sendable {
         }
     }
 
-    /// Whether there may be strings in it that an index cuts. Names are short, but for references every field may have some.
+    /// Whether it may hold strings that an index truncates. Names are short, but for references every field may have some.
     var hasStrings: Bool { hasStrings(besides: []) }
 
     /// - Parameter numeric: fields that hold none.
@@ -96,8 +96,8 @@ struct QueryOrder: Hashable, Sendable {
         return bytes
     }
 
-    /// The beginning of the key up to the first string that an index cuts, as an index has it: it does not tell the records
-    /// apart that share this. Nil where nothing is cut.
+    /// The prefix of the key up to the first string that an index truncates, as in the index: it does not tell the records
+    /// apart that share this. Nil where nothing is truncated.
     func run(of key: [UInt8]) -> [UInt8]? {
         guard key.count > OrderedBytes.stringLimit, let components else { return nil }
         var run: [UInt8] = []

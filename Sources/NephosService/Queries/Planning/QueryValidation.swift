@@ -8,7 +8,7 @@ struct ValidQuery: Sendable {
     var sort: [QuerySortDescriptor]
     /// The fields that a search without a field's name goes through.
     var searchableFields: [String]
-    /// The fields that hold numbers or dates, which no index cuts.
+    /// The fields that hold numbers or dates, which no index truncates.
     var numericFields: Set<String> = []
     /// Whether some records of the type are not for the caller.
     var isRestricted = false

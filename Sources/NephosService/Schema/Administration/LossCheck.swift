@@ -3,7 +3,7 @@ import NephosWire
 
 /// Finds the records that hold what a change of schema would drop, and says which they are.
 ///
-/// The looking is done before the change, a thousand records to a snapshot, so that it keeps nobody from writing: by an
+/// Records are read before the change, a thousand in each snapshot, so that writers are not blocked: by an
 /// index that lists the type's records where there is one, by reading what is stored where there is none. The transaction
 /// that makes the change looks at what was written since then, and at nothing else.
 struct LossCheck: Sendable {

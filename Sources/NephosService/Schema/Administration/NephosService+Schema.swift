@@ -19,7 +19,7 @@ extension NephosService {
         try await importSchema(text, context, isDryRun: false)
     }
 
-    /// What an import would come to.
+    /// What an import would change.
     package func validateSchema(
         _ text: String, _ context: RequestContext
     ) async throws(ServiceError) -> SchemaReport {
@@ -91,7 +91,7 @@ extension NephosService {
         StoreID(container: container, environment: environment.rawValue)
     }
 
-    /// The schema of an environment; of one that nobody has used, what every container has.
+    /// The schema of an environment; of an unused one, the schema of every new container.
     private func schema(_ container: String, _ environment: ContainerEnvironment) async throws -> Schema {
         try await stores.usingExisting(Self.id(container, environment)) { store in
             try await store?.engine.read { try Schema($0) } ?? .initial

@@ -26,7 +26,7 @@ struct SchemaAdministration {
             let outcome = try await change(store) { transaction -> ImportOutcome in
                 let old = try Schema(transaction)
                 let plan = SchemaCommands.planImport(text, development: old, production: production)
-                // A save may have added types or fields meanwhile, of which nobody knows yet who has them.
+                // A save may have added types or fields meanwhile, which were not checked yet.
                 guard plan.isAllowed, check.losses.isSuperset(of: plan.losses) else { return .changedMeanwhile(plan) }
                 guard let changed = try check.lookingAtChanges(in: transaction) else { return .changedMeanwhile(plan) }
                 let lost = changed.findings(positions)

@@ -8,7 +8,7 @@ actor SchemaTurns {
         await withCheckedContinuation { waiting[container, default: []].append($0) }
     }
 
-    /// Hands the turn to who waits longest.
+    /// Resumes the longest-waiting task.
     func end(_ container: String) {
         guard let first = waiting[container]?.first else {
             busy.remove(container)

@@ -1,4 +1,4 @@
-/// What a change of schema comes to. It may be carried out if `findings` has no errors.
+/// The effect of a change of schema. It may be carried out if `findings` has no errors.
 package struct SchemaPlan: Equatable, Sendable {
     package var findings: [SchemaFinding]
     /// The schema afterwards.
