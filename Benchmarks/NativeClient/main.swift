@@ -2,6 +2,7 @@
 // `make bench TABLES=client` runs it.
 //
 //   native-client SECONDS [in-process]      (NEPHOS_URL and NEPHOS_TOKEN say where and who; in-process needs no server)
+//   native-client clouds COUNT              makes clouds in memory in a row, with a first save each, as tests do
 
 import CloudKit
 import CloudKitLocal
@@ -47,7 +48,24 @@ func fetch(_ number: Int, _ database: CKDatabase) async throws {
     guard found["priority"] == number % names % 5 else { throw CKError(.internalError) }
 }
 
+/// Milliseconds that a cloud in memory takes with its first save, and the threads of the process behind `count` of them.
+func measureClouds(_ count: Int) async throws {
+    let clock = ContinuousClock()
+    let start = clock.now
+    for number in 0..<count {
+        let database = try LocalCloud().container("iCloud.org.example.Bench").privateCloudDatabase
+        _ = try await database.save(record(number))
+    }
+    let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
+    let milliseconds = (clock.now - start) / .milliseconds(1) / Double(count)
+    print("{\"milliseconds_per_cloud\": \(milliseconds), \"threads\": \(threads)}")
+}
+
 let arguments = CommandLine.arguments
+if arguments.count == 3, arguments[1] == "clouds", let count = Int(arguments[2]) {
+    try await measureClouds(count)
+    exit(0)
+}
 guard arguments.count >= 2, let seconds = Double(arguments[1]) else {
     print("usage: native-client SECONDS [in-process]")
     exit(2)

@@ -7,8 +7,14 @@ package struct Migration: Sendable {
         self.script = script
     }
 
-    /// Every migration, in the order in which they run.
-    package static let all: [Migration] = [.tables, .storeSecret, .changeEvents, .assets, .shareUpkeep, .keys]
+    /// Several that run as one.
+    init(_ parts: [Migration]) {
+        script = parts.map(\.script).joined(separator: "\n")
+    }
+
+    /// Every migration, in the order in which they run. As long as nothing was released there is one, which makes all
+    /// tables.
+    package static let all = [Migration([.tables, .storeSecret, .changeEvents, .assets, .shareUpkeep, .keys])]
 }
 
 extension [Migration] {
