@@ -1,19 +1,19 @@
 import CSQLite
 import NephosStorage
 
-/// Moves the write-ahead log into the database on a thread of its own, while the writer goes on.
+/// Checkpoints the write-ahead log on a thread of its own, beside the writer.
 ///
-/// SQLite would do it within a commit, and every save would wait for two synchronisations of the disk. Done beside the
+/// SQLite checkpoints within a commit, where every save waits for two `fsync`s. Beside the
 /// writer a checkpoint never completes while saves go on, and the log is reset only after a complete one. So when the
-/// log has become long, and the thread has just moved most of it, the writer moves the little that is left.
+/// log is long, and the thread has just checkpointed most of it, the writer checkpoints the rest.
 ///
-/// While the store is idle the thread checkpoints a log that is not very short: readers then read the database alone, where every page
-/// has one place, and the next commit begins the log anew.
+/// While the store is idle the thread checkpoints a log that is not very short: readers then read every page from the
+/// database, mapped, and the next commit resets the log.
 final class Checkpointer: @unchecked Sendable {
     /// What is to be done after a commit.
     enum Step {
         case nothing
-        /// The writer moves the rest of the log itself.
+        /// The writer checkpoints the rest of the log itself.
         case finish
     }
 
@@ -24,14 +24,14 @@ final class Checkpointer: @unchecked Sendable {
     private var isStarted = false
     private var isRunning = false
     private var isStopping = false
-    /// Whether the thread moved something since the writer last did.
-    private var hasMoved = false
-    /// When the last commit was, if something of the log is to be moved in the quiet after it.
+    /// Whether the thread checkpointed since the writer last did.
+    private var hasCheckpointed = false
+    /// When the last commit was, if the log is to be checkpointed once the store is idle.
     private var lastCommit: MonotonicTime?
-    private var movedInQuiet: (@Sendable () -> Void)?
+    private var afterIdle: (@Sendable () -> Void)?
 
     // These belong to the writer's thread.
-    /// How long commits have waited for the log to be moved, or have moved it.
+    /// How long commits have waited for a checkpoint, or have run one.
     private(set) var commitNanoseconds: Int64 = 0
     private var lastPages = 0
     private var nextPages: Int
@@ -50,13 +50,13 @@ final class Checkpointer: @unchecked Sendable {
         condition = Condition(lock)
     }
 
-    /// The log's length at which the writer lends a hand, in pages; at twice that nothing is written before the log was
-    /// moved, so that it is bounded however slow the disk is.
+    /// The log's length at which the writer helps, in pages; at twice that writes wait for the checkpoint, so that the log
+    /// is bounded on any disk.
     private var limit: Int { 4 * options.checkpointPages }
 
     /// Calls `body` on the thread after every checkpoint of an idle store.
-    func afterQuietMove(_ body: @escaping @Sendable () -> Void) {
-        lock.withLock { movedInQuiet = body }
+    func afterIdleCheckpoint(_ body: @escaping @Sendable () -> Void) {
+        lock.withLock { afterIdle = body }
     }
 
     // MARK: The writer's thread
@@ -78,12 +78,12 @@ final class Checkpointer: @unchecked Sendable {
         // It started anew.
         if pages < lastPages { nextPages = options.checkpointPages }
         lastPages = pages
-        if pages >= min(options.quietPages, options.checkpointPages) { noteCommit() }
+        if pages >= min(options.idlePages, options.checkpointPages) { noteCommit() }
         if pages < nextPages && pages < limit { return .nothing }
         let finishes = lock.withLock {
             while isRunning && pages >= 2 * limit { condition.wait() }
-            let finishes = pages >= limit && !isRunning && hasMoved || pages >= 2 * limit && pages >= nextPages
-            if finishes { hasMoved = false }
+            let finishes = pages >= limit && !isRunning && hasCheckpointed || pages >= 2 * limit && pages >= nextPages
+            if finishes { hasCheckpointed = false }
             isWanted = isWanted || !finishes && pages >= nextPages
             return finishes
         }
@@ -127,7 +127,7 @@ final class Checkpointer: @unchecked Sendable {
         var isOver = false
         while !isOver {
             let connection = try? StoreFile.openCheckpointer(path, options)
-            while let reason = awaitReason() { move(connection, reason) }
+            while let reason = awaitReason() { checkpoint(connection, reason) }
             connection?.close()
             isOver = lock.withLock {
                 // Something may have come meanwhile.
@@ -139,21 +139,21 @@ final class Checkpointer: @unchecked Sendable {
         }
     }
 
-    private func move(_ connection: Connection?, _ reason: Reason) {
+    private func checkpoint(_ connection: Connection?, _ reason: Reason) {
         let isWhole = connection?.checkpoint() ?? true
-        let movedInQuiet = lock.withLock {
-            (isRunning, hasMoved) = (false, true)
+        let afterIdle = lock.withLock {
+            (isRunning, hasCheckpointed) = (false, true)
             // A read may need the rest as it is for a while.
             if !isWhole && lastCommit == nil { lastCommit = .now }
             // The writer may wait for it.
             condition.signal()
-            return self.movedInQuiet
+            return self.afterIdle
         }
-        if reason == .quiet && isWhole { movedInQuiet?() }
+        if reason == .idle && isWhole { afterIdle?() }
     }
 
     private enum Reason {
-        case length, quiet
+        case length, idle
     }
 
     /// Waits until there is something to do, and says why; nil when there was nothing for a while, or never will be.
@@ -165,13 +165,13 @@ final class Checkpointer: @unchecked Sendable {
                     if !isWoken && !isWanted && self.lastCommit == nil { return nil }
                     continue
                 }
-                let end = lastCommit + options.quietNanoseconds
+                let end = lastCommit + options.idleNanoseconds
                 if MonotonicTime.now >= end { break }
                 _ = condition.wait(until: end)
             }
             if isStopping { return nil }
-            let reason = isWanted ? Reason.length : .quiet
-            if reason == .quiet { lastCommit = nil }
+            let reason = isWanted ? Reason.length : .idle
+            if reason == .idle { lastCommit = nil }
             (isWanted, isRunning) = (false, true)
             return reason
         }

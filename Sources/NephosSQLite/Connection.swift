@@ -155,7 +155,7 @@ final class Connection: SQLConnection {
     var checkpointNanoseconds: Int64 { checkpointer?.commitNanoseconds ?? 0 }
 
     /// Calls `body` after every checkpoint of an idle store.
-    func afterQuietMove(_ body: @escaping @Sendable () -> Void) { checkpointer?.afterQuietMove(body) }
+    func afterIdleCheckpoint(_ body: @escaping @Sendable () -> Void) { checkpointer?.afterIdleCheckpoint(body) }
 
     /// Checkpoints the log as far as it can without blocking readers or the writer. A failed checkpoint is retried by the next.
     /// - Returns: whether nothing is left.

@@ -21,7 +21,7 @@ package final class SQLiteEngine: StorageEngine {
             let readers = ReadConnections(limit: options.readers) {
                 try StoreFile.openReader(path, options, damage)
             }
-            connection.afterQuietMove { readers.renew() }
+            connection.afterIdleCheckpoint { readers.renew() }
             try self.init(
                 writer: WriteQueue(connection: connection, readers: readers, yields: options.writerYields),
                 readers: readers, lease: lease)

@@ -20,12 +20,12 @@ package struct SQLiteOptions: Sendable {
     /// (`PRAGMA mmap_size`); 0 is none. What is mapped counts as the process's memory, once for all readers. A disk that
     /// fails under a mapping ends the process.
     package var mapped: Int
-    /// Pages in the write-ahead log after which they are moved into the database.
+    /// Pages in the write-ahead log after which they are checkpointed.
     package var checkpointPages: Int
     /// How long the store is idle before a log of so many pages is checkpointed. A shorter one costs readers little, and to begin it
     /// anew costs the next commit a synchronisation.
-    package var quietNanoseconds: Int64
-    package var quietPages: Int
+    package var idleNanoseconds: Int64
+    package var idlePages: Int
     /// Whether the write thread does not preempt the threads that wake it (`SCHED_BATCH`). Threads that are started from it are
     /// scheduled so too: the checkpoint thread, and such of Swift's pool, which is not for an app's process.
     package var writerYields: Bool
@@ -37,7 +37,7 @@ package struct SQLiteOptions: Sendable {
     package init(
         durability: Durability = .full, readers: Int = 4, writerCache: Int = 8192, readerCache: Int = 8192,
         mapped: Int = 32 << 20, checkpointPages: Int = 4000,
-        quietNanoseconds: Int64 = 200_000_000, quietPages: Int = 256, writerYields: Bool = true,
+        idleNanoseconds: Int64 = 200_000_000, idlePages: Int = 256, writerYields: Bool = true,
         log: @escaping @Sendable (String) -> Void = { _ in }, migrations: [Migration] = Migration.all
     ) {
         self.durability = durability
@@ -46,8 +46,8 @@ package struct SQLiteOptions: Sendable {
         self.readerCache = readerCache
         self.mapped = mapped
         self.checkpointPages = checkpointPages
-        self.quietNanoseconds = quietNanoseconds
-        self.quietPages = quietPages
+        self.idleNanoseconds = idleNanoseconds
+        self.idlePages = idlePages
         self.writerYields = writerYields
         self.log = log
         self.migrations = migrations

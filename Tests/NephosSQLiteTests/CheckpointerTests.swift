@@ -58,7 +58,7 @@ import Testing
     func quiet() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("store.sqlite")
-        let options = SQLiteOptions(durability: .normal, quietNanoseconds: 1_000_000, quietPages: 1)
+        let options = SQLiteOptions(durability: .normal, idleNanoseconds: 1_000_000, idlePages: 1)
         let engine = try SQLiteEngine(path: path, options: options)
         let zone = ZoneKey(owner: .everyone, id: 1)
         for round in 1...3 {

@@ -27,7 +27,7 @@ final class NotificationFeed: Sendable {
 
     private let environment: SyncEngineEnvironment
     private let state: Locked<State>
-    private let turns = AsyncTurns()
+    private let turns = AsyncMutex()
 
     init(_ service: any CloudService, environment: SyncEngineEnvironment = .system) {
         state = Locked(State(service: service))
@@ -117,7 +117,7 @@ final class NotificationFeed: Sendable {
     }
 
     private func token() async throws(ServiceFailure) -> TokenResponse {
-        try await turns.take { () throws(ServiceFailure) in
+        try await turns.withLock { () throws(ServiceFailure) in
             while true {
                 let (known, service, turn) = state.withLock { ($0.token, $0.service, $0.turn) }
                 if let known { return known }

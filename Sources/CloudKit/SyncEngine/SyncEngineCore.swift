@@ -16,8 +16,8 @@ final class SyncEngineCore: Sendable {
     }
 
     private let ends = Locked(Ends())
-    private let callouts = AsyncTurns()
-    private let runs = AsyncTurns()
+    private let callouts = AsyncMutex()
+    private let runs = AsyncMutex()
     /// The fetches and sends that run or wait for their turn.
     private let running = Locked<[UUID: Task<Result<Void, CKError>, Never>]>([:])
     private let isHandingOutState = Locked(false)
@@ -91,7 +91,7 @@ final class SyncEngineCore: Sendable {
     func call<Value: Sendable>(
         _ body: (any CKSyncEngineDelegate, CKSyncEngine) async -> Value?
     ) async -> Value? {
-        await callouts.take {
+        await callouts.withLock {
             let (delegate, engine) = ends.withLock { ($0.delegate, $0.engine) }
             guard let delegate, let engine else { return nil }
             let callout = Callout(engine: ObjectIdentifier(self))
@@ -220,7 +220,7 @@ final class SyncEngineCore: Sendable {
     private func run(_ body: @escaping @Sendable () async throws(CKError) -> Void) async -> Result<Void, CKError> {
         let id = UUID()
         let task = Task { () -> Result<Void, CKError> in
-            await runs.take {
+            await runs.withLock {
                 if Task.isCancelled { return .failure(.cancelled(nil)) }
                 do throws(CKError) {
                     try await body()

@@ -15,7 +15,7 @@ final class BackgroundWork: Sendable {
     private let loop = WorkLoop()
     /// When old deletions are looked for again, milliseconds since 1970.
     private let nextPurge = Mutex(Int64.min)
-    private let turns = Mutex(JobTurns())
+    private let schedule = Mutex(JobSchedule())
     private let pieces = Mutex(PieceSize())
     /// Waits for the job that may be tried again next.
     private let retry = Mutex<Task<Void, Never>?>(nil)
@@ -65,9 +65,9 @@ final class BackgroundWork: Sendable {
         defer { retryLater() }
         while !loop.isClosed {
             do {
-                let (turns, now) = (turns.withLock { $0 }, environment.now())
-                guard let job = try await engine.read({ try turns.next(now: now, $0) }) else { break }
-                self.turns.withLock { $0.begin(job) }
+                let (schedule, now) = (schedule.withLock { $0 }, environment.now())
+                guard let job = try await engine.read({ try schedule.next(now: now, $0) }) else { break }
+                self.schedule.withLock { $0.begin(job) }
                 try await doStep(of: job)
             } catch {
                 environment.log("background work stopped: \(error)")
@@ -91,13 +91,13 @@ final class BackgroundWork: Sendable {
                 return (try step.run(in: transaction), start.duration(to: .now))
             }
             pieces.withLock { $0.took(duration) }
-            turns.withLock { $0.succeeded(job) }
+            schedule.withLock { $0.succeeded(job) }
             if leftEvents { tellSubscribers() }
         } catch let error as StorageError where error.code == .closed {
             throw error
         } catch {
             let now = environment.now()
-            let pause = turns.withLock { $0.failed(job, now: now) }
+            let pause = schedule.withLock { $0.failed(job, now: now) }
             environment.log(
                 "job \(job.id) (\(job.kind) in zone \(job.zone.id)) failed, next attempt in \(pause) ms: \(error)")
         }
@@ -105,7 +105,7 @@ final class BackgroundWork: Sendable {
 
     /// Wakes the loop when the next job that failed may be tried again.
     private func retryLater() {
-        guard !loop.isClosed, let due = turns.withLock({ $0.nextDue }) else { return }
+        guard !loop.isClosed, let due = schedule.withLock({ $0.nextDue }) else { return }
         let pause = Duration.milliseconds(max(1, due - environment.now()))
         retry.withLock { retry in
             retry?.cancel()

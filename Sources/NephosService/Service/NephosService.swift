@@ -8,7 +8,7 @@ package final class NephosService: Sendable {
     let stores: Stores
     let environment: ServiceEnvironment
     let configuration: ServiceConfiguration
-    let schemaTurns = SchemaTurns()
+    let schemaMutex = SchemaMutex()
     let decodedQueries = DecodedQueries()
     private let pollsHaveEnded = Atomic(false)
 

@@ -72,7 +72,7 @@ struct BackgroundWorkTests {
                 try transaction.insert(JobRow(kind: "k", zone: zone, subject: subject))
             }
         }
-        var turns = JobTurns()
+        var turns = JobSchedule()
         var order: [String] = []
         while let job = try await engine.read({ [turns] in try turns.next(now: 0, $0) }) {
             turns.begin(job)

@@ -76,13 +76,13 @@ extension NephosService {
         if onlyDevelopment && context.environment == .production {
             throw .invalid("endpoint not applicable in the environment 'production'")
         }
-        await schemaTurns.begin(context.container)
+        await schemaMutex.begin(context.container)
         do {
             let answer = try await body()
-            await schemaTurns.end(context.container)
+            await schemaMutex.end(context.container)
             return answer
         } catch {
-            await schemaTurns.end(context.container)
+            await schemaMutex.end(context.container)
             throw translate(error, requestID: context.requestID)
         }
     }

@@ -1,5 +1,5 @@
 /// One command about a container's schema at a time: an import and a deployment look at both environments.
-actor SchemaTurns {
+actor SchemaMutex {
     private var busy: Set<String> = []
     private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
 

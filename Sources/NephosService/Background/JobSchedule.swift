@@ -1,8 +1,8 @@
 import NephosStorage
 
-/// Which job comes next: the owners have turns, and of one owner's jobs the oldest comes first. One that failed waits, longer
-/// each time, and the others go on.
-struct JobTurns {
+/// The order of background jobs: round-robin by owner, the oldest of an owner first. A failed job is retried with
+/// back-off, and does not delay the others.
+struct JobSchedule {
     private struct Failure {
         var count: Int
         /// When it is tried again, milliseconds since 1970.
@@ -10,7 +10,7 @@ struct JobTurns {
     }
 
     private var failures: [Int64: Failure] = [:]
-    /// Whose turn was last.
+    /// The owner of the last job.
     private var lastOwner = OwnerID(rawValue: .min)
 
     /// The next job that may be done now (milliseconds since 1970); nil where none may.

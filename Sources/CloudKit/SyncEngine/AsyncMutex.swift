@@ -1,5 +1,5 @@
-/// Lets one task at a time do something, in the order in which they come.
-final class AsyncTurns: Sendable {
+/// An async mutex: one task at a time, first in, first out.
+final class AsyncMutex: Sendable {
     private struct Line: Sendable {
         var isBusy = false
         /// The first at `head`.
@@ -19,8 +19,8 @@ final class AsyncTurns: Sendable {
 
     private let line = Locked(Line())
 
-    /// Waits for its turn, then runs `body`.
-    func take<Value, Failure: Error>(_ body: () async throws(Failure) -> Value) async throws(Failure) -> Value {
+    /// Runs `body` with the lock held.
+    func withLock<Value, Failure: Error>(_ body: () async throws(Failure) -> Value) async throws(Failure) -> Value {
         await wait()
         defer { pass() }
         return try await body()
