@@ -35,7 +35,7 @@ package struct SQLiteOptions: Sendable {
     package var migrations: [Migration]
 
     package init(
-        durability: Durability = .full, readers: Int = 4, writerCache: Int = 8192, readerCache: Int = 8192,
+        durability: Durability = .full, readers: Int = 4, writerCache: Int = 8192, readerCache: Int = 2048,
         mapped: Int = 32 << 20, checkpointPages: Int = 4000,
         idleNanoseconds: Int64 = 200_000_000, idlePages: Int = 256, writerYields: Bool = true,
         log: @escaping @Sendable (String) -> Void = { _ in }, migrations: [Migration] = Migration.all
