@@ -20,6 +20,12 @@ final class Connection: SQLConnection {
     private var isOpen = true
     private var checkpointer: Checkpointer?
     private let damage: DamageLog?
+    /// When the statement that runs is ended, and whether one was.
+    private var interruptsAt: MonotonicTime?
+    private var hasInterrupted = false
+
+    /// SQLite's instructions between two looks at the clock: some ten microseconds.
+    private static let instructionsPerLook: Int32 = 1000
 
     /// Opens a database that exists, or one in memory with the path `:memory:`.
     /// - Parameter damage: where damaged records are named.
@@ -36,6 +42,25 @@ final class Connection: SQLConnection {
         }
         self.handle = handle
         sqlite3_busy_timeout(handle, 5000)
+        guard access == .reading else { return }
+        // The connection outlives its handle's use.
+        sqlite3_progress_handler(
+            handle, Self.instructionsPerLook,
+            { closure in
+                guard let closure else { return 0 }
+                return Unmanaged<Connection>.fromOpaque(closure).takeUnretainedValue().isLate ? 1 : 0
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    private var isLate: Bool {
+        guard let interruptsAt, interruptsAt < .now else { return false }
+        hasInterrupted = true
+        return true
+    }
+
+    @discardableResult func interruptStatements(at time: MonotonicTime?) -> Bool {
+        defer { (interruptsAt, hasInterrupted) = (time, false) }
+        return hasInterrupted
     }
 
     deinit {

@@ -2,35 +2,49 @@ import Glibc
 import NephosStorage
 import Synchronization
 
-/// Holds a directory for this process: a locked file in it, with the process's number.
+/// Holds a directory for this process: a locked file in it, with the process's number, and the directory itself, as the file
+/// can be deleted.
 ///
 /// The system lets go of it when the process ends, however it ends.
 final class DirectoryLock: Sendable {
-    private let descriptor: Mutex<Int32?>
+    private let descriptors: Mutex<[Int32]>
 
     /// - Throws: `StorageError` `.inUse` if it is held, also if by this process.
     init(directory: String) throws {
         let path = "\(directory)/.lock"
         let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StorageError(system: errno, while: "opening \(path)") }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            let code = errno
-            let holder = Self.holder(descriptor)
-            close(descriptor)
-            guard code == EWOULDBLOCK else { throw StorageError(system: code, while: "locking \(path)") }
-            throw StorageError(
-                .inUse,
-                """
-                The data directory \(directory) is in use by \(holder.map { "process \($0)" } ?? "another process"). \
-                Stop it, or use another data directory.
-                """)
+        var held = [descriptor]
+        do {
+            try Self.lock(descriptor, path, directory, namedIn: descriptor)
+            let itself = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard itself >= 0 else { throw StorageError(system: errno, while: "opening \(directory)") }
+            held.append(itself)
+            try Self.lock(itself, directory, directory, namedIn: descriptor)
+        } catch {
+            for descriptor in held { close(descriptor) }
+            throw error
         }
         let text = Array("\(getpid())\n".utf8)
         // The number is a courtesy: without it the refusal is less helpful, and that is all.
         if ftruncate(descriptor, 0) == 0 {
             _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
         }
-        self.descriptor = Mutex(descriptor)
+        descriptors = Mutex(held)
+    }
+
+    private static func lock(
+        _ descriptor: Int32, _ path: String, _ directory: String, namedIn file: Int32
+    ) throws {
+        if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
+        let code = errno
+        guard code == EWOULDBLOCK else { throw StorageError(system: code, while: "locking \(path)") }
+        throw StorageError(
+            .inUse,
+            """
+            The data directory \(directory) is in use by \(holder(file).map { "process \($0)" } ?? "another process"). \
+            Stop it, or use another data directory.
+            """)
     }
 
     deinit {
@@ -38,13 +52,13 @@ final class DirectoryLock: Sendable {
     }
 
     func release() {
-        descriptor.withLock { descriptor in
-            if let open = descriptor {
+        descriptors.withLock { descriptors in
+            for descriptor in descriptors {
                 // A child that is being started has a copy of the descriptor for a moment, which would keep the lock.
-                flock(open, LOCK_UN)
-                close(open)
+                flock(descriptor, LOCK_UN)
+                close(descriptor)
             }
-            descriptor = nil
+            descriptors = []
         }
     }
 

@@ -124,6 +124,8 @@ package protocol StorageReader: ShareReader {
 
     /// What is to be told, the oldest first.
     func changeEvents(limit: Int) throws -> [ChangeEventRow]
+    /// The number of the newest of them; nil where there is none.
+    func lastChangeEvent() throws -> Int64?
 
     func pushToken(_ token: String) throws -> PushTokenRow?
     /// An account's tokens, ordered by token (byte-wise).

@@ -15,6 +15,8 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
         case inputOutput
         /// A lock could not be had in time; trying again may work.
         case busy
+        /// A read took longer than any may.
+        case tooLong
         /// A constraint refused the write: a fault of the caller's.
         case constraint
         case other

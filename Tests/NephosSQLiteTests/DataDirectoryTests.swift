@@ -102,6 +102,15 @@ import Testing
         second.close()
     }
 
+    @Test("A lock file that somebody deletes lets nobody in")
+    func deletedLock() async throws {
+        let first = try DataDirectory(path: path)
+        try FileManager.default.removeItem(atPath: "\(path)/.lock")
+        #expect(try await storageError { _ = try DataDirectory(path: path) }?.code == .inUse)
+        first.close()
+        try DataDirectory(path: path).close()
+    }
+
     @Test("A store that is open is not opened a second time")
     func storeTwice() async throws {
         let directory = try DataDirectory(path: path)

@@ -154,4 +154,29 @@ import Testing
         for task in long { try await task.value }
         await pool.close()
     }
+
+    @Test func `a read that takes long is begun anew elsewhere, and fails where it takes too long`() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("store.sqlite")
+        let engine = try SQLiteEngine(path: path)
+        let zone = try await engine.fill(2000, bytes: 10)
+        await engine.close()
+        let attempts = Atomic(0)
+        @Sendable func count(_ reader: any StorageReader) throws -> Int {
+            attempts.add(1, ordering: .relaxed)
+            // A body that goes on after a failure is asked again all the same.
+            return (try? reader.records(zone: zone, after: 0, limit: .max, size: .max).count) ?? -1
+        }
+        func pool(short: Int64, long: Int64) -> ReadConnections {
+            ReadConnections(limit: 2, short: short, long: long) { try StoreFile.openReader(path, SQLiteOptions()) }
+        }
+        let patient = pool(short: 0, long: .max / 2)
+        #expect(try await patient.read(count) == 2000 && attempts.load(ordering: .relaxed) == 2)
+        #expect(try await patient.read { try $0.zones(owner: .everyone).count } == 1)
+        await patient.close()
+        let strict = pool(short: 0, long: 0)
+        #expect(try await storageError { _ = try await strict.read(count) }?.code == .tooLong)
+        #expect(try await strict.read { try $0.zones(owner: .everyone).count } == 1)
+        await strict.close()
+    }
 }

@@ -1,7 +1,7 @@
 import NephosStorage
 
-/// The order of background jobs: round-robin by owner, the oldest of an owner first. A failed job is retried with
-/// back-off, and does not delay the others.
+/// The order of background jobs: round-robin by owner, the oldest of an owner first, but for those that notify, which take
+/// no time and go before its others. A failed job is retried with back-off, and does not delay the others.
 struct JobSchedule {
     private struct Failure {
         var count: Int
@@ -15,14 +15,33 @@ struct JobSchedule {
 
     /// The next job that may be done now (milliseconds since 1970); nil where none may.
     func next(now: Int64, _ reader: any StorageReader) throws -> JobRow? {
-        try first(after: lastOwner, now, reader) ?? first(after: OwnerID(rawValue: .min), now, reader)
+        guard
+            let job = try first(after: lastOwner, now, reader) ?? first(after: OwnerID(rawValue: .min), now, reader)
+        else { return nil }
+        return try job.notifies ? job : notification(after: job, now, reader) ?? job
     }
+
+    /// A later job of the owner's that notifies.
+    private func notification(after job: JobRow, _ now: Int64, _ reader: any StorageReader) throws -> JobRow? {
+        var position = JobPosition(job)
+        for _ in 0..<Limits.jobsReadForNotification / Limits.jobsPerRead {
+            let jobs = try reader.jobs(after: position, limit: Limits.jobsPerRead).prefix {
+                $0.zone.owner == job.zone.owner
+            }
+            if let found = jobs.first(where: { $0.notifies && isDue($0, now) }) { return found }
+            guard jobs.count == Limits.jobsPerRead, let last = jobs.last else { return nil }
+            position = JobPosition(last)
+        }
+        return nil
+    }
+
+    private func isDue(_ job: JobRow, _ now: Int64) -> Bool { failures[job.id].map { $0.due <= now } ?? true }
 
     private func first(after owner: OwnerID, _ now: Int64, _ reader: any StorageReader) throws -> JobRow? {
         var position = JobPosition(owner: owner, id: .max)
         while true {
             let jobs = try reader.jobs(after: position, limit: Limits.jobsPerRead)
-            if let job = jobs.first(where: { failures[$0.id].map { $0.due <= now } ?? true }) { return job }
+            if let job = jobs.first(where: { isDue($0, now) }) { return job }
             guard jobs.count == Limits.jobsPerRead, let last = jobs.last else { return nil }
             position = JobPosition(last)
         }
@@ -42,4 +61,8 @@ struct JobSchedule {
 
     /// When a job that failed may be tried again, milliseconds since 1970; nil where none failed.
     var nextDue: Int64? { failures.values.map(\.due).min() }
+}
+
+extension JobRow {
+    fileprivate var notifies: Bool { kind == BackgroundJob.notifyShare.rawValue }
 }

@@ -2,6 +2,9 @@
 struct PieceSize {
     private(set) var records = Limits.recordsPerBackgroundStep
 
+    /// The same of something else, of which a first piece has so many.
+    func count(of first: Int) -> Int { max(1, first * records / Limits.recordsPerBackgroundStep) }
+
     /// A piece of this size took so long.
     mutating func took(_ duration: Duration) {
         if duration > Limits.backgroundStepTime {

@@ -12,6 +12,7 @@ actor IndexBuilder {
     private let environment: ServiceEnvironment
     private var building: Task<Void, any Error>?
     private var isClosed = false
+    private var pieces = PieceSize()
 
     init(engine: any StorageEngine, catalog: IndexCatalog, accounts: Accounts, environment: ServiceEnvironment) {
         self.engine = engine
@@ -95,7 +96,13 @@ actor IndexBuilder {
         do {
             while !isClosed {
                 if try await buildLargeZone() { continue }
-                if try await changing({ try step.run(in: $0) }) { return }
+                let records = pieces.count(of: Limits.recordsPerIndexStep)
+                let (isDone, duration) = try await changing { transaction in
+                    let start = ContinuousClock.now
+                    return (try step.run(in: transaction, records: records), start.duration(to: .now))
+                }
+                pieces.took(duration)
+                if isDone { return }
             }
         } catch {
             environment.log("building an index stopped: \(error)")
@@ -114,14 +121,23 @@ actor IndexBuilder {
         while !isFull && !isClosed {
             isFull = bulk.add(try await engine.read { [bulk] in try bulk.gather($0, accounts) }, to: &entries)
         }
-        var isLast = false
-        while !isLast && !isClosed {
-            isLast = bulk.endsNext(entries)
-            let write = { @Sendable [bulk, entries] (transaction: any StorageTransaction) in
-                try bulk.write(entries, in: transaction)
+        var isDone = false
+        while !isDone && !isClosed {
+            var isCaughtUp = false
+            while !isCaughtUp && !isClosed {
+                (bulk, isCaughtUp) = try await engine.read { [bulk] in try bulk.catchingUp($0) }
             }
-            guard let rest = try await isLast ? changing(write) : engine.write(write) else { break }
+            bulk.room = pieces.count(of: Limits.entriesPerIndexWrite)
+            let isLast = bulk.endsNext(entries)
+            let write = { @Sendable [bulk, entries] (transaction: any StorageTransaction) in
+                let start = ContinuousClock.now
+                return (rest: try bulk.write(entries, in: transaction), duration: start.duration(to: .now))
+            }
+            let (rest, duration) = try await isLast ? changing(write) : engine.write(write)
+            pieces.took(duration)
+            guard let rest else { break }
             bulk = rest
+            isDone = isLast && !rest.isBehind
         }
         return true
     }
@@ -142,7 +158,7 @@ struct IndexBuildStep {
 
     /// Gives the next records their entries in the oldest indexes that are not ready.
     /// - Returns: whether all indexes are ready.
-    func run(in transaction: any StorageTransaction) throws -> Bool {
+    func run(in transaction: any StorageTransaction, records: Int = Limits.recordsPerIndexStep) throws -> Bool {
         try transaction.runAlone()
         let rows = try transaction.indexDefinitions()
         let batch = Self.next(rows)
@@ -153,7 +169,7 @@ struct IndexBuildStep {
         }
         var pass = IndexPass(
             recordType: first.recordType, indexes: indexes, lastSequence: batch.map(\.definedAt).max() ?? 0,
-            zone: first.builtZone, sequence: first.builtSequence)
+            zone: first.builtZone, sequence: first.builtSequence, rowsLeft: records)
         let isDone = try pass.run(IndexWriter(definitions: IndexDefinitions(batch), accounts: accounts), transaction)
         for var row in batch {
             row.builtZone = pass.zone
@@ -190,10 +206,13 @@ private struct IndexPass {
     /// The zone it is at, or the next one's least id.
     private(set) var zone: Int64
     private(set) var sequence: Int64
-    private var rowsLeft = Limits.recordsPerIndexStep
+    private var rowsLeft: Int
     private var entries: [IndexEntryRow] = []
 
-    init(recordType: String, indexes: TypeIndexes, lastSequence: Int64, zone: Int64, sequence: Int64) {
+    init(
+        recordType: String, indexes: TypeIndexes, lastSequence: Int64, zone: Int64, sequence: Int64, rowsLeft: Int
+    ) {
+        self.rowsLeft = rowsLeft
         self.recordType = recordType
         self.indexes = indexes
         self.lastSequence = lastSequence

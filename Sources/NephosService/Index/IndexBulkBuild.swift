@@ -22,6 +22,10 @@ struct IndexBulkBuild: Sendable {
     private var checked: Int64
     private var touched: Set<Int64> = []
     private var written = 0
+    /// Entries of the next transaction: as many as hold up other writers for about as long as they may.
+    var room = Limits.entriesPerIndexWrite
+    /// Whether the feed got more than a transaction looks through: then nothing was written.
+    private(set) var isBehind = false
 
     /// Nil where few records come next: those are built in one transaction (`IndexBuildStep`).
     init?(_ reader: any StorageReader) throws {
@@ -48,8 +52,9 @@ struct IndexBulkBuild: Sendable {
         let known = IndexDefinitions(definitions)
         guard let indexes = known[recordType] else { return gathered }
         let writer = IndexWriter(definitions: known, accounts: accounts)
-        let rows = try reader.records(zone: zone, after: sequence, limit: Limits.recordsPerIndexStep)
-        gathered.isAtEnd = rows.count < Limits.recordsPerIndexStep
+        let rows = try reader.records(
+            zone: zone, after: sequence, limit: Limits.recordsPerIndexStep, size: Limits.indexBuildMemory)
+        gathered.isAtEnd = rows.isEmpty
         for row in rows {
             if row.sequence > lastSequence {
                 gathered.isAtEnd = true
@@ -84,7 +89,7 @@ struct IndexBulkBuild: Sendable {
     }
 
     /// Whether the next writing is the last, which stores how far the building came.
-    func endsNext(_ entries: EntryBatch) -> Bool { written + Limits.entriesPerIndexWrite >= entries.count }
+    func endsNext(_ entries: EntryBatch) -> Bool { written + room >= entries.count }
 
     /// Writes the next of the entries.
     /// - Returns: what is left to do; nil where the zone or an index is gone, the building is somewhere else, or it has to
@@ -99,12 +104,13 @@ struct IndexBulkBuild: Sendable {
             row.purgedUntil <= checked
         else { return nil }
         var rest = self
-        try rest.checkFeed(transaction)
-        let end = min(written + Limits.entriesPerIndexWrite, entries.count)
+        rest.isBehind = try !rest.checkFeed(transaction)
+        if rest.isBehind { return rest }
+        let end = min(written + room, entries.count)
         let next = (written..<end).map { entries[$0, zone] }
         try transaction.insert(next.filter { !rest.touched.contains($0.record) })
         rest.written = end
-        if endsNext(entries) {
+        if end == entries.count {
             for var row in definitions {
                 row.builtZone = isAtEnd ? zone.id + 1 : zone.id
                 row.builtSequence = isAtEnd ? 0 : sequence
@@ -114,11 +120,26 @@ struct IndexBulkBuild: Sendable {
         return rest
     }
 
-    private mutating func checkFeed(_ reader: any StorageReader) throws {
-        try reader.visitRecords(zone: zone, after: checked, limit: .max, size: .max) { record in
+    /// Looks through some of what the zone's feed got, in a snapshot: what is left for the transactions is little.
+    func catchingUp(_ reader: any StorageReader) throws -> (rest: IndexBulkBuild, isDone: Bool) {
+        var rest = self
+        let isDone = try rest.checkFeed(reader)
+        return (rest, isDone)
+    }
+
+    /// - Returns: whether there is nothing more.
+    private mutating func checkFeed(_ reader: any StorageReader) throws -> Bool {
+        var count = 0
+        var last = checked
+        try reader.visitRecords(zone: zone, after: checked, limit: Limits.recordsPerIndexStep, size: .max) { record in
             touched.insert(record.number.value)
+            last = record.sequence
+            count += 1
         }
         // What is beyond it comes again with the next look, beside what was committed between.
-        checked = max(checked, try reader.completeUpTo(zone: zone))
+        let complete = try reader.completeUpTo(zone: zone)
+        let isDone = count < Limits.recordsPerIndexStep || last >= complete
+        checked = max(checked, isDone ? complete : last)
+        return isDone
     }
 }

@@ -100,8 +100,16 @@ package enum Limits {
     static let changeEventsPerFanOut = 16
     /// Subscriptions that are looked at in one snapshot.
     static let subscriptionsPerFanOut = 100
-    /// Notifications of one event that an account gets at a time, whatever the number of its subscriptions.
-    static let notificationsPerEvent = 400
+    /// Notifications that are made in one snapshot. Of one event an account gets as many as wait for a destination.
+    static let notificationsPerFanOut = 400
+    /// Events that wait to be fanned out; the oldest make room.
+    static let waitingChangeEvents: Int64 = 20_000
+    /// Events that are removed to make room in one transaction.
+    static let changeEventsPerRemoval = 500
+    /// Events that failed and are tried again later; beyond them the oldest is tried at once.
+    static let failedChangeEvents = 64
+    /// Jobs of an owner that are read to find one that notifies, which goes before its others.
+    static let jobsReadForNotification = 1024
     /// Rows of the outbox that the background writes in one transaction, but for the last notification's, so that other
     /// writers get their turn.
     static let outboxRowsPerFanOut = 200

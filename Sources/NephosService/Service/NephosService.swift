@@ -94,6 +94,7 @@ package final class NephosService: Sendable {
         switch (error as? StorageError)?.code {
         case .closed: return .unavailable
         case .busy: return .busy
+        case .tooLong: return .limitExceeded("the request reads more than the service does in one: ask for less")
         case .inputOutput: return .diskFailure
         default: return .internalError
         }

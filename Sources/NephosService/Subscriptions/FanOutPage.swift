@@ -27,6 +27,8 @@ struct FanOutPage: Sendable {
     var end: SubscriptionPosition?
     /// Subscriptions that are damaged.
     var faults: [String] = []
+    /// How many notifications of the event each account has got up to here.
+    var counts: [Int64: Int] = [:]
 
     var origin: Notifier.Origin? {
         event.originAccount == 0 ? nil : Notifier.Origin(account: event.originAccount, clientID: event.originClient)
@@ -44,33 +46,48 @@ struct FanOutReader {
     private var page: FanOutPage
     private var permissions: [Int64: RecordPermissions] = [:]
     private var destinations: [Int64: Int] = [:]
-    /// How many notifications of the event an account gets in this page.
-    private var counts: [Int64: Int] = [:]
+    /// Notifications of the page, but for those whose subscriptions went with what happened.
+    private var added = 0
 
-    /// Nil where there is nothing to tell.
-    init?(
-        container: String, _ environment: ServiceEnvironment, _ accounts: Accounts, _ outlets: NotificationOutlets,
-        _ schema: Schema, _ reader: any StorageReader
-    ) throws {
-        guard var event = try reader.changeEvents(limit: 1).first else { return nil }
+    /// The event that is told next, and later ones that it says all of.
+    typealias Next = (event: ChangeEventRow, covered: [Int64])
+
+    /// The next event; nil where there is none that is not waiting to be tried again.
+    static func next(_ attempts: FanOutAttempts, _ now: Int64, _ reader: any StorageReader) throws -> Next? {
+        let waiting = attempts.waiting(at: now)
+        let first = try reader.changeEvents(limit: waiting.count + 1).first { !waiting.contains($0.id) }
+        guard var event = first else { return nil }
         var covered: [Int64] = []
-        if event.position == nil, ChangeEvent(event.body, in: event.zone)?.isHint ?? false {
-            for other in try reader.changeEvents(limit: Limits.changeEventsPerFanOut).dropFirst() {
-                guard other.zone == event.zone, other.originAccount == event.originAccount,
-                    other.originClient == event.originClient, other.body == event.body
-                else { break }
-                covered.append(other.id)
-                event.sequence = other.sequence
-            }
+        guard event.position == nil, ChangeEvent(event.body, in: event.zone)?.isHint ?? false else {
+            return (event, [])
         }
+        for other in try reader.changeEvents(limit: waiting.count + Limits.changeEventsPerFanOut)
+        where other.id > event.id && !waiting.contains(other.id) {
+            guard other.zone == event.zone, other.originAccount == event.originAccount,
+                other.originClient == event.originClient, other.body == event.body
+            else { break }
+            covered.append(other.id)
+            event.sequence = other.sequence
+        }
+        return (event, covered)
+    }
+
+    init(
+        _ next: Next, container: String, _ environment: ServiceEnvironment, _ accounts: Accounts,
+        _ outlets: NotificationOutlets, _ schema: Schema, _ attempts: FanOutAttempts, _ reader: any StorageReader
+    ) {
         self.container = container
         self.environment = environment
         self.accounts = accounts
         self.outlets = outlets
         self.schema = schema
         self.reader = reader
-        page = FanOutPage(event: event, covered: covered, items: [], end: nil)
+        page = FanOutPage(
+            event: next.event, covered: next.covered, items: [], end: nil, counts: attempts.counts(next.event.id))
     }
+
+    /// Whether the page has as many notifications as one may: the next goes on behind the last of them.
+    private var isFull: Bool { added >= Limits.notificationsPerFanOut }
 
     mutating func read() throws -> FanOutPage {
         guard let event = ChangeEvent(page.event.body, in: page.event.zone) else {
@@ -96,11 +113,13 @@ struct FanOutReader {
                 start = (done.account, done.id)
                 // It was told in part.
                 if done.count < .max, let row = try subscription(at: done) { try tell(row, matching, zoneID) }
+                if isFull { return page }
             }
             let rows = try reader.subscriptions(
                 owner: page.event.zone.owner, recordType: type, after: start, limit: room)
             for row in rows {
                 if row.since < page.event.sequence { try tell(row, matching, zoneID) }
+                if isFull { return page }
                 page.end = SubscriptionPosition(recordType: type, account: row.account, id: row.id, count: .max)
             }
             room -= rows.count
@@ -137,7 +156,7 @@ struct FanOutReader {
                 try payload(kind, row, zoneID), NotificationText(info: subscription.notificationInfo, record: nil), row,
                 subject: "\(row.owner.rawValue) \(row.id)", number: 1, isFormer: isFormer, destinations)
         case .changes(let changes):
-            for (index, change) in changes.enumerated() {
+            for (index, change) in changes.enumerated() where !isFull {
                 let text = NotificationText(info: subscription.notificationInfo, record: change.record)
                 let kind = NotificationPayload.Kind.query(
                     recordName: change.record.name, reason: NotificationPayload.Reason(change.trigger),
@@ -158,10 +177,10 @@ struct FanOutReader {
         {
             return
         }
-        let count = counts[row.account, default: 0]
-        // However many subscriptions an account has, the others' turn comes. A subscription ends nevertheless.
-        if count >= Limits.notificationsPerEvent, !isLast { return }
-        counts[row.account] = count + 1
+        let count = page.counts[row.account, default: 0]
+        // As many as wait for one destination. A subscription ends nevertheless.
+        if count >= Limits.waitingNotifications, !isLast { return }
+        page.counts[row.account] = count + 1
         var payload = payload
         text.fill(&payload)
         page.items.append(
@@ -171,6 +190,9 @@ struct FanOutReader {
                 position: SubscriptionPosition(
                     recordType: row.recordType, account: row.account, id: row.id, count: number),
                 destinations: destinations))
+        if isFormer { return }
+        added += 1
+        if isFull { page.end = page.items.last?.position }
     }
 
     // MARK: - What is known of accounts

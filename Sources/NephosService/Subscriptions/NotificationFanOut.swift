@@ -1,8 +1,10 @@
 import NephosStorage
+import Synchronization
 
 /// The background job that notifies the subscribers of a store, one change event after another in commit order: it matches
 /// subscriptions over a snapshot, then inserts outbox rows, a few in each transaction, so that no writer waits long. Its
-/// position is stored with the event, so a crash neither loses a notification nor repeats one.
+/// position is stored with the event, so a crash neither loses a notification nor repeats one. An event that fails is tried
+/// again by itself, after growing pauses, and holds up no other.
 final class NotificationFanOut: Sendable {
     private let container: String
     private let engine: any StorageEngine
@@ -12,6 +14,11 @@ final class NotificationFanOut: Sendable {
     private let outlets: NotificationOutlets
     private let deliver: @Sendable (Notices) -> Void
     private let loop = WorkLoop()
+    /// How often it is looked whether too many events wait.
+    private static let pagesPerLook = 256
+    private let attempts = Mutex(FanOutAttempts())
+    /// Waits for the event that is tried again next.
+    private let retry = Mutex<Task<Void, Never>?>(nil)
 
     init(
         container: String, engine: any StorageEngine, environment: ServiceEnvironment, accounts: Accounts,
@@ -29,19 +36,29 @@ final class NotificationFanOut: Sendable {
     /// Wakes the job: a commit may have left change events.
     func wake() { loop.wake { await self.tellAll() } }
 
-    /// Returns once every change event is fanned out.
+    /// Returns once every change event is fanned out, but for those that failed.
     func settle() async {
         wake()
         await loop.waitUntilIdle()
     }
 
     /// Stops after the transaction that is being done.
-    func close() async { await loop.close() }
+    func close() async {
+        await loop.close()
+        retry.withLock { $0?.cancel() }
+    }
 
-    /// - Returns: false where it failed: the next change tries again.
+    /// - Returns: false where nothing more can be done for now.
     private func tellAll() async -> Bool {
+        defer { retryLater() }
         do {
-            while !loop.isClosed, let page = try await nextPage() { try await tell(page) }
+            var pages = 0
+            while !loop.isClosed {
+                if pages % Self.pagesPerLook == 0 { try await makeRoom() }
+                pages += 1
+                guard let next = try await nextEvent() else { break }
+                try await fanOut(next)
+            }
             return true
         } catch {
             environment.log("telling subscribers stopped: \(error)")
@@ -49,14 +66,77 @@ final class NotificationFanOut: Sendable {
         }
     }
 
-    private func nextPage() async throws -> FanOutPage? {
+    /// - Throws: only where the store is closed: an event that fails otherwise waits.
+    private func fanOut(_ next: FanOutReader.Next) async throws {
+        do {
+            let page = try await page(next)
+            try await tell(page)
+            attempts.withLock { $0.advanced(page.event.id, page.counts, isDone: page.end == nil) }
+        } catch let error as StorageError where error.code == .closed {
+            throw error
+        } catch {
+            let now = environment.now()
+            let pause = attempts.withLock { $0.failed(next.event.id, now: now) }
+            environment.log("change event \(next.event.id) failed, next attempt in \(pause) ms: \(error)")
+        }
+    }
+
+    /// Removes the oldest events where too many wait: what is told so late is told by the next change.
+    private func makeRoom() async throws {
+        while !loop.isClosed {
+            let excess = try await engine.read { reader -> [Int64] in
+                guard let first = try reader.changeEvents(limit: 1).first?.id, let last = try reader.lastChangeEvent()
+                else { return [] }
+                let count = last - first + 1 - Limits.waitingChangeEvents
+                return try count <= 0
+                    ? []
+                    : reader.changeEvents(limit: Int(min(count, Int64(Limits.changeEventsPerRemoval)))).map(\.id)
+                        .filter { $0 <= last - Limits.waitingChangeEvents }
+            }
+            if excess.isEmpty { return }
+            try await engine.write { transaction in
+                for id in excess { try transaction.removeChangeEvent(id: id) }
+            }
+            attempts.withLock { $0.forget(excess) }
+            environment.log(
+                "\(excess.count) changes are not told to subscribers: more than \(Limits.waitingChangeEvents) wait")
+        }
+    }
+
+    /// Wakes the loop when the next event that failed is tried again.
+    private func retryLater() {
+        guard !loop.isClosed, let due = attempts.withLock({ $0.nextDue }) else { return }
+        let pause = Duration.milliseconds(max(1, due - environment.now()))
+        retry.withLock { retry in
+            retry?.cancel()
+            retry = Task { [weak self, environment] in
+                do {
+                    try await environment.sleep(pause)
+                    self?.wake()
+                } catch {
+                    // Cancelled: another one waits, or the store closes.
+                }
+            }
+        }
+    }
+
+    private func nextEvent() async throws -> FanOutReader.Next? {
+        let known = attempts.withLock { $0 }
+        return try await engine.read { [environment] reader in
+            try FanOutReader.next(known, environment.now(), reader)
+        }
+    }
+
+    private func page(_ next: FanOutReader.Next) async throws -> FanOutPage {
         let moment = schemas.now
+        let known = attempts.withLock { $0 }
         let page = try await engine.read { [container, environment, accounts, outlets, schemas] reader in
             let schema = try schemas.schema(asOf: moment, reader)
-            var oldest = try FanOutReader(container: container, environment, accounts, outlets, schema, reader)
-            return try oldest?.read()
+            var page = FanOutReader(
+                next, container: container, environment, accounts, outlets, schema, known, reader)
+            return try page.read()
         }
-        for fault in page?.faults ?? [] { environment.log("telling subscribers: \(fault)") }
+        for fault in page.faults { environment.log("telling subscribers: \(fault)") }
         return page
     }
 

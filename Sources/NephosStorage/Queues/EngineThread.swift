@@ -39,6 +39,12 @@ package enum EngineThread {
         pthread_setschedparam(pthread_self(), batch, &parameters)
     }
 
+    /// Has the thread that calls this get less of the processors than others that are at work (nice(2), which Linux applies to
+    /// the thread alone).
+    package static func lowerPriority() {
+        setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+    }
+
     /// `SCHED_BATCH` of sched.h, which Swift is not given.
     private static let batch: Int32 = 3
 

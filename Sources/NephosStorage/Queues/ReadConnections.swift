@@ -3,9 +3,21 @@ import Synchronization
 /// The read connections of a store. A thread that may block borrows one where one is free, and never waits for one; all
 /// other reads are run by `ReadThreads`, which all stores share, and wait here while none is free.
 ///
+/// A read that is not done after `Limit.shortNanoseconds` is ended and begun anew on threads for long reads, of which there
+/// are few: however many of them there are, short ones have connections, threads and processors. None takes longer than
+/// `Limit.longNanoseconds`.
+///
 /// A connection that comes back keeps its snapshot until something is written: then the next read need not open one, which
 /// costs two system calls and a lock that all connections share. The writer says when it writes.
 package final class ReadConnections: Sendable {
+    package enum Limit {
+        package static let shortNanoseconds: Int64 = 20_000_000
+        package static let longNanoseconds: Int64 = 10_000_000_000
+    }
+
+    /// Thrown where a read was ended because of its time.
+    private struct LongRead: Error {}
+
     /// A connection, and the zones that were found in its snapshot. They mean nothing once that has ended.
     private struct Reading {
         let connection: any SQLConnection
@@ -16,6 +28,8 @@ package final class ReadConnections: Sendable {
     private struct Waiting: @unchecked Sendable {
         // Unchecked: it belongs to whoever took it from the queue or runs it, one after the other.
         let work: any Work<SQLReader>
+        /// Whether it was ended before.
+        var isLong = false
     }
 
     private struct State: @unchecked Sendable {
@@ -42,15 +56,26 @@ package final class ReadConnections: Sendable {
     private let state = Mutex(State())
     private let limit: Int
     private let threads: ReadThreads
+    private let longThreads: ReadThreads
+    private let short: Int64
+    private let long: Int64
     private let open: @Sendable () throws -> any SQLConnection
 
     /// - Parameters:
     ///   - limit: the largest number of connections.
     ///   - threads: run what the caller's thread does not.
+    ///   - longThreads: run what takes longer than `short`.
+    ///   - short: nanoseconds after which a read is ended and begun anew there.
+    ///   - long: nanoseconds after which it fails there.
     ///   - open: opens a connection; called on the thread that uses it first.
     package init(
-        limit: Int, threads: ReadThreads = .shared, open: @escaping @Sendable () throws -> any SQLConnection
+        limit: Int, threads: ReadThreads = .shared, longThreads: ReadThreads = .forLongReads,
+        short: Int64 = Limit.shortNanoseconds, long: Int64 = Limit.longNanoseconds,
+        open: @escaping @Sendable () throws -> any SQLConnection
     ) {
+        self.longThreads = longThreads
+        self.short = short
+        self.long = long
         self.limit = max(1, limit)
         self.threads = threads
         self.open = open
@@ -58,69 +83,89 @@ package final class ReadConnections: Sendable {
 
     // MARK: Readers
 
-    /// Runs `body` over a snapshot: on the calling thread where that may block and a connection is free.
+    /// Runs `body` over a snapshot: on the calling thread where that may block and a connection is free. It may run twice.
     package func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
-        if BlockingThread.isCurrent, let result = try readHere(body) { return result }
-        return try await withUnsafeThrowingContinuation { continuation in
-            handIn(Request<SQLReader, T>({ try body($0) }, continuation))
+        var isLong = false
+        if BlockingThread.isCurrent {
+            do {
+                if let result = try readHere(body, within: short) { return result }
+            } catch is LongRead {
+                isLong = true
+            }
+        }
+        return try await withUnsafeThrowingContinuation { [isLong] continuation in
+            handIn(Waiting(work: Request<SQLReader, T>({ try body($0) }, continuation), isLong: isLong))
         }
     }
 
     /// Runs `body` over a snapshot on the calling thread; nil if no connection is free.
-    package func readHere<T>(_ body: (any StorageReader) throws -> T) throws -> T? {
+    package func readHere<T>(_ body: (any StorageReader) throws -> T) throws -> T? { try readHere(body, within: nil) }
+
+    private func readHere<T>(_ body: (any StorageReader) throws -> T, within limit: Int64?) throws -> T? {
         guard let (reading, era) = try borrow() else { return nil }
-        return try run({ try body($0) }, over: reading, era, for: .current)
+        return try run({ try body($0) }, over: reading, era, within: limit, for: .current)
     }
 
     private func run<T>(
-        _ body: (SQLReader) throws -> T, over borrowed: Reading, _ era: Int, for times: RequestTimes?
+        _ body: (SQLReader) throws -> T, over borrowed: Reading, _ era: Int, within limit: Int64?,
+        for times: RequestTimes?
     ) throws -> T {
         var reading = borrowed
         let connection = reading.connection
         times?.enter(.storage)
         defer { times?.enter(.service) }
         do {
+            connection.interruptStatements(at: limit.map { .now + $0 })
             if !connection.isInTransaction {
                 try connection.begin(writing: false)
                 reading.zones = []
             }
             let reader = SQLReader(connection, foundZones: reading.zones)
             defer { reader.invalidate() }
-            let result = try body(reader)
+            let outcome = Result { try body(reader) }
+            // Whatever came of it, the body did not see all that it asked for.
+            if connection.interruptStatements(at: nil) { throw LongRead() }
+            let result = try outcome.get()
             reading.zones = reader.foundZones ?? []
             if !giveBackWithSnapshot(reading, of: era) { giveBack(connection) }
             return result
         } catch {
+            connection.interruptStatements(at: nil)
             giveBack(connection)
             throw error
         }
     }
 
-    private func handIn(_ work: any Work<SQLReader>) {
+    private func handIn(_ waiting: Waiting) {
         let isClosing = state.withLock { state in
             if !state.isClosing { state.handedIn += 1 }
             return state.isClosing
         }
-        if isClosing { return work.answer(failure: StorageError.closed) }
-        runOnThread(Waiting(work: work))
+        if isClosing { return waiting.work.answer(failure: StorageError.closed) }
+        runOnThread(waiting)
     }
 
     private func runOnThread(_ waiting: Waiting) {
-        threads.run {
-            self.run(waiting.work)
+        (waiting.isLong ? longThreads : threads).run {
+            self.run(waiting)
         } orFail: { error in
             self.finish(waiting.work, failure: error)
         }
     }
 
     /// Runs a read on one of the threads, or leaves it to whoever gives a connection back.
-    private func run(_ work: any Work<SQLReader>) {
+    private func run(_ waiting: Waiting) {
+        let work = waiting.work
         do {
-            guard let (reading, era) = try borrow(for: work) else { return }
+            guard let (reading, era) = try borrow(for: waiting) else { return }
             // Its connection is back before the answer, so that an answer leaves nothing behind.
             try run(
-                { reader in if let failure = work.run(reader) { throw failure } }, over: reading, era, for: work.times)
+                { reader in if let failure = work.run(reader) { throw failure } }, over: reading, era,
+                within: waiting.isLong ? long : short, for: work.times)
             finish(work, failure: nil)
+        } catch is LongRead {
+            if !waiting.isLong { return runOnThread(Waiting(work: work, isLong: true)) }
+            finish(work, failure: StorageError(.tooLong, "a read took longer than \(long / 1_000_000) ms"))
         } catch {
             finish(work, failure: error)
         }
@@ -140,7 +185,7 @@ package final class ReadConnections: Sendable {
 
     /// - Parameter work: was handed in, and waits where no connection is free; without it nothing is borrowed any more once
     ///   the store closes.
-    private func borrow(for work: (any Work<SQLReader>)? = nil) throws -> (Reading, era: Int)? {
+    private func borrow(for work: Waiting? = nil) throws -> (Reading, era: Int)? {
         enum Found {
             case reading(Reading)
             case room, nothing
@@ -152,7 +197,7 @@ package final class ReadConnections: Sendable {
                 return (.reading(reading), state.era)
             }
             guard state.borrowed < limit else {
-                if let work { state.waiting.append(Waiting(work: work)) }
+                if let work { state.waiting.append(work) }
                 return (.nothing, state.era)
             }
             state.borrowed += 1

@@ -20,6 +20,9 @@ package final class ReadThreads: @unchecked Sendable {
     /// Those of the process: more than one store has connections, so that stores do not wait for each other's long reads.
     package static let shared = ReadThreads(limit: max(8, 2 * Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
 
+    /// Those that run reads which turned out to be long, of all stores: so few that short ones have processors and connections.
+    package static let forLongReads = ReadThreads(limit: 2, isForLongReads: true)
+
     private struct Read: Sendable {
         let run: @Sendable () -> Void
         let fail: @Sendable (any Error) -> Void
@@ -33,10 +36,14 @@ package final class ReadThreads: @unchecked Sendable {
     private var sleeping: [ReadThread] = []
     private var standby: ReadThread?
     private let limit: Int
+    private let isForLongReads: Bool
 
-    /// - Parameter limit: the largest number of threads.
-    package init(limit: Int) {
+    /// - Parameters:
+    ///   - limit: the largest number of threads.
+    ///   - isForLongReads: whether they leave the processors to others.
+    package init(limit: Int, isForLongReads: Bool = false) {
         self.limit = max(1, limit)
+        self.isForLongReads = isForLongReads
     }
 
     // MARK: Callers
@@ -77,7 +84,10 @@ package final class ReadThreads: @unchecked Sendable {
 
     private func start(_ thread: ReadThread) {
         do {
-            try EngineThread.start { [self] in runUntilRest(thread) }
+            try EngineThread.start { [self] in
+                if isForLongReads { EngineThread.lowerPriority() }
+                runUntilRest(thread)
+            }
         } catch {
             // Another thread may do the work. If there is none, nobody will.
             let stranded = lock.withLock {

@@ -2,6 +2,10 @@ extension SQLReader {
     package final func changeEvents(limit: Int) throws -> [ChangeEventRow] {
         try rows(.changeEvents, bind: { try $0.bind(limit: limit) }, read: { ChangeEventRow($0) })
     }
+
+    package final func lastChangeEvent() throws -> Int64? {
+        try rows(.lastChangeEvent, bind: { _ in }, read: { $0.integer(0) }).first
+    }
 }
 
 extension SQLTransaction {

@@ -20,7 +20,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case indexEntries, indexEntriesAfter, countIndexEntries, indexedRecords, indexedRecordsAfter
     case hasIndexEntry, insertIndexEntry, removeIndexEntry, removeIndexEntries, firstIndexOfZone, purgeIndexEntries
     case subscriptionByID, subscriptionsOfAccount, subscriptionsOfType, nextSubscribedType
-    case changeEvents, insertChangeEvent, updateChangeEvent, removeChangeEvent
+    case changeEvents, lastChangeEvent, insertChangeEvent, updateChangeEvent, removeChangeEvent
     case putSubscription, removeSubscription, removeSubscriptionsOfZone
     case pushToken, pushTokensOfAccount, putPushToken, removePushToken
     case outboxOfDestination, outboxDestinationsOfSubject, dueOutbox, nextOutboxDue
@@ -309,6 +309,7 @@ package enum SQL: Int, CaseIterable, Sendable {
                 done_type, done_account, done_id, done_count
             FROM change_event WHERE id > 0 ORDER BY id LIMIT $1
             """
+        case .lastChangeEvent: "SELECT id FROM change_event WHERE id > 0 ORDER BY id DESC LIMIT 1"
         case .insertChangeEvent:
             """
             INSERT INTO change_event (owner, zone, zone_name, sequence, origin_account, origin_client, body)

@@ -36,6 +36,10 @@ package protocol SQLConnection: AnyObject {
     /// Sets it, as part of the open transaction.
     func setSchemaVersion(_ version: Int) throws
 
+    /// Ends statements that run at `time` or later: they throw. Nil lets them run.
+    /// - Returns: whether one was ended since the last call.
+    @discardableResult func interruptStatements(at time: MonotonicTime?) -> Bool
+
     /// A record was read that is not what was written.
     func noteDamage(_ record: RecordRowView)
 
@@ -49,6 +53,8 @@ extension SQLConnection {
     package static var isRemote: Bool { false }
     package var horizon: Int64 { .max }
     package func put(_ record: RecordRow) throws -> RowNumber? { nil }
+    // For databases whose servers have a limit of their own.
+    package func interruptStatements(at time: MonotonicTime?) -> Bool { false }
 }
 
 extension SQLStatement {

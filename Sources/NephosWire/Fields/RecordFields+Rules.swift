@@ -54,7 +54,9 @@ extension FieldValue {
 }
 
 extension Timestamp {
-    fileprivate var problem: String? { seconds.isFinite ? nil : "expected a date, found one \(seconds) seconds away" }
+    fileprivate var problem: String? {
+        isInMilliseconds ? nil : "expected a date that 64 bits of milliseconds reach, found one \(seconds) seconds away"
+    }
 }
 
 extension LocationValue {

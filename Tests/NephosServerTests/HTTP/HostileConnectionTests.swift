@@ -44,23 +44,28 @@ import Testing
     // MARK: What is not HTTP
 
     @Test(arguments: [
-        ("POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "chunked encoding"),
-        ("GET / HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "x", count: 40_000))\r\n\r\n", "too big"),
-        ("GET /\(String(repeating: "x", count: 40_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n", "too big"),
-        ("GET / HTTP/9.9\r\nHost: localhost\r\n\r\n", "version"),
-        ("GET /\r\nHost: localhost\r\n\r\n", "syntactically"),
-        ("GET /?\(String(repeating: "a&", count: 3000)) HTTP/1.1\r\nHost: localhost\r\n\r\n", "64 parameters"),
+        "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "GET / HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "x", count: 40_000))\r\n\r\n",
+        "GET /\(String(repeating: "x", count: 40_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "GET / HTTP/9.9\r\nHost: localhost\r\n\r\n", "GET /\r\nHost: localhost\r\n\r\n",
     ])
-    func `what the HTTP library refuses is refused in JSON`(request: String, reason: String) async throws {
+    func `what is no HTTP, or too much of it, is refused`(request: String) async throws {
         try await withServer { port in
             let connection = try TestConnection(port: port)
             try await connection.send(request)
+            #expect((400..<600).contains(try await connection.response().status))
+        }
+    }
+
+    @Test func `too many parameters are refused in JSON`() async throws {
+        try await withServer { port in
+            let connection = try TestConnection(port: port)
+            try await connection.send(
+                "GET /?\(String(repeating: "a&", count: 3000)) HTTP/1.1\r\nHost: localhost\r\n\r\n")
             let response = try await connection.response()
-            #expect((400..<600).contains(response.status))
             let error = try error(response)
-            #expect(error.code == "BAD_REQUEST")
-            #expect(error.reason.contains(reason), "\(error.reason)")
-            #expect(!error.reason.contains("<"))
+            #expect(response.status == 414 && error.code == "BAD_REQUEST")
+            #expect(error.reason.contains("64 parameters"))
         }
     }
 

@@ -195,4 +195,41 @@ import Testing
         }
         #expect(left == Array(tokens.suffix(Limits.pushTokensPerAccount)))
     }
+
+    @Test func `more notifications of one event than are made in one snapshot all arrive`() async throws {
+        let database = publicDatabase("me")
+        _ = try await database.modify([.create("first")])
+        for number in 0..<5 { _ = try await database.save(.query("S\(number)", [.create])) }
+        let device = try await TestDevice(cloud)
+        _ = try await database.modify((0..<100).map { .create("n\($0)") })
+        let told = try await device.all()
+        #expect(told.count == 500 && Set(told).count == 500 && told.count > Limits.notificationsPerFanOut)
+        #expect(try await events(cloud) == [])
+    }
+
+    @Test func `an event that failed waits, longer each time, and later ones are told`() async throws {
+        _ = try await publicDatabase("me").modify([.create("first")])
+        _ = try await publicDatabase("me").save(.query("S", [.create]))
+        try await stopTelling(cloud)
+        for name in ["a", "b"] { _ = try await publicDatabase("me").modify([.create(name)]) }
+        let ids = try await events(cloud).map(\.id)
+        #expect(ids.count == 2)
+        let store = try #require(cloud.service.openStores.first)
+        var attempts = FanOutAttempts()
+        func next(_ now: Int64) async throws -> Int64? {
+            let known = attempts
+            return try await store.engine.read { try FanOutReader.next(known, now, $0)?.event.id }
+        }
+        #expect(try await next(0) == ids[0])
+        #expect(attempts.failed(ids[0], now: 0) == Limits.firstJobPause)
+        #expect(try await next(0) == ids[1])
+        #expect(try await next(Limits.firstJobPause) == ids[0])
+        #expect(attempts.failed(ids[0], now: 0) == 2 * Limits.firstJobPause)
+        #expect(attempts.failed(ids[1], now: 0) == Limits.firstJobPause)
+        #expect(try await next(0) == nil && attempts.nextDue == Limits.firstJobPause)
+        attempts.advanced(ids[0], [7: 3], isDone: false)
+        #expect(try await next(0) == ids[0] && attempts.counts(ids[0]) == [7: 3])
+        for id in 100..<300 as Range<Int64> { _ = attempts.failed(id, now: id) }
+        #expect(attempts.waiting(at: 0).count <= Limits.failedChangeEvents)
+    }
 }
