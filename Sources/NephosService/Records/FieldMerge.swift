@@ -45,8 +45,8 @@ struct FieldMerge {
     static func checkSize(_ row: RecordRow) throws(ServiceError) {
         // The encoded form is never smaller than the data, so the common case needs no decoding.
         guard row.fields.count > Limits.recordSize else { return }
-        let size = (try? EncodedFields(bytes: row.fields).decoded().storedSize) ?? row.fields.count
-        try RecordSize.check(size, of: row.name)
+        guard let fields = try? EncodedFields(bytes: row.fields).decoded() else { return }
+        try RecordSize.check(fields, of: row.name)
     }
 
     /// The record as a change leaves it that has no fields.

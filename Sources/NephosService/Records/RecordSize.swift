@@ -1,11 +1,13 @@
+import NephosWire
+
 /// "The data that a record stores must not exceed 1 MB. Assets don't count toward this limit" (`CKRecord`, Apple's
 /// documentation). What counts is what is stored, whichever way it came.
 enum RecordSize {
-    static func check(_ size: Int, of name: String) throws(ServiceError) {
-        if size > Limits.recordSize {
-            throw .limitExceeded(
-                "record '\(name)' holds \(size) bytes without its assets; at most"
-                    + " \(Limits.recordSize) are allowed")
-        }
+    static func check(_ fields: RecordFields, of name: String) throws(ServiceError) {
+        let size = fields.storedSize
+        if size <= Limits.recordSize { return }
+        let largest = fields.largest.map { ", \($0.size) of them in field '\($0.name)'" } ?? ""
+        throw .limitExceeded(
+            "record '\(name)' holds \(size) bytes without its assets\(largest); at most \(Limits.recordSize) are allowed")
     }
 }

@@ -124,7 +124,7 @@ struct RecordValidation {
             }
         }
         if let problem = fields.problem { throw .invalid("record '\(name)': \(problem)") }
-        try RecordSize.check(fields.storedSize, of: name)
+        try RecordSize.check(fields, of: name)
         return fields
     }
 

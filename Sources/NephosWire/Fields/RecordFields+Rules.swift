@@ -9,6 +9,12 @@ extension RecordFields {
         }
     }
 
+    /// The field with the most bytes, its name included.
+    package var largest: (name: String, size: Int)? {
+        entries.map { (name: $0.name, size: $0.name.utf8.count + ($0.field.value?.storedSize ?? 0)) }
+            .max { $0.size < $1.size }
+    }
+
     /// Why a field's value cannot be kept as it is; nil where all can.
     package var problem: String? {
         for entry in entries {
@@ -54,9 +60,7 @@ extension FieldValue {
 }
 
 extension Timestamp {
-    fileprivate var problem: String? {
-        isInMilliseconds ? nil : "expected a date that 64 bits of milliseconds reach, found one \(seconds) seconds away"
-    }
+    fileprivate var problem: String? { seconds.isFinite ? nil : "expected a date, found one \(seconds) seconds away" }
 }
 
 extension LocationValue {

@@ -39,13 +39,6 @@ package struct Timestamp: Hashable, Sendable {
         return Int64(exactly: milliseconds) ?? (milliseconds < 0 ? .min : .max)
     }
 
-    /// Whether the milliseconds are a number that the wire has: not of a date that is no number, nor of one 300 million years
-    /// away.
-    var isInMilliseconds: Bool {
-        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
-        return milliseconds >= -0x1p63 && milliseconds < 0x1p63
-    }
-
     /// What the milliseconds do not say; nil where they say it all.
     var secondsBeyondMilliseconds: Double? {
         Timestamp(milliseconds: milliseconds).seconds == seconds ? nil : seconds
