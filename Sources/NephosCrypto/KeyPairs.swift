@@ -42,7 +42,7 @@ package struct SigningKeyPair: Hashable, Sendable {
     }
 }
 
-/// A pair of X25519 keys: whoever has the public one can seal a box that the secret one alone opens
+/// A pair of X25519 keys: a box sealed with the public key is opened with the secret one alone
 /// (`crypto_box_seal`, libsodium). A box does not say who sealed it.
 package struct BoxKeyPair: Hashable, Sendable {
     /// 32 bytes.

@@ -1,6 +1,6 @@
 import CSodium
 
-/// A secret that seals content: nobody without it can read the content, change it, or show it elsewhere than where it
+/// A secret that seals content: without it no party can read the content, change it, or show it elsewhere than where it
 /// belongs. Content that is open under one key is so under no other.
 ///
 /// What is sealed is a nonce of 24 random bytes, a commitment of 32, and the content under XChaCha20-Poly1305, 16 bytes

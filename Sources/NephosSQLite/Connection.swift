@@ -113,7 +113,7 @@ final class Connection: SQLConnection {
             let code = sqlite3_extended_errcode(target.handle)
             throw StorageError(sqlite: code, message: String(cString: sqlite3_errmsg(target.handle)), while: "copying")
         }
-        // All in one step: it reads a snapshot, so that nobody who writes waits, and nothing makes it begin anew.
+        // In one step: it reads a snapshot, so that no writer waits, and nothing makes it begin anew.
         let code = sqlite3_backup_step(backup, -1)
         let end = sqlite3_backup_finish(backup)
         guard code == SQLITE_DONE, end == SQLITE_OK else {

@@ -20,7 +20,7 @@ private final class EncryptedValues: NSObject, CKRecordKeyValueSetting, NSCopyin
     func object(forKey key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? {
         record.state.withLock { state -> RecordValue? in
             guard let field = state.fields[key], field.isEncrypted else { return nil }
-            // In the metadata of a share, which nobody has accepted yet.
+            // In the metadata of a share, which no participant has accepted yet.
             if case .sealed = field.value { return nil }
             return field.value
         }?.object

@@ -8,6 +8,7 @@ enum RecordSize {
         if size <= Limits.recordSize { return }
         let largest = fields.largest.map { ", \($0.size) of them in field '\($0.name)'" } ?? ""
         throw .limitExceeded(
-            "record '\(name)' holds \(size) bytes without its assets\(largest); at most \(Limits.recordSize) are allowed")
+            "record '\(name)' holds \(size) bytes without its assets\(largest); at most \(Limits.recordSize) are allowed"
+        )
     }
 }

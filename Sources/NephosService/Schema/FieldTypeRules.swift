@@ -27,7 +27,7 @@ enum FieldTypeRules {
         return read
     }
 
-    /// Whether an encrypted value may be saved in a field: it stays what it is, as nobody here can turn a whole number into a
+    /// Whether an encrypted value may be saved in a field: it stays what it is, as the service cannot turn a whole number into a
     /// fraction, and an app's `NSNumber` says no more.
     private static func accepts(_ sealed: FieldType, _ type: SchemaType) -> Bool {
         guard sealed.isList == type.isList else { return false }

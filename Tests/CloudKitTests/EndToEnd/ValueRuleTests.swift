@@ -172,7 +172,9 @@ import Testing
             let record = note("large")
             record["data"] = Data(repeating: 1, count: 1_100_000)
             let failure = await expectFailure(.limitExceeded) { try await database.save(record) }
-            let words = "record 'large' holds 1100004 bytes without its assets, 1100004 of them in field 'data'; at most 1048576 are allowed"
+            let words =
+                "record 'large' holds 1100004 bytes without its assets, 1100004 of them in field 'data'; at most 1048576"
+                + " are allowed"
             #expect(failure?.localizedDescription.contains(words) == true)
             let records = (0..<3).map { note("n\($0)") }
             for record in records { record["data"] = Data(repeating: 1, count: 900_000) }
