@@ -43,9 +43,11 @@ struct DeviceIdentity: Sendable {
     /// By version.
     let accountKeys: [Int64: BoxKeyPair]
     let list: DeviceList
+    /// Where the device keeps its keys, unless the service does.
+    let file: KeyFile?
 
     /// Nil where the secrets are damaged, or not those of a device on the list with the account's present key.
-    init?(_ secrets: AccountSecrets, _ list: DeviceList, in place: KeyPlace) {
+    init?(_ secrets: AccountSecrets, _ list: DeviceList, in place: KeyPlace, file: KeyFile? = nil) {
         guard let signing = SigningKeyPair(seed: [UInt8](secrets.signingSeed)),
             let box = BoxKeyPair(secretKey: [UInt8](secrets.boxSecretKey))
         else { return nil }
@@ -58,6 +60,7 @@ struct DeviceIdentity: Sendable {
         self.box = box
         self.accountKeys = accountKeys
         self.list = list
+        self.file = file
     }
 
     var accountKey: BoxKeyPair? { accountKeys[list.accountKeyVersion] }

@@ -14,21 +14,22 @@ extension DatabaseRequestContext {
     /// - Returns: why records could not be opened. They are not to be handed to anybody.
     /// - Throws: what keeps the keys from being had at all.
     func openEncryptedFields(of records: [CKRecord]) async throws(CKError) -> [CKRecord.ID: CKError] {
+        await addLinks(to: records)
         let encrypted = records.filter(\.hasEncryptedFields)
         if encrypted.isEmpty { return [:] }
-        guard call.scope == .private else {
-            return Dictionary(encrypted.map { ($0.recordID, notOpen(.permissionFailure, $0, Self.notShared)) }) { $1 }
+        guard call.scope != .public else {
+            return Dictionary(
+                encrypted.map { ($0.recordID, notOpen(.internalError, $0, "the public database has none")) }
+            ) { $1 }
         }
         var failures: [CKRecord.ID: CKError] = [:]
-        for (zone, records) in Dictionary(grouping: encrypted, by: { $0.recordID.zoneID.zoneName }) {
-            failures.merge(try await open(records, inZone: zone)) { $1 }
+        for (zone, records) in Dictionary(grouping: encrypted, by: { KeyZone($0.recordID.zoneID, call.scope) }) {
+            failures.merge(try await open(records, in: zone)) { $1 }
         }
         return failures
     }
 
-    private static let notShared = "the values of encrypted fields are their owner's alone: they are not shared yet"
-
-    private func open(_ records: [CKRecord], inZone zone: String) async throws(CKError) -> [CKRecord.ID: CKError] {
+    private func open(_ records: [CKRecord], in zone: KeyZone) async throws(CKError) -> [CKRecord.ID: CKError] {
         let sealed = records.map(SealedRecord.init)
         var needed: [String: Set<[UInt8]>] = [:]
         for record in sealed {
@@ -36,12 +37,13 @@ extension DatabaseRequestContext {
             if !ids.isEmpty { needed[record.recordName] = Set(ids) }
         }
         var problem: String?
-        var keys: [String: [RecordKey]] = [:]
+        var keys = KeyRing.RecordKeys()
         var place: ZonePlace?
         do throws(KeyFailure) {
             if !needed.isEmpty {
-                place = try await session.keyRing.keys(ofZone: zone, making: false).0
-                keys = try await session.keyRing.keys(ofRecords: needed, inZone: zone)
+                let ring = session.keyRing
+                keys = try await ring.keys(ofRecords: needed, in: zone)
+                place = await ring.place(of: zone, try await ring.device())
             }
         } catch {
             switch error {
@@ -55,15 +57,44 @@ extension DatabaseRequestContext {
                 failures[record.record.recordID] = notOpen(.internalError, record.record, problem)
                 continue
             }
+            let known = (keys.keys[record.recordName] ?? []).map(\.key)
+            if keys.waiting.contains(record.recordName), !record.hasKeys(known) {
+                failures[record.record.recordID] = CKError(
+                    .zoneBusy,
+                    "The keys of the encrypted values of record '\(record.recordName)' have not arrived: its owner's"
+                        + " devices hand them over",
+                    errors, adding: [CKErrorRetryAfterKey: Self.keyRetryAfter])
+                continue
+            }
             do throws(SealedRecord.Failure) {
                 let context = place?.valueContext(recordName: record.recordName)
-                try record.open(with: keys[record.recordName] ?? [], context)
+                try record.open(with: known, context)
             } catch {
                 failures[record.record.recordID] = notOpen(
                     .internalError, record.record, "field '\(error.field)' \(error.cause)")
             }
         }
         return failures
+    }
+
+    /// Seconds.
+    static let keyRetryAfter = 3.0
+
+    /// Puts into the URLs of shares what the service does not know of them, and sees to the keys of those that are the
+    /// account's own. What fails there is tried again at the next fetch.
+    func addLinks(to records: [CKRecord]) async {
+        for case let share as CKShare in records {
+            let (hasKeys, wantsKeys, root) = share.shareState.withLock { ($0.hasKeys, $0.wantsKeys, $0.rootRecordID) }
+            guard hasKeys || wantsKeys, call.scope != .public else { continue }
+            let isZoneWide = share.recordID.recordName == CKRecordNameZoneWideShare
+            let name = KeyRing.GroupName(
+                zone: KeyZone(share.recordID.zoneID, call.scope), group: isZoneWide ? "" : share.recordID.recordName)
+            if wantsKeys, call.scope == .private {
+                try? await session.keyRing.tend(name, roots: [isZoneWide ? "" : root?.recordName ?? ""])
+            }
+            guard let link = await session.keyRing.link(of: name) else { continue }
+            share.add(link)
+        }
     }
 
     private func notOpen(_ code: CKError.Code, _ record: CKRecord, _ cause: String) -> CKError {
@@ -128,6 +159,14 @@ private struct SealedRecord {
                 guard case .sealed(let value) = field.value.value else { return (field.key, nil) }
                 return (field.key, value)
             }
+        }
+    }
+
+    /// Whether the keys of all its values are among these.
+    func hasKeys(_ keys: [RecordKey]) -> Bool {
+        fields.allSatisfy { field in
+            guard let id = field.value.flatMap(RecordKey.id(of:)) else { return true }
+            return keys.contains { $0.id == id }
         }
     }
 

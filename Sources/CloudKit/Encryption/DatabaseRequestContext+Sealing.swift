@@ -3,8 +3,8 @@ import NephosCrypto
 import NephosWire
 
 extension DatabaseRequestContext {
-    /// records/modify of a request that has values for encrypted fields: they are sealed before anything is sent. What the
-    /// service refuses for want of a key is sealed with other keys, a few times.
+    /// records/modify: values for encrypted fields are sealed before anything is sent. What the service refuses for want of
+    /// keys is sent again with them, a few times.
     func modifyRecordsSealed(_ request: ModifyRecordsRequest) async throws(CKError) -> [RecordResult] {
         var results: [RecordResult?] = Array(repeating: nil, count: request.operations.count)
         var waiting = Array(request.operations.indices)
@@ -21,39 +21,85 @@ extension DatabaseRequestContext {
             guard answers.count == waiting.count else { throw mismatch(answers.count, waiting.count) }
             for (index, answer) in zip(waiting, answers) { results[index] = answer }
             await remember(keys, answers, part)
-            let zones = Set(zip(part.operations, answers).compactMap { $1.needsKeys ? part.zoneName(of: $0) : nil })
-            if zones.isEmpty || attempt == Self.sealingAttempts { break }
-            for zone in zones { await session.keyRing.forget(zone: zone) }
+            let refused = zip(part.operations, answers).filter { $1.needsKeys }
+            if refused.isEmpty || call.scope == .public { break }
+            if attempt == Self.sealingAttempts {
+                results = results.map { $0.map(Self.withoutKeys) }
+                break
+            }
+            try await makeGood(refused, part, isFirst: attempt == 1)
+            let zones = Set(refused.map { part.keyZone(of: $0.0, call.scope) })
             waiting = zip(waiting, answers).compactMap { index, answer -> Int? in
-                let isOfZone = zones.contains(request.zoneName(of: request.operations[index]))
+                let isOfZone = zones.contains(request.keyZone(of: request.operations[index], call.scope))
                 return answer.needsKeys || answer.isAtomicFailure && isOfZone ? index : nil
             }
         }
         return results.compactMap(\.self)
     }
 
-    private static let sealingAttempts = 4
+    private static let sealingAttempts = 5
 
-    private func remember(_ keys: [Int: RecordKey], _ answers: [RecordResult], _ request: ModifyRecordsRequest) async {
+    /// What is still refused for want of keys is so because others change them, or have not handed them over.
+    private static func withoutKeys(_ result: RecordResult) -> RecordResult {
+        guard case .failure(var error) = result, error.needsKeys else { return result }
+        error.serverErrorCode = .tryAgainLater
+        error.clientErrorCode = CKError.Code.zoneBusy.rawValue
+        error.retryAfter = keyRetryAfter
+        return .failure(error)
+    }
+
+    /// Learns whose key the service wants records' keys wrapped under, and hands those over that it lacks.
+    private func makeGood(
+        _ refused: [(RecordOperation, RecordResult)], _ request: ModifyRecordsRequest, isFirst: Bool
+    ) async throws(CKError) {
+        let ring = session.keyRing
+        var roots: [KeyRing.GroupName: [String]] = [:]
+        for (operation, result) in refused {
+            guard case .failure(let error) = result else { continue }
+            let name = KeyRing.GroupName(zone: request.keyZone(of: operation, call.scope), group: error.keyGroup ?? "")
+            if let recordName = operation.record.recordName {
+                await ring.learn(name.group, of: recordName, in: name.zone)
+                // A new value goes with its key; what is moved has keys already.
+                if !isFirst || !operation.hasClearValues { roots[name, default: []].append(recordName) }
+                if let root = operation.record.share?.forRecord?.recordName { roots[name, default: []].append(root) }
+            }
+            await ring.forget(name.zone)
+        }
+        guard call.scope == .private else { return }
+        try await keyed { (ring) async throws(KeyFailure) in
+            for (name, roots) in roots {
+                let isZone = roots.contains(CKRecordNameZoneWideShare)
+                try await ring.tend(name, roots: isZone ? [""] : roots)
+            }
+        }
+    }
+
+    private func remember(
+        _ keys: [Int: KeyRing.KnownKey], _ answers: [RecordResult], _ request: ModifyRecordsRequest
+    ) async {
         for (index, key) in keys {
             guard case .record(let saved) = answers[index] else { continue }
-            await session.keyRing.remember(
-                key, ofRecord: saved.recordName, inZone: request.zoneName(of: request.operations[index]))
+            let zone = request.keyZone(of: request.operations[index], call.scope)
+            await session.keyRing.remember(key, ofRecord: saved.recordName, in: zone)
+            await session.keyRing.learn(key.group, of: saved.recordName, in: zone)
         }
     }
 
     /// The request with sealed values, and the new keys by the operations that bring them.
     private func sealing(
         _ request: ModifyRecordsRequest
-    ) async throws(CKError) -> (request: ModifyRecordsRequest, keys: [Int: RecordKey]) {
-        // Elsewhere there are no keys: the service refuses the values, without seeing them.
-        guard call.scope == .private else { return (request.withoutClearValues(), [:]) }
+    ) async throws(CKError) -> (request: ModifyRecordsRequest, keys: [Int: KeyRing.KnownKey]) {
+        // In the public database there are no keys: the service refuses the values, without seeing them.
+        guard call.scope != .public else { return (request.withoutClearValues(), [:]) }
         var request = request
-        var keys: [Int: RecordKey] = [:]
+        var keys: [Int: KeyRing.KnownKey] = [:]
         let indices = request.operations.indices.filter { request.operations[$0].hasClearValues }
-        for (zone, indices) in Dictionary(grouping: indices, by: { request.zoneName(of: request.operations[$0]) }) {
+        let scope = call.scope
+        for (zone, indices) in Dictionary(
+            grouping: indices, by: { request.keyZone(of: request.operations[$0], scope) })
+        {
             let made = try await keyed { (ring) async throws(KeyFailure) in
-                try await Self.seal(&request, indices, inZone: zone, ring)
+                try await Self.seal(&request, indices, in: zone, ring)
             }
             keys.merge(made) { $1 }
         }
@@ -61,29 +107,45 @@ extension DatabaseRequestContext {
     }
 
     private static func seal(
-        _ request: inout ModifyRecordsRequest, _ indices: [Int], inZone zone: String, _ ring: KeyRing
-    ) async throws(KeyFailure) -> [Int: RecordKey] {
-        let (place, group) = try await ring.keys(ofZone: zone, making: true)
-        guard let groupKey = group.keys[group.current] else { throw .invalid("the zone has no key") }
-        // A record that exists has a key already, and goes on with it.
+        _ request: inout ModifyRecordsRequest, _ indices: [Int], in zone: KeyZone, _ ring: KeyRing
+    ) async throws(KeyFailure) -> [Int: KeyRing.KnownKey] {
+        // A record that exists may have a key already, and goes on with it.
         var names: [String: Set<[UInt8]>] = [:]
         for index in indices where request.operations[index].operationType != .create {
             if let name = request.operations[index].record.recordName { names[name] = [] }
         }
-        let known = try await ring.keys(ofRecords: names, inZone: zone)
-        var made: [Int: RecordKey] = [:]
+        let known = try await ring.keys(ofRecords: names, in: zone)
+        let place = await ring.place(of: zone, try await ring.device())
+        var made: [Int: KeyRing.KnownKey] = [:]
         for index in indices {
-            let name = request.operations[index].record.recordName ?? UUID().uuidString
+            let record = request.operations[index].record
+            let name = record.recordName ?? UUID().uuidString
             request.operations[index].record.recordName = name
+            let there = known.keys[name] ?? []
+            let learnt = await ring.group(of: name, parent: record.parentName, in: zone)
+            let group = learnt ?? there.last { !$0.group.isEmpty }?.group ?? ""
+            let (groupPlace, groupKeys) = try await ring.keys(
+                of: KeyRing.GroupName(zone: zone, group: group), making: true)
             let key: RecordKey
-            if let last = known[name]?.last {
-                key = last
+            if let present = there.last(where: {
+                $0.group == group && $0.version == groupKeys.current && !$0.isInherited
+            }) {
+                key = present.key
             } else {
                 key = .random()
-                made[index] = key
-                request.operations[index].record.keys = [
-                    key.wrapped(under: groupKey, version: group.current, recordName: name, in: place)
-                ]
+                if let groupKey = groupKeys.currentKey {
+                    request.operations[index].record.keys = [
+                        key.wrapped(under: groupKey, version: groupKeys.current, recordName: name, in: groupPlace)
+                    ]
+                } else if learnt != nil {
+                    throw .service(
+                        .transport(
+                            .zoneBusy, "The key of what is shared has not arrived: its owner's devices hand it over",
+                            retryAfter: keyRetryAfter))
+                }
+                // Without the group's key the service refuses the record, and says which group it is.
+                made[index] = KeyRing.KnownKey(
+                    key: key, group: group, version: groupKeys.current, isInherited: false)
             }
             request.operations[index].seal(with: key, place.valueContext(recordName: name))
         }
@@ -108,8 +170,8 @@ extension DatabaseRequestContext {
 extension ModifyRecordsRequest {
     var hasClearValues: Bool { operations.contains(where: \.hasClearValues) }
 
-    fileprivate func zoneName(of operation: RecordOperation) -> String {
-        (operation.record.zoneID ?? zoneID)?.zoneName ?? ZoneIDDictionary.defaultZoneName
+    fileprivate func keyZone(of operation: RecordOperation, _ scope: CKDatabase.Scope) -> KeyZone {
+        KeyZone(operation.record.zoneID ?? zoneID, scope)
     }
 
     /// The request with nothing in the place of the values that nobody can seal.
@@ -156,5 +218,12 @@ extension RecordResult {
 
     fileprivate var isAtomicFailure: Bool {
         if case .failure(let error) = self { error.serverErrorCode == .atomicError } else { false }
+    }
+}
+
+extension RecordToModify {
+    /// The name of the parent that the record gets.
+    fileprivate var parentName: String? {
+        if case .set(let reference) = parent { reference.recordName } else { nil }
     }
 }

@@ -11,6 +11,15 @@ struct KeyFile: Sendable {
         /// does not begin with those entries is another one.
         var listCount: Int64 = 0
         var listHash = Data()
+        /// The same of the lists of others, by their user record names.
+        var pins: [String: Pin]?
+    }
+
+    /// A list of devices as it was seen last.
+    struct Pin: Hashable, Sendable, Codable {
+        var count: Int64
+        /// Of its last entry.
+        var hash: Data
     }
 
     /// Why the keys cannot be read or written.
@@ -57,6 +66,18 @@ struct KeyFile: Sendable {
         let result = body(&contents)
         if let contents, contents != old { try write(contents) }
         return result
+    }
+
+    /// Another account's list as this device saw it last; nil where it did not, or the file cannot be read. Blocks.
+    func pin(of user: String) -> Pin? { try? update { $0?.pins?[user] } }
+
+    /// Blocks.
+    func keep(_ pin: Pin, of user: String) {
+        try? update { contents in
+            var pins = contents?.pins ?? [:]
+            pins[user] = pin
+            contents?.pins = pins
+        }
     }
 
     private func read() throws(Failure) -> Contents? {

@@ -29,7 +29,7 @@ struct ZonePlace: Hashable, Sendable {
     var account: KeyPlace
     var zoneName: String
 
-    private func context(_ label: String) -> SealContext {
+    fileprivate func context(_ label: String) -> SealContext {
         var context = account.context(label)
         context.append(zoneName)
         return context
@@ -41,10 +41,25 @@ struct ZonePlace: Hashable, Sendable {
         context.append(account.resolved(recordName))
         return context
     }
+}
 
-    func recordKeyContext(recordName: String, id: [UInt8], version: Int64) -> SealContext {
-        var context = context("nephos.recordkey")
-        context.append(account.resolved(recordName))
+/// A zone of its owner's, or a share in it: whose key wraps those of records.
+struct GroupPlace: Hashable, Sendable {
+    var zone: ZonePlace
+    /// The name of the share; empty for the zone.
+    var group = ""
+
+    private func context(_ label: String) -> SealContext {
+        if group.isEmpty { return zone.context(label) }
+        var context = zone.context(label + ".share")
+        context.append(group)
+        return context
+    }
+
+    /// - Parameter isInherited: whether the key was not made for this group.
+    func recordKeyContext(recordName: String, id: [UInt8], version: Int64, isInherited: Bool) -> SealContext {
+        var context = context(isInherited ? "nephos.inheritedkey" : "nephos.recordkey")
+        context.append(zone.account.resolved(recordName))
         context.append(id)
         context.append(version)
         return context
@@ -56,7 +71,14 @@ struct ZonePlace: Hashable, Sendable {
         return context
     }
 
-    /// What a signature of a zone's key is of.
+    /// What a link's secret is sealed in, and what is sealed under it.
+    func linkContext(version: Int64) -> SealContext {
+        var context = context("nephos.link")
+        context.append(version)
+        return context
+    }
+
+    /// What a signature of a group's key is of.
     func signedBytes(_ key: WrappedGroupKey) -> [UInt8] {
         var context = context("nephos.zonekey")
         context.append(key.version)
@@ -126,20 +148,24 @@ struct RecordKey: Hashable, Sendable {
 
     // MARK: Wrapping
 
-    /// The key, wrapped for whoever has a zone's key.
-    func wrapped(under group: SealKey, version: Int64, recordName: String, in zone: ZonePlace) -> WrappedRecordKey {
-        WrappedRecordKey(
-            id: id, version: version,
-            wrapped: group.seal(
-                key.bytes, context: zone.recordKeyContext(recordName: recordName, id: id, version: version),
-                header: [Self.format]))
+    /// The key, wrapped for whoever has a group's key.
+    /// - Parameter isInherited: whether it was not made for that group.
+    func wrapped(
+        under key: SealKey, version: Int64, recordName: String, in group: GroupPlace, isInherited: Bool = false
+    ) -> WrappedRecordKey {
+        let context = group.recordKeyContext(
+            recordName: recordName, id: id, version: version, isInherited: isInherited)
+        return WrappedRecordKey(
+            id: id, group: group.group, version: version,
+            wrapped: key.seal(self.key.bytes, context: context, header: [Self.format]), isInherited: isInherited)
     }
 
     /// Nil where the wrapped key is not this record's, or not wrapped under this group's key.
-    init?(_ wrapped: WrappedRecordKey, under group: SealKey, recordName: String, in zone: ZonePlace) {
-        let context = zone.recordKeyContext(recordName: recordName, id: wrapped.id, version: wrapped.version)
+    init?(_ wrapped: WrappedRecordKey, under key: SealKey, recordName: String, in group: GroupPlace) {
+        let context = group.recordKeyContext(
+            recordName: recordName, id: wrapped.id, version: wrapped.version, isInherited: wrapped.isInherited)
         guard wrapped.wrapped.first == Self.format,
-            let key = group.open(wrapped.wrapped.dropFirst(), context: context).flatMap(SealKey.init)
+            let key = key.open(wrapped.wrapped.dropFirst(), context: context).flatMap(SealKey.init)
         else { return nil }
         self.init(id: wrapped.id, key: key)
     }

@@ -118,6 +118,8 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         var answers: [RecordResult] = []
         if let request = plan.request() { answers = try await context.modifyRecords(request) }
         let events = await context.openingServerRecords(of: plan.outcomes(of: answers, context))
+        await context.addLinks(
+            to: events.compactMap { if case .save(_, let record as CKShare, nil) = $0 { record } else { nil } })
         deliver(events) { event in
             if case .save(_, let record, let error) = event { self.tellProgress(of: record, error) }
             self.report.tell(event)

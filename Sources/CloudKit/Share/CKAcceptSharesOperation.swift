@@ -70,6 +70,9 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
         if !own.isEmpty {
             let items = own.map { ShortGUIDsRequest.Item(value: $0.shortGUID ?? "") }
             results = try await session.shares(items, accepting: true, containerCall, containerErrorContext)
+            for (metadata, result) in zip(own, results) {
+                if case .success(let accepted) = result { await session.takeKeys(of: accepted, by: metadata) }
+            }
         }
         let misplaced = others.map { metadata in
             (

@@ -89,6 +89,11 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
         }
         let results = try await effectiveContainer.session.shares(
             items, accepting: false, containerCall, containerErrorContext)
+        for (url, result) in zip(urls, results) {
+            if let link = ShareLink(fragment: url.fragment), case .success(let metadata) = result {
+                metadata.share.add(link)
+            }
+        }
         deliver(Array(zip(urls, results))) { self.hand(out: $0.1, at: $0.0) }
     }
 

@@ -116,6 +116,8 @@ extension CKShare.ShareState {
     /// A share as the service has it.
     init(wire: ShareDictionary, shareID: CKRecord.ID, _ users: WireUsers) {
         url = wire.shortGUID.flatMap(users.shareURL)
+        hasKeys = wire.hasKeys
+        wantsKeys = wire.wantsKeys
         publicPermission = CKShare.ParticipantPermission(wire.publicPermission)
         participants = wire.participants.map { CKShare.Participant(wire: $0, users) }
         for participant in wire.participants {

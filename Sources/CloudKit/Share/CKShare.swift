@@ -23,6 +23,9 @@ open class CKShare: CKRecord, @unchecked Sendable {
         var accessRequests = AccessRequests()
         /// By the identifiers of the participants who are to use them.
         var oneTimeURLs: [Participant.ID: URL] = [:]
+        /// Whether the service has keys of the share, and wants more of its owner.
+        var hasKeys = false
+        var wantsKeys = false
     }
 
     // What a share has beyond a record, behind a lock as the record's own state is: hence `@unchecked Sendable`.
@@ -96,6 +99,14 @@ open class CKShare: CKRecord, @unchecked Sendable {
         shareState.withLock { state in
             saved.keepOneTimeIdentifiers(of: state.participants)
             state = saved
+        }
+    }
+
+    /// Puts what opens the share's keys into its URLs.
+    func add(_ link: ShareLink) {
+        shareState.withLock { state in
+            state.url = state.url.map(link.adding)
+            state.oneTimeURLs = state.oneTimeURLs.mapValues(link.adding)
         }
     }
 

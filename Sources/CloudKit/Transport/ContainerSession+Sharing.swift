@@ -1,6 +1,21 @@
 import NephosWire
+import Synchronization
 
 extension ContainerSession {
+    /// Has the account take the keys of a share that it accepted, as the share's URL gives them. Where they cannot be had the
+    /// owner's devices hand them over later.
+    func takeKeys(of accepted: CKShare.Metadata, by metadata: CKShare.Metadata) async {
+        let share = accepted.share
+        guard accepted.participantRole != .owner, share.shareState.withLock({ $0.hasKeys }),
+            let link = ShareLink(fragment: metadata.share.url?.fragment)
+        else { return }
+        share.add(link)
+        let isZoneWide = share.recordID.recordName == CKRecordNameZoneWideShare
+        let name = KeyRing.GroupName(
+            zone: KeyZone(share.recordID.zoneID, .shared), group: isZoneWide ? "" : share.recordID.recordName)
+        try? await keyRing.join(name, by: link)
+    }
+
     /// records/resolve and records/accept: one result for each short GUID.
     func shares(
         _ items: [ShortGUIDsRequest.Item], accepting: Bool, _ call: ServiceCall, _ errors: ErrorContext

@@ -23,8 +23,7 @@ struct DatabaseRequestContext: Sendable {
 
     /// records/modify: one result for each operation of the request.
     func modifyRecords(_ request: ModifyRecordsRequest) async throws(CKError) -> [RecordResult] {
-        let results =
-            request.hasClearValues ? try await modifyRecordsSealed(request) : try await modifyRecordsAsTheyAre(request)
+        let results = try await modifyRecordsSealed(request)
         guard results.count == request.operations.count else {
             throw mismatch(results.count, request.operations.count)
         }
@@ -32,14 +31,6 @@ struct DatabaseRequestContext: Sendable {
         // Records of the server's name their users too.
         if results.contains(where: \.hasServerRecord) { _ = await session.userRecordName(call) }
         return results
-    }
-
-    private func modifyRecordsAsTheyAre(_ request: ModifyRecordsRequest) async throws(CKError) -> [RecordResult] {
-        do throws(ServiceFailure) {
-            return try await service.modifyRecords(request, call).records
-        } catch {
-            throw CKError(error, errors)
-        }
     }
 
     /// Who saved a record just now is the account.

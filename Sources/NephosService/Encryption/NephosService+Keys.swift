@@ -29,79 +29,60 @@ extension NephosService {
         }
     }
 
-    /// The keys of a zone and of records in it, as far as the caller may read them (`keys/lookup`).
+    /// The keys of a group and of records of its zone, as far as the caller may read them (`keys/lookup`).
     package func lookupKeys(
         _ request: LookupKeysRequest, _ context: RequestContext
     ) async throws(ServiceError) -> KeysResponse {
         try await perform(context) { store, caller in
             _ = try caller.requireAccount()
-            guard request.recordNames.count <= Limits.operationsPerRequest else {
+            let names = request.recordNames.count + request.missingBelow.count
+            guard names <= Limits.operationsPerRequest else {
                 throw ServiceError.limitExceeded(
                     "number of records exceeds the limit of \(Limits.operationsPerRequest)")
             }
             return try await store.engine.read { reader in
-                let zone = try Self.ownZone(request.zoneID, caller, reader)
-                guard let zone else {
+                guard let zone = try Self.zone(request.zoneID, caller, reader) else {
                     let address = caller.address(request.zoneID)
                     // The default zone, which always exists, is made by the first save.
                     if address.isOwn, ZoneRules.isDefault(address.zoneName) { return KeysResponse() }
                     throw try ZoneRegistry.notFound(address, owner: caller.owner, reader)
                 }
-                return KeysResponse(
-                    group: request.wantsGroup ? try GroupKeys.all(zone, reader) : [],
-                    records: try request.recordNames.compactMap { name in
-                        let rows = try reader.keys(zone: zone, kind: .recordKey, subject: name)
-                        if rows.isEmpty { return nil }
-                        return KeysResponse.Record(
-                            recordName: name, keys: try rows.map { try WrappedRecordKey(decoding: $0.body) })
-                    })
+                return try KeyLookup(caller: caller, zone: zone, reader: reader).response(request)
             }
         }
     }
 
-    /// Gives a zone its next key (`keys/group`). Where another came first nothing is changed: the answer has the zone's keys.
+    /// Gives a group its next key, wraps it for others, and keeps the keys of records that were wrapped under it
+    /// (`keys/group`). Where another came first nothing is changed: the answer has the group's keys.
     package func putGroupKey(
         _ request: PutGroupKeyRequest, _ context: RequestContext
     ) async throws(ServiceError) -> KeysResponse {
         try await perform(context) { store, caller in
             let account = try caller.requireAccount()
-            try Self.check(request.key)
             let address = caller.address(request.zoneID)
             return try await store.engine.write { transaction in
-                var zone = try Self.ownZone(request.zoneID, caller, transaction)
+                var zone = try Self.zone(request.zoneID, caller, transaction)
                 if zone == nil, address.isOwn, caller.scope == .private, ZoneRules.isDefault(address.zoneName) {
-                    zone = try ZoneRegistry.defaultZone(owner: account.owner, in: transaction).key
+                    zone = FoundZone(row: try ZoneRegistry.defaultZone(owner: account.owner, in: transaction))
                 }
                 guard let zone else {
                     throw try ZoneRegistry.notFound(address, owner: caller.owner, transaction)
                 }
-                let current = try GroupKeys.currentVersion(zone, transaction)
-                if request.key.version == current + 1 {
-                    guard current < Limits.groupKeyVersions else {
-                        throw ServiceError.limitExceeded("a zone has at most \(Limits.groupKeyVersions) keys")
-                    }
-                    try transaction.put(GroupKeys.row(request.key, zone: zone))
-                }
-                return KeysResponse(group: try GroupKeys.all(zone, transaction))
+                try KeyWriter(account: account, zone: zone, transaction: transaction).write(request)
+                return try KeyLookup(caller: caller, zone: zone, reader: transaction).response(
+                    LookupKeysRequest(zoneID: request.zoneID, group: request.group, wantsGroup: true))
             }
         }
     }
 
-    /// A zone of the caller's private database; nil where there is none.
-    private static func ownZone(
+    /// A zone of the caller's private database, or one that is shared with it; nil where there is none.
+    private static func zone(
         _ zoneID: ZoneIDDictionary?, _ caller: Caller, _ reader: any StorageReader
-    ) throws -> ZoneKey? {
-        guard caller.scope == .private else {
-            throw ServiceError.badDatabase("only private databases have keys of encrypted values")
+    ) throws -> FoundZone? {
+        guard caller.scope != .public else {
+            throw ServiceError.badDatabase("the public database has no keys of encrypted values")
         }
-        return try ZoneRegistry.find(caller.address(zoneID), caller, reader)?.row.key
-    }
-
-    private static func check(_ key: WrappedGroupKey) throws(ServiceError) {
-        guard key.recipient.count == 32, key.box.count == Limits.groupKeyBoxSize, key.signer.count == 32,
-            key.signature.count == 64,
-            key.previous.count == (key.version == 1 ? 0 : Limits.wrappedGroupKeySize)
-        else { throw .invalid("the zone's key has not the form of one") }
+        return try ZoneRegistry.find(caller.address(zoneID), caller, reader)
     }
 }
 
@@ -112,6 +93,11 @@ struct AccountKeys {
     let escrows: Bool
 
     private var zone: ZoneKey { ZoneKey(owner: account.owner, id: 0) }
+
+    /// The list of an account's devices.
+    static func entries(of account: AccountRow, _ reader: any StorageReader) throws -> [[UInt8]] {
+        try reader.keys(zone: ZoneKey(owner: account.owner, id: 0), kind: .listEntry, subject: "").map(\.body)
+    }
 
     func response(_ reader: any StorageReader) throws -> AccountKeysResponse {
         AccountKeysResponse(

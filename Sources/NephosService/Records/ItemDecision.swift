@@ -31,6 +31,10 @@ struct PlannedSave {
     var isWhole: Bool
     /// The keys of encrypted values that it brings along.
     var keys: [KeyRow] = []
+    /// Those of which the record has no value any more.
+    var droppedKeys: [KeyRow] = []
+    /// What it has to do with keys, until it is known which are needed.
+    var keyUse: RecordKeyUse?
 
     /// What the indexes need not read again.
     var known: KnownFields { isWhole ? .all(fields) : .sent(fields) }

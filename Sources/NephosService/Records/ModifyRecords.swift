@@ -143,6 +143,7 @@ struct ModifyRecords {
                 containerEnvironment: containerEnvironment, caller: caller,
                 indexes: IndexWriter(definitions: indexes, accounts: accounts),
                 changes: notifier.changes(in: row.key), reader: transaction, shared: found.shared,
+                knowsKeys: request.wantsServerRecord,
                 names: Set(zone.items.compactMap { try? items[$0].operation.get().recordName }),
                 sharedChanges: SharedChanges(notifier.watched), environment: environment,
                 makeSequence: { try transaction.nextSequence() })

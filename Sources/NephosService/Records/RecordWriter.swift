@@ -12,6 +12,9 @@ enum RecordWriter {
         row.sequence = try separates ? transaction.nextSeparatingSequence() : transaction.nextSequence()
         row.number = try transaction.put(row)
         for key in save.keys { try transaction.put(key) }
+        for key in save.droppedKeys {
+            try transaction.removeKey(zone: key.zone, kind: key.kind, subject: key.subject, id: key.id)
+        }
         try writeEdges(of: row, old: save.oldEdges, new: save.newEdges, in: transaction)
         try AssetReferences.update(
             row.zone, row.name, old: save.stored?.fields, new: row.fields, now: row.modifiedAt, in: transaction)

@@ -20,13 +20,21 @@ extension ZoneBatch {
         var deletion = try planDeletion(&decisions, permissions)
         sharing?.couple(&decisions)
         if sharing == nil { try refuseCircles(&decisions) }
-        while try sharing?.decideHierarchy(&decisions, cascade: deletion.cascade) == true {
+        var keyAttention: Set<String> = []
+        repeat {
+            while try sharing?.decideHierarchy(&decisions, cascade: deletion.cascade) == true {
+                try refuseSavesWithoutTarget(&decisions)
+                deletion = try planDeletion(&decisions, permissions)
+                sharing?.couple(&decisions)
+            }
+            guard try refuseKeys(&decisions, sharing, draft.schema, &keyAttention) else { break }
             try refuseSavesWithoutTarget(&decisions)
             deletion = try planDeletion(&decisions, permissions)
             sharing?.couple(&decisions)
-        }
+        } while true
         if isAtomic { decisions = AtomicBatch.settle(decisions) }
-        let sharePlan = try sharing?.finish(&decisions) ?? .none
+        var sharePlan = try sharing?.finish(&decisions) ?? .none
+        sharePlan.keyAttention = keyAttention
         let deletesSomething = decisions.contains { if case .delete = $0 { true } else { false } }
         return try ModifyPlan(
             decisions: decisions, cascade: deletesSomething ? deletion.cascade : [],
@@ -111,7 +119,7 @@ extension ZoneBatch {
         }
         let sent = try AssetAdmission(access: caller.assets, zone: zone.key, reader: reader)
             .admit(operation.fields, of: operation.recordName, stored: stored)
-        let keys = try EncryptionRules(zone: zone.key, scope: caller.scope, reader: reader).admit(operation)
+        let keyUse = try EncryptionRules(zone: zone.key, scope: caller.scope, reader: reader).admit(operation)
         let fields = try draft.admit(sent, ofRecordOf: type)
         let row: RecordRow
         if let stored {
@@ -126,7 +134,27 @@ extension ZoneBatch {
         return PlannedSave(
             row: row, stored: stored, fields: fields, oldEdges: stored.map { ReferenceGraph.edges(of: $0) } ?? [],
             newEdges: ReferenceGraph.edges(of: row),
-            isWhole: stored == nil || replaces, keys: keys)
+            isWhole: stored == nil || replaces, keyUse: keyUse)
+    }
+
+    /// Refuses saves whose values are sealed with other keys than those who may read them have.
+    /// - Parameter attention: the groups whose owner has to wrap keys later.
+    /// - Returns: whether it refused something.
+    private func refuseKeys(
+        _ decisions: inout [ItemDecision], _ sharing: SharePlanner?, _ schema: Schema, _ attention: inout Set<String>
+    ) throws -> Bool {
+        var comesUnder: [String: String] = [:]
+        var newShares: Set<String> = []
+        if let sharing, schema.hasEncryptedFields {
+            comesUnder = try sharing.recordsThatMove()
+            newShares = sharing.newShares
+        }
+        let hasUse = decisions.contains { if case .save(let save) = $0 { save.keyUse != nil } else { false } }
+        guard hasUse || !comesUnder.isEmpty || !newShares.isEmpty else { return false }
+        var plan = KeyPlan(zone: zone.key, reader, knowsKeys: knowsKeys) { try sharing?.keyGroup(of: $0) ?? "" }
+        let hasRefused = try plan.refuse(&decisions, under: comesUnder, newShares: newShares)
+        attention = plan.attention.union(schema.hasEncryptedFields ? sharing?.movedShares ?? [] : [])
+        return hasRefused
     }
 
     // MARK: - References

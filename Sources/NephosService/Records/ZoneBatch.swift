@@ -14,6 +14,8 @@ struct ZoneBatch {
     let reader: any StorageReader
     /// What the caller sees of the zone, where it is another's.
     let shared: SharedZone?
+    /// Whether the caller can wrap keys of encrypted values: our own library can.
+    let knowsKeys: Bool
     /// The names of the records that the operations are about.
     let names: Set<String>
     /// Where it is noted who is to be notified of what they share.

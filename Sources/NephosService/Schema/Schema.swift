@@ -44,6 +44,11 @@ package struct Schema: Equatable, Sendable {
         recordTypes[recordType]?.fields[field]?.indexes ?? []
     }
 
+    /// Whether some field is encrypted.
+    var hasEncryptedFields: Bool {
+        recordTypes.values.contains { $0.fields.values.contains { $0.type.isEncrypted } }
+    }
+
     /// Who may do what with the type's records in the public database. A type that grants nothing has the standard grants.
     func grants(of recordType: String) -> Grants {
         guard let type = recordTypes[recordType] else { return [:] }

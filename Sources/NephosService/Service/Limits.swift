@@ -171,6 +171,10 @@ package enum Limits {
     static let wrappedRecordKeySize = 1 + 72 + 32
     static let wrappedGroupKeySize = 1 + 72 + 32
     static let groupKeyBoxSize = 48 + 32
+    /// Records whose keys are wrapped for a group in one request.
+    static let recordsToWrap = 1000
+    /// Bytes of what a share's URL has in its fragment, wrapped under the share's key.
+    static let wrappedLinkSize = 1 + 72 + 64
     /// Keys that the values of one record have.
     static let keysPerRecord = 64
     /// Versions of a zone's key.

@@ -40,6 +40,8 @@ package struct ServiceError: Error, Hashable, Sendable {
     package var userDidResetEncryptedData = false
     /// Whether a save lacks the wrapped key of a record, or has one under a key that is not the current one.
     package var needsKeys = false
+    /// The share under whose key it is to be wrapped; empty is the zone.
+    package var keyGroup: String?
     /// The ID of the subscription that asks for the same as the refused one.
     package var duplicateOf: String?
 
@@ -57,6 +59,7 @@ package struct ServiceError: Error, Hashable, Sendable {
             clientErrorCode: clientCode.rawValue)
         dictionary.userDidResetEncryptedData = userDidResetEncryptedData
         dictionary.needsKeys = needsKeys
+        dictionary.keyGroup = keyGroup
         dictionary.duplicateOf = duplicateOf
         return dictionary
     }

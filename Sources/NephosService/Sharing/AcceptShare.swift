@@ -155,6 +155,9 @@ struct AcceptShare {
         guard let record = try transaction.record(zone: found.share.zone, named: found.share.name) else {
             throw ResolveShare.unknown
         }
+        let keys = try GroupKeys.boxes(
+            for: account.id, of: GroupKeys.group(of: found.share), found.share.zone, transaction)
+        if keys.isEmpty { try GroupState.note(found.share, endsAccess: false, in: transaction) }
         try visit.touch(record, of: found.share, in: found.zone, by: account.id) { sequence in
             if found.row?.permission(in: found.share) != SharePermission.none {
                 try transaction.put(

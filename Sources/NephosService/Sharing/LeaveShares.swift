@@ -22,6 +22,7 @@ struct LeaveShares {
             else { continue }
             let sequence = try ShareMembers.touch(record, merge, indexes, changes, sharedChanges, in: transaction)
             try ShareMembers.remove(row, from: share, at: sequence, sharedChanges, in: transaction)
+            try GroupState.note(share, endsAccess: true, in: transaction)
         }
         try transaction.noteChange(zone: zone.zone.key)
         _ = try sharedChanges.leaveJobs(zone: zone.zone.key, by: caller.origin, in: transaction)

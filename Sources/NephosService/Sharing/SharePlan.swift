@@ -19,6 +19,8 @@ struct SharePlan {
     var moves: [String] = []
     /// The share of the whole zone.
     var zoneWide: Int64?
+    /// The groups for which the owner's library has to wrap keys of encrypted values later.
+    var keyAttention: Set<String> = []
     /// Whether anything in the zone is or was shared: else nothing has to be kept.
     var isNeeded = false
 
@@ -56,6 +58,12 @@ extension SharePlan {
         for leave in left {
             let sequence = try ShareMembers.touch(leave.record, batch, in: transaction)
             try ShareMembers.remove(leave.row, from: leave.share, at: sequence, batch.sharedChanges, in: transaction)
+            try GroupState.note(leave.share, endsAccess: true, in: transaction)
+        }
+        for group in keyAttention.sorted() {
+            try GroupState.note(
+                group == SystemRecordName.zoneWideShare ? "" : group, batch.zone.key, endsAccess: false, in: transaction
+            )
         }
         if let zoneWide { batch.sharedChanges.note(share: zoneWide) }
     }
@@ -64,7 +72,13 @@ extension SharePlan {
         _ change: Participants.Change, at sequence: Int64, _ changes: SharedChanges,
         in transaction: any StorageTransaction
     ) throws {
+        let former = try transaction.share(id: change.share.id)
+        let isClosed = change.share.openPermission == .none && former.map { $0.openPermission != .none } ?? false
         try transaction.put(change.share)
+        if former == nil || isClosed || !change.removed.isEmpty || !change.written.isEmpty {
+            try GroupState.note(
+                change.share, endsAccess: isClosed || change.removed.contains(where: \.isParticipant), in: transaction)
+        }
         changes.note(share: change.share.id)
         for row in change.removed {
             try ShareMembers.remove(row, from: change.share, at: sequence, changes, in: transaction)
@@ -113,6 +127,7 @@ enum ShareMembers {
         ended.endedAt = sequence
         ended.endedTime = max(1, now)
         try transaction.put(ended)
+        if share.isZoneWide { try GroupState.note(share, endsAccess: true, in: transaction) }
         for account in try transaction.members(share: share.id) {
             try end(account: account, share, at: sequence, changes, in: transaction)
         }

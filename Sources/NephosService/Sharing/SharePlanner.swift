@@ -114,6 +114,40 @@ struct SharePlanner {
         return save
     }
 
+    // MARK: - Keys of encrypted values
+
+    /// The group whose key wraps those of a record: its share's name, or nothing for the zone.
+    func keyGroup(of name: String) throws -> String {
+        if shares.zoneWide != nil { return "" }
+        let share =
+            try plan.under[name]
+            ?? reader.sharedRecord(zone: shares.zone, named: name).flatMap {
+                try shares.isLive(id: $0.share) ? $0.share : nil
+            }
+        return try share.flatMap { try shares.name(of: $0) } ?? ""
+    }
+
+    /// Records of the owner's that the batch puts under another share than they were under, and the shares' names.
+    func recordsThatMove() throws -> [String: String] {
+        guard batch.shared == nil, shares.zoneWide == nil else { return [:] }
+        var result: [String: String] = [:]
+        for (name, share) in plan.under {
+            guard let share, let shareName = try shares.name(of: share),
+                try reader.sharedRecord(zone: shares.zone, named: name)?.share != share
+            else { continue }
+            result[name] = shareName
+        }
+        return result
+    }
+
+    /// The names of the shares that the batch makes.
+    var newShares: Set<String> { Set(shares.new.keys) }
+
+    /// The shares under which a job moves records in the background.
+    var movedShares: Set<String> {
+        Set(plan.moves.compactMap { plan.under[$0] ?? nil }.compactMap { try? shares.name(of: $0) })
+    }
+
     // MARK: - The plan
 
     /// What is to be done for the decisions as they are settled.

@@ -145,6 +145,10 @@ struct ShareDetails {
             if row.id == own?.id { dictionary.currentUserParticipant = participant }
         }
         if isOwner { dictionary.currentUserParticipant = owner }
+        dictionary.hasKeys = try GroupKeys.hasKey(share, reader)
+        if isOwner {
+            dictionary.wantsKeys = try GroupState.read(GroupKeys.group(of: share), share.zone, reader).attention > 0
+        }
         if seesAll {
             dictionary.requesters = try rows.filter(\.isRequester).map { try identity($0, withAddress: true) }
             dictionary.blocked = try rows.filter(\.isBlocked).map { try identity($0, withAddress: true) }

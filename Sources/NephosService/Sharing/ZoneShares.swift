@@ -43,6 +43,12 @@ final class ZoneShares {
         return hasMore ? try reader.share(zone: zone, named: name) : nil
     }
 
+    /// The name of a share's record.
+    func name(of id: Int64) throws -> String? {
+        if let known = byRecord.values.first(where: { $0.id == id }) { return known.name }
+        return hasMore ? try reader.share(id: id)?.name : nil
+    }
+
     func isLive(id: Int64) throws -> Bool {
         if live.contains(id) { return true }
         guard hasMore, let share = try reader.share(id: id) else { return false }

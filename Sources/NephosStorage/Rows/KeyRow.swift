@@ -5,12 +5,18 @@ package struct KeyRow: Hashable, Sendable {
         case listEntry = 1
         /// An account's key, wrapped for the device that is the subject. The ID is the version.
         case accountKey = 2
-        /// The key of a zone. The ID is the version.
+        /// The key of a zone, or of the share that is the subject. The ID is the version.
         case groupKey = 3
         /// The key of the record that is the subject.
         case recordKey = 4
         /// What an account's devices share, where the service keeps that.
         case escrow = 5
+        /// The same key as a `groupKey` for another account. The ID is the version, and the account's key.
+        case groupBox = 6
+        /// What a share's URL opens.
+        case link = 7
+        /// What is to be made good of a group's keys.
+        case groupState = 8
     }
 
     /// The zone; of what is an account's, the account's owner and 0.

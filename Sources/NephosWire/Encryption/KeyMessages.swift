@@ -4,18 +4,25 @@ package struct WrappedRecordKey: Hashable, Sendable {
     package static let idSize = 8
 
     package var id: [UInt8]
+    /// Whose key wraps it: that of the share of this name, or, if it is empty, that of the zone.
+    package var group: String
     /// The group's version.
     package var version: Int64
     package var wrapped: [UInt8]
+    /// Whether it was wrapped for the group because the record came there, and not made for it: such a key opens values
+    /// and seals no more.
+    package var isInherited: Bool
 
-    package init(id: [UInt8], version: Int64, wrapped: [UInt8]) {
+    package init(id: [UInt8], group: String = "", version: Int64, wrapped: [UInt8], isInherited: Bool = false) {
         self.id = id
+        self.group = group
         self.version = version
         self.wrapped = wrapped
+        self.isInherited = isInherited
     }
 }
 
-/// A zone's key in one version, as the service keeps it.
+/// A group's key in one version, as the service keeps it, for one recipient.
 package struct WrappedGroupKey: Hashable, Sendable {
     /// 1, 2, 3, ….
     package var version: Int64
@@ -95,15 +102,43 @@ package struct AccountKeysResponse: Hashable, Sendable {
     }
 }
 
-/// Our addition, `keys/lookup`: a zone's keys, and those of some of its records.
+/// What a share's URL has in its fragment, as far as the service may know it.
+package struct WrappedLink: Hashable, Sendable {
+    /// Of the group's key.
+    package var version: Int64
+    /// The group's key, sealed under the link's secret: for clients that have the URL.
+    package var key: [UInt8]
+    /// The link's secret, sealed under the group's key: for participants.
+    package var secret: [UInt8]
+
+    package init(version: Int64, key: [UInt8], secret: [UInt8]) {
+        self.version = version
+        self.key = key
+        self.secret = secret
+    }
+}
+
+/// Our addition, `keys/lookup`: a group's keys, and those of some of the zone's records.
 package struct LookupKeysRequest: Hashable, Sendable {
     package var zoneID: ZoneIDDictionary?
+    /// The name of the share whose keys they are; empty for the zone's.
+    package var group: String
     package var wantsGroup: Bool
+    /// Whether the owner wants to know for whom the key is to be wrapped.
+    package var wantsMembers: Bool
+    /// Records of which, and of what is below them, those are wanted whose keys are not wrapped for the group.
+    package var missingBelow: [String]
     package var recordNames: [String]
 
-    package init(zoneID: ZoneIDDictionary?, wantsGroup: Bool, recordNames: [String]) {
+    package init(
+        zoneID: ZoneIDDictionary?, group: String = "", wantsGroup: Bool, wantsMembers: Bool = false,
+        missingBelow: [String] = [], recordNames: [String] = []
+    ) {
         self.zoneID = zoneID
+        self.group = group
         self.wantsGroup = wantsGroup
+        self.wantsMembers = wantsMembers
+        self.missingBelow = missingBelow
         self.recordNames = recordNames
     }
 }
@@ -120,23 +155,86 @@ package struct KeysResponse: Hashable, Sendable {
         }
     }
 
+    /// An account that takes part in what the group's key is for, or is invited.
+    package struct Member: Hashable, Sendable {
+        package var userRecordName: String
+        /// Its list of devices.
+        package var entries: [[UInt8]]
+        /// For which account key it has the last version; empty where it has not.
+        package var recipient: [UInt8]
+
+        package init(userRecordName: String, entries: [[UInt8]], recipient: [UInt8]) {
+            self.userRecordName = userRecordName
+            self.entries = entries
+            self.recipient = recipient
+        }
+    }
+
     /// By version.
     package var group: [WrappedGroupKey]
+    /// The group's key for the caller's account, where that is not the owner's.
+    package var boxes: [WrappedGroupKey]
+    package var link: WrappedLink?
+    /// The list of the owner's devices, for others.
+    package var ownerEntries: [[UInt8]]
+    package var members: [Member]
+    /// Whether a former participant has the last version, which is not to have the next one.
+    package var isStale: Bool
+    /// Counts what happened to the group that its owner's library has to make good.
+    package var attention: Int64
     package var records: [Record]
+    /// Whether more records' keys are to be wrapped.
+    package var hasMore: Bool
 
     package init(group: [WrappedGroupKey] = [], records: [Record] = []) {
         self.group = group
         self.records = records
+        boxes = []
+        ownerEntries = []
+        members = []
+        isStale = false
+        attention = 0
+        hasMore = false
     }
 }
 
-/// Our addition, `keys/group`: a zone's key in its next version.
-package struct PutGroupKeyRequest: Hashable, Sendable {
-    package var zoneID: ZoneIDDictionary?
+/// A group's key for an account that is not the owner's.
+package struct GroupBox: Hashable, Sendable {
+    /// Whose; empty is the caller's.
+    package var userRecordName: String
+    /// Without the key of the version before.
     package var key: WrappedGroupKey
 
-    package init(zoneID: ZoneIDDictionary?, key: WrappedGroupKey) {
-        self.zoneID = zoneID
+    package init(userRecordName: String = "", key: WrappedGroupKey) {
+        self.userRecordName = userRecordName
         self.key = key
+    }
+}
+
+/// Our addition, `keys/group`: a group's key in its next version, for whom it is wrapped, and records' keys under it.
+package struct PutGroupKeyRequest: Hashable, Sendable {
+    package var zoneID: ZoneIDDictionary?
+    package var group: String
+    /// The next version.
+    package var key: WrappedGroupKey?
+    /// The group's key for others.
+    package var boxes: [GroupBox]
+    package var link: WrappedLink?
+    /// Keys of records that are wrapped for the group.
+    package var records: [KeysResponse.Record]
+    /// The `attention` that is settled herewith.
+    package var settled: Int64?
+
+    package init(
+        zoneID: ZoneIDDictionary?, group: String = "", key: WrappedGroupKey? = nil, boxes: [GroupBox] = [],
+        link: WrappedLink? = nil, records: [KeysResponse.Record] = [], settled: Int64? = nil
+    ) {
+        self.zoneID = zoneID
+        self.group = group
+        self.key = key
+        self.boxes = boxes
+        self.link = link
+        self.records = records
+        self.settled = settled
     }
 }

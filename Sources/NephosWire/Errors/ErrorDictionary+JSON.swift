@@ -24,6 +24,7 @@ extension ErrorDictionary: WireMessage {
                 clientErrorCode = try value.map { (value) throws(WireError) in Int(try value.int64()) }
             case "nephosUserDidResetEncryptedData": userDidResetEncryptedData = try value?.bool() ?? false
             case "nephosNeedsKeys": needsKeys = try value?.bool() ?? false
+            case "nephosKeyGroup": keyGroup = try value?.string()
             case "nephosDuplicateOf": duplicateOf = try value?.string()
             case "serverRecord":
                 serverRecord =
@@ -71,6 +72,7 @@ extension ErrorDictionary: WireMessage {
             writer.key("nephosNeedsKeys")
             writer.bool(true)
         }
+        writer.member("nephosKeyGroup", keyGroup)
         writer.member("nephosDuplicateOf", duplicateOf)
         if let record = serverRecord.first {
             writer.key("serverRecord")

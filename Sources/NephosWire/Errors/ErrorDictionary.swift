@@ -37,6 +37,9 @@ package struct ErrorDictionary: Hashable, Sendable {
     /// Our addition, `nephosNeedsKeys` on the wire: the save lacks the wrapped key of a record, or has one that is wrapped
     /// under a key that is not the current one.
     package var needsKeys = false
+    /// Our addition, `nephosKeyGroup` on the wire: the share under whose key the record's key is to be wrapped; empty is the
+    /// zone.
+    package var keyGroup: String?
     /// Our addition, `nephosDuplicateOf` on the wire: the ID of the subscription that asks for the same.
     package var duplicateOf: String?
     /// Our addition, `serverRecord` on the wire: at most one record, sent with a conflict to clients that ask for it.

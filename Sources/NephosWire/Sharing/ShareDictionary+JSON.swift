@@ -13,6 +13,8 @@ extension ShareDictionary {
             case "requesters": requesters = try value.identities()
             case "blocked": blocked = try value.identities()
             case "nephosRootRecordName": rootRecordName = try value.string()
+            case "nephosHasKeys": hasKeys = try value.bool()
+            case "nephosWantsKeys": wantsKeys = try value.bool()
             default: break
             }
         }
@@ -36,6 +38,14 @@ extension ShareDictionary {
         writer.identities("requesters", requesters)
         writer.identities("blocked", blocked)
         writer.member("nephosRootRecordName", rootRecordName)
+        if hasKeys {
+            writer.key("nephosHasKeys")
+            writer.bool(true)
+        }
+        if wantsKeys {
+            writer.key("nephosWantsKeys")
+            writer.bool(true)
+        }
     }
 }
 

@@ -13,6 +13,10 @@ package struct ShareDictionary: Hashable, Sendable {
     package var blocked: [UserIdentityDictionary]
     /// Our addition, `nephosRootRecordName` on the wire: the record at the top of the hierarchy; nil where the zone is shared.
     package var rootRecordName: String?
+    /// Our addition, `nephosHasKeys` on the wire: whether encrypted values are shared by it.
+    package var hasKeys = false
+    /// Our addition, `nephosWantsKeys` on the wire, for the owner: whether its keys have to be seen to.
+    package var wantsKeys = false
 
     package init(
         shortGUID: String? = nil, publicPermission: SharePermission, participants: [ParticipantDictionary],

@@ -184,24 +184,24 @@ import Testing
         let entry = try #require(DeviceIdentity.firstEntry(secrets, in: place))
         let list = try #require(DeviceList([entry], in: place))
         let device = try #require(DeviceIdentity(secrets, list, in: place))
-        let zone = ZonePlace(account: place, zoneName: "Z")
+        let zone = GroupPlace(zone: ZonePlace(account: place, zoneName: "Z"))
         var wrapped: [WrappedGroupKey] = []
-        var keys = try ZoneKeys([], of: zone, device)
+        var keys = try GroupKeys([], of: zone, device)
         for _ in 1...3 {
-            wrapped.append(try #require(keys.next(for: zone, device)))
-            let next = try ZoneKeys(wrapped, of: zone, device)
+            wrapped.append(try #require(keys.next(for: zone, device)).wrapped)
+            let next = try GroupKeys(wrapped, of: zone, device)
             for (version, key) in keys.keys { #expect(next.keys[version] == key) }
             keys = next
         }
         #expect(keys.current == 3 && keys.keys.count == 3)
-        #expect(throws: ZoneKeys.Invalid.self) { try ZoneKeys(Array(wrapped.dropFirst()), of: zone, device) }
-        #expect(throws: ZoneKeys.Invalid.self) { try ZoneKeys([wrapped[0], wrapped[2]], of: zone, device) }
-        #expect(throws: ZoneKeys.Invalid.self) {
-            try ZoneKeys(wrapped, of: ZonePlace(account: place, zoneName: "Y"), device)
+        #expect(throws: GroupKeys.Invalid.self) { try GroupKeys(Array(wrapped.dropFirst()), of: zone, device) }
+        #expect(throws: GroupKeys.Invalid.self) { try GroupKeys([wrapped[0], wrapped[2]], of: zone, device) }
+        #expect(throws: GroupKeys.Invalid.self) {
+            try GroupKeys(wrapped, of: GroupPlace(zone: ZonePlace(account: place, zoneName: "Y")), device)
         }
         var changed = wrapped
         changed[1].previous[10] ^= 1
-        #expect(throws: ZoneKeys.Invalid.self) { try ZoneKeys(changed, of: zone, device) }
-        #expect(try ZoneKeys(Array(wrapped.prefix(2)), of: zone, device).current == 2, "an older state is one")
+        #expect(throws: GroupKeys.Invalid.self) { try GroupKeys(changed, of: zone, device) }
+        #expect(try GroupKeys(Array(wrapped.prefix(2)), of: zone, device).current == 2, "an older state is one")
     }
 }

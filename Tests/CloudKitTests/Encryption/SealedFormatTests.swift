@@ -75,7 +75,7 @@ import Testing
     @Test func `a Python reader opens what the library seals, and the library what it seals`() throws {
         let reader = try PythonReader()
         let group = RecordKey.random().key
-        let wrapped = Self.key.wrapped(under: group, version: 3, recordName: "note-1", in: Self.place)
+        let wrapped = Self.key.wrapped(under: group, version: 3, recordName: "note-1", in: GroupPlace(zone: Self.place))
         let unwrapped = try reader.ask([
             "do": "unwrap", "key": group.bytes.hex, "version": 3, "id": wrapped.id.hex, "wrapped": wrapped.wrapped.hex,
         ])

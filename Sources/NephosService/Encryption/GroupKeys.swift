@@ -1,0 +1,92 @@
+import NephosStorage
+import NephosWire
+
+/// The keys of a zone, or of a share in it.
+enum GroupKeys {
+    /// 0 where the group has none.
+    static func currentVersion(of group: String, _ zone: ZoneKey, _ reader: any StorageReader) throws -> Int64 {
+        guard let last = try reader.keys(zone: zone, kind: .groupKey, subject: group).last else { return 0 }
+        return try WrappedGroupKey(decoding: last.body).version
+    }
+
+    /// By version.
+    static func all(of group: String, _ zone: ZoneKey, _ reader: any StorageReader) throws -> [WrappedGroupKey] {
+        try reader.keys(zone: zone, kind: .groupKey, subject: group).map { try WrappedGroupKey(decoding: $0.body) }
+    }
+
+    static func row(_ key: WrappedGroupKey, of group: String, _ zone: ZoneKey) -> KeyRow {
+        KeyRow(zone: zone, kind: .groupKey, subject: group, id: KeyRow.id(key.version), body: key.encoded())
+    }
+
+    // MARK: For others than the owner
+
+    static func box(_ key: WrappedGroupKey, for account: Int64, of group: String, _ zone: ZoneKey) -> KeyRow {
+        KeyRow(
+            zone: zone, kind: .groupBox, subject: group, id: KeyRow.id(key.version) + KeyRow.id(account),
+            body: key.encoded())
+    }
+
+    /// Those for an account, by version.
+    static func boxes(
+        for account: Int64, of group: String, _ zone: ZoneKey, _ reader: any StorageReader
+    ) throws -> [WrappedGroupKey] {
+        try reader.keys(zone: zone, kind: .groupBox, subject: group).filter {
+            $0.id.suffix(8).elementsEqual(KeyRow.id(account))
+        }
+        .map { try WrappedGroupKey(decoding: $0.body) }
+    }
+
+    static func link(of group: String, _ zone: ZoneKey, _ reader: any StorageReader) throws -> WrappedLink? {
+        try reader.keys(zone: zone, kind: .link, subject: group).first.map { try WrappedLink(decoding: $0.body) }
+    }
+
+    /// The group whose key a share has: a zone that is shared as a whole has its own.
+    static func group(of share: ShareRow) -> String { share.isZoneWide ? "" : share.name }
+
+    static func hasKey(_ share: ShareRow, _ reader: any StorageReader) throws -> Bool {
+        try !reader.keys(zone: share.zone, kind: .groupKey, subject: group(of: share)).isEmpty
+    }
+}
+
+/// What happened to a group that its owner's library makes good at its next sync: somebody takes part who has not its key, or
+/// has it and takes part no more.
+struct GroupState: Equatable {
+    /// Counts what happened; 0 is nothing that is not made good.
+    var attention: Int64 = 0
+    /// The version of the key that somebody has who is not to have the next; 0 is none.
+    var stale: Int64 = 0
+
+    static func read(_ group: String, _ zone: ZoneKey, _ reader: any StorageReader) throws -> GroupState {
+        guard let body = try reader.keys(zone: zone, kind: .groupState, subject: group).first?.body, body.count == 16
+        else { return GroupState() }
+        func number(_ bytes: ArraySlice<UInt8>) -> Int64 {
+            Int64(bitPattern: bytes.reduce(0) { $0 << 8 | UInt64($1) })
+        }
+        return GroupState(attention: number(body.prefix(8)), stale: number(body.suffix(8)))
+    }
+
+    func write(_ group: String, _ zone: ZoneKey, in transaction: any StorageTransaction) throws {
+        try transaction.put(
+            KeyRow(
+                zone: zone, kind: .groupState, subject: group, id: [],
+                body: KeyRow.id(attention) + KeyRow.id(stale)))
+    }
+
+    /// Notes that something is to be made good.
+    /// - Parameter endsAccess: whether somebody who has the key is not to have the next one.
+    static func note(
+        _ group: String, _ zone: ZoneKey, endsAccess: Bool, in transaction: any StorageTransaction
+    ) throws {
+        var state = try read(group, zone, transaction)
+        // A number that never comes again: what is settled late settles nothing that came since.
+        state.attention = try transaction.nextSequence()
+        if endsAccess { state.stale = try GroupKeys.currentVersion(of: group, zone, transaction) }
+        try state.write(group, zone, in: transaction)
+    }
+
+    /// The same of a share, where it has a key.
+    static func note(_ share: ShareRow, endsAccess: Bool, in transaction: any StorageTransaction) throws {
+        guard try GroupKeys.hasKey(share, transaction) else { return }
+        try note(GroupKeys.group(of: share), share.zone, endsAccess: endsAccess, in: transaction)
+    }
+}

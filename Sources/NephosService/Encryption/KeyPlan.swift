@@ -1,0 +1,155 @@
+import NephosStorage
+import NephosWire
+
+/// Decides, once it is known under which share each record of a batch will be, whether the keys of its values are wrapped for
+/// those who may read it:
+///
+/// - a value that is new is sealed with a key that was made for the record's group, its share or its zone, in the group's
+///   present version: so who was removed, or had the record before it moved, does not have it;
+/// - values that were there already may come back as they are;
+/// - what comes under a share brings its keys wrapped for that share, as far as a commit reaches.
+///
+/// What fails here is refused with `needsKeys`, and our library makes it good. Other clients have no keys: what they move is
+/// noted for the owner's library (`GroupState`).
+struct KeyPlan {
+    let zone: ZoneKey
+    let reader: any StorageReader
+    /// Whether the caller can wrap keys.
+    let knowsKeys: Bool
+    /// The group of a record as the batch leaves it.
+    let group: (String) throws -> String
+    private var versions: [String: Int64] = [:]
+    /// The groups whose owner has to wrap keys after the commit.
+    private(set) var attention: Set<String> = []
+
+    init(zone: ZoneKey, _ reader: any StorageReader, knowsKeys: Bool, group: @escaping (String) throws -> String) {
+        self.zone = zone
+        self.reader = reader
+        self.knowsKeys = knowsKeys
+        self.group = group
+    }
+
+    /// - Parameter under: the shares under which records come, or stay, by their names.
+    /// - Returns: whether it refused something.
+    mutating func refuse(_ decisions: inout [ItemDecision], under: [String: String], newShares: Set<String>) throws
+        -> Bool
+    {
+        var hasRefused = false
+        let moved = try groupsWithoutKeys(under, newShares)
+        for (index, decision) in decisions.enumerated() {
+            guard case .save(var save) = decision else { continue }
+            do {
+                if let use = save.keyUse { try check(use, &save) }
+                let share = under[save.row.name] ?? (newShares.contains(save.row.name) ? save.row.name : nil)
+                if let name = share, moved.contains(name) {
+                    throw Self.needsKeys(
+                        "records that come under the share '\(name)' have keys of encrypted values that are not wrapped"
+                            + " for it", name)
+                }
+                if save.keyUse != nil { decisions[index] = .save(save) }
+            } catch let error as ServiceError {
+                decisions[index] = .refuse(error, server: nil)
+                hasRefused = true
+            }
+        }
+        return hasRefused
+    }
+
+    // MARK: Values
+
+    private mutating func check(_ use: RecordKeyUse, _ save: inout PlannedSave) throws {
+        let name = save.row.name
+        let group = try group(name)
+        let current = try version(of: group)
+        for key in use.brought where key.group != group || key.version != current || current == 0 {
+            throw Self.needsKeys(
+                "record '\(name)': a key is wrapped under version \(key.version) of the key of"
+                    + " \(key.group.isEmpty ? "the zone" : "the share '\(key.group)'"), and"
+                    + " \(group.isEmpty ? "the zone's" : "that of the share '\(group)'") is at \(current)", group)
+        }
+        let rows = use.brought.map { $0.row(zone: zone, recordName: name) }
+        for row in rows {
+            if let known = use.stored.first(where: { $0.id == row.id }), known != row {
+                throw Self.needsKeys("record '\(name)' has another key of the ID already", group)
+            }
+        }
+        let stored = try use.stored.map { try WrappedRecordKey(decoding: $0.body) }
+        let fresh = Set(
+            (stored + use.brought).filter { $0.group == group && $0.version == current && !$0.isInherited }.map(\.id))
+        try refuseOldKeys(use, save, fresh: fresh, known: Set(stored.map(\.id)), group)
+        save.keys = rows
+        guard !rows.isEmpty, !stored.isEmpty else { return }
+        let inUse = Self.keyIDs(in: save.row)
+        save.droppedKeys = zip(use.stored, stored).compactMap { row, key in
+            inUse.contains(key.id) || rows.contains(where: { $0.id == row.id }) ? nil : row
+        }
+        guard use.stored.count - save.droppedKeys.count + rows.count <= Limits.keysPerRecord else {
+            throw ServiceError.limitExceeded(
+                "record '\(name)' would have more than \(Limits.keysPerRecord) keys of encrypted values")
+        }
+    }
+
+    private func refuseOldKeys(
+        _ use: RecordKeyUse, _ save: PlannedSave, fresh: Set<[UInt8]>, known: Set<[UInt8]>, _ group: String
+    ) throws(ServiceError) {
+        let old = use.used.filter { !fresh.contains($0.value.keyID) }
+        if old.isEmpty { return }
+        let before = save.stored.flatMap { try? EncodedFields(bytes: $0.fields).decoded() } ?? RecordFields()
+        for (field, value) in old {
+            guard known.contains(value.keyID), before[field]?.value == .sealed(value) else {
+                throw Self.needsKeys(
+                    "record '\(save.row.name)' has a value whose key is not among the present ones of the record", group
+                )
+            }
+        }
+    }
+
+    private static func keyIDs(in row: RecordRow) -> Set<[UInt8]> {
+        guard let fields = try? EncodedFields(bytes: row.fields).decoded() else { return [] }
+        return Set(
+            fields.entries.compactMap { entry in
+                guard case .sealed(let sealed)? = entry.field.value,
+                    sealed.bytes.count >= Limits.sealedValueOverhead
+                else { return nil }
+                return sealed.keyID
+            })
+    }
+
+    // MARK: Records that come under a share
+
+    /// The shares whose key was not made, or for whose key keys are not wrapped.
+    private mutating func groupsWithoutKeys(_ under: [String: String], _ newShares: Set<String>) throws -> Set<String> {
+        var missing: Set<String> = []
+        for share in newShares where try version(of: share == SystemRecordName.zoneWideShare ? "" : share) == 0 {
+            missing.insert(share)
+        }
+        for (name, share) in under where !missing.contains(share) {
+            let keys = try reader.keys(zone: zone, kind: .recordKey, subject: name)
+            if keys.isEmpty { continue }
+            let wrapped = Set(
+                keys.filter { $0.id.dropFirst(WrappedRecordKey.idSize).elementsEqual(share.utf8) }.map {
+                    $0.id.prefix(WrappedRecordKey.idSize)
+                })
+            if keys.contains(where: { !wrapped.contains($0.id.prefix(WrappedRecordKey.idSize)) }) {
+                missing.insert(share)
+            }
+        }
+        if knowsKeys { return missing }
+        attention.formUnion(missing)
+        return []
+    }
+
+    private mutating func version(of group: String) throws -> Int64 {
+        if let known = versions[group] { return known }
+        let version = try GroupKeys.currentVersion(of: group, zone, reader)
+        versions[group] = version
+        return version
+    }
+
+    private static func needsKeys(_ reason: String, _ group: String) -> ServiceError {
+        var error = ServiceError(.badRequest, .serverRejectedRequest, reason)
+        error.needsKeys = true
+        error.keyGroup = group == SystemRecordName.zoneWideShare ? "" : group
+        return error
+    }
+}
