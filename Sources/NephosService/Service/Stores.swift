@@ -102,9 +102,19 @@ actor Stores {
         sweep()
     }
 
+    /// "A container's identifier begins with iCloud." (`CKContainer`).
+    private static let containerPrefix = "iCloud."
+
     private nonisolated func open(_ id: StoreID, from provider: any StoreProvider) async throws -> Store {
         // Opening a store blocks on the disk, so it gets a thread of its own.
-        let (engine, files) = try await onThread { (try provider.open(id), try provider.assets(of: id)) }
+        let (isNew, engine, files) = try await onThread {
+            (try !provider.exists(id), try provider.open(id), try provider.assets(of: id))
+        }
+        if isNew, !id.container.isEmpty, !id.container.hasPrefix(Self.containerPrefix) {
+            environment.log(
+                "warning: container '\(id.container)' was made; the names of Apple's begin with \"\(Self.containerPrefix)\""
+            )
+        }
         do {
             let key = try await Store.prepare(engine, environment)
             let store = Store(

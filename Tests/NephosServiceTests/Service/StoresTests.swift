@@ -28,6 +28,21 @@ struct StoresTests {
             != nil
     }
 
+    @Test func `a container whose name is none of Apple's is warned of when it is made`() async throws {
+        defer { directory.remove() }
+        var warnings: [[String]] = []
+        for _ in 0..<2 {
+            let (cloud, _) = try cloud()
+            for container in ["iCloud.org.example.App", "org.example.App"] { try await save("a", cloud, container) }
+            await cloud.service.close()
+            warnings.append(cloud.log.all)
+        }
+        #expect(
+            warnings == [
+                ["warning: container 'org.example.App' was made; the names of Apple's begin with \"iCloud.\""], [],
+            ])
+    }
+
     @Test func `reading a container that nobody made, without an account, makes no store`() async throws {
         defer { directory.remove() }
         let (cloud, stores) = try cloud()
