@@ -73,7 +73,7 @@ package final class Responder: Sendable {
         _ response: HTTPResponse, _ requestID: String, _ duration: Duration, _ stages: StageDurations
     ) -> AnsweredRequest {
         // A target's query holds a token, and so does the path to an asset or to a courier: both stay out.
-        let path = String(request.target.prefix { $0 != "?" })
+        let path = route == nil ? withoutSecrets(request.target.prefix { $0 != "?" }) : ""
         return AnsweredRequest(
             requestID: requestID, method: request.method.rawValue,
             endpoint: route?.path ?? path, container: details.container, environment: details.environment,
@@ -82,6 +82,15 @@ package final class Responder: Sendable {
             status: response.status, errorCode: refused?.code.rawValue, reason: refused?.reason, duration: duration,
             answerSize: response.parts.reduce(0) { $0 + $1.buffer.count }, stages: stages)
     }
+
+    /// A path that no route serves may be a share's or an asset's with a slip in it.
+    private static func withoutSecrets(_ path: Substring) -> String {
+        path.split(separator: "/", omittingEmptySubsequences: false)
+            .map { $0.utf8.count < secretSize || $0.contains(".") ? $0 : "…" }.joined(separator: "/")
+    }
+
+    /// Bytes that a component with a secret in it has at least.
+    private static let secretSize = 20
 
     private func answer(
         _ request: HTTPRequest, _ target: RequestTarget?, _ route: Route?, _ requestID: String,

@@ -12,7 +12,7 @@ extension NephosService {
                 if let name = request.account {
                     zones = try reader.zones(owner: try Self.account(named: name, reader).owner)
                 } else {
-                    zones = try reader.zones(after: 0, limit: Limits.zonesPerPage)
+                    zones = try Self.zones(reader)
                 }
                 return AccountSharesResponse(
                     shares: try zones.flatMap { zone in
@@ -21,6 +21,18 @@ extension NephosService {
                         }
                     })
             }
+        }
+    }
+
+    /// Every account's zones that may hold shares.
+    private static func zones(_ reader: any StorageReader) throws -> [ZoneRow] {
+        var zones: [ZoneRow] = []
+        var last: Int64 = 0
+        while true {
+            let page = try reader.zones(after: last, limit: Limits.zonesPerPage)
+            zones += page.filter { ZoneRules.hasChangeFeed($0.name) }
+            guard page.count == Limits.zonesPerPage, let id = page.last?.key.id else { return zones }
+            last = id
         }
     }
 

@@ -30,12 +30,14 @@ struct AssetAccess: Sendable {
 
     /// The asset of a record that the caller may read, as the answer has it: with an address that a client completes with
     /// a file name (CloudKit Web Services, Asset Dictionary).
-    func linked(_ asset: AssetValue, in zone: ZoneKey) -> AssetValue {
+    func linked(_ asset: AssetValue, in zone: ZoneKey, of recordName: () -> String) -> AssetValue {
         var linked = asset
         linked.content = nil
         guard let name = asset.content, let content = AssetContent.content(named: name) else { return linked }
         let token = AssetTokens.Download(
-            zone: zone, account: account, content: content, size: asset.size,
+            zone: zone, account: account,
+            recordName: zone.isShared(with: account) ? recordName() : "", content: content,
+            size: asset.size,
             expires: now + Limits.downloadLifetime)
         linked.downloadURL = "\(address)/\(name)/\(tokens.text(token))/${f}"
         return linked

@@ -2,6 +2,11 @@ import FoundationEssentials
 import NephosCrypto
 import NephosStorage
 
+extension ZoneKey {
+    /// Whether the zone is in another account's private database.
+    func isShared(with account: Int64) -> Bool { owner != .everyone && owner.rawValue != account }
+}
+
 /// Where a file may be saved: a field of a record, by an account.
 struct AssetTarget: Equatable, Sendable {
     var zone: ZoneKey
@@ -53,6 +58,8 @@ struct AssetTokens: Sendable {
         var zone: ZoneKey
         /// 0 for nobody.
         var account: Int64
+        /// Of a participant's address the record, which has to be shared with it still when the file is read; else empty.
+        var recordName = ""
         var content: [UInt8]
         var size: Int64
         var expires: Int64
@@ -72,7 +79,7 @@ struct AssetTokens: Sendable {
         text(
             .assetDownload,
             Self.bytes(token.zone.owner.rawValue) + Self.bytes(token.zone.id) + Self.bytes(token.account)
-                + Self.bytes(token.size) + Self.bytes(token.expires) + token.content)
+                + Self.bytes(token.size) + Self.bytes(token.expires) + Self.bytes(token.recordName) + token.content)
     }
 
     /// Nil for what is no token of this store's for an upload.
@@ -94,11 +101,12 @@ struct AssetTokens: Sendable {
     /// Nil for what is no token of this store's for a download.
     func download(_ text: String) -> Download? {
         guard var reader = reader(text, .assetDownload), let owner = reader.integer(), let zone = reader.integer(),
-            let account = reader.integer(), let size = reader.integer(), let expires = reader.integer()
+            let account = reader.integer(), let size = reader.integer(), let expires = reader.integer(),
+            let recordName = reader.text()
         else { return nil }
         return Download(
-            zone: ZoneKey(owner: OwnerID(rawValue: owner), id: zone), account: account, content: Array(reader.rest),
-            size: size, expires: expires)
+            zone: ZoneKey(owner: OwnerID(rawValue: owner), id: zone), account: account, recordName: recordName,
+            content: Array(reader.rest), size: size, expires: expires)
     }
 
     // MARK: Bytes

@@ -106,7 +106,13 @@ extension NephosService {
                 throw ServiceError.uploadExpired
             }
             let owner = upload.target.zone.owner
-            let used = try await store.engine.read { try $0.assetBytes(owner: owner) }
+            let target = upload.target
+            let (used, mayUpload) = try await store.engine.read { reader in
+                let isShared = target.zone.isShared(with: target.account)
+                let shared = isShared ? try SharedAsset(target.zone, account: target.account, reader) : nil
+                return (try reader.assetBytes(owner: owner), try !isShared || shared?.mayWrite() == true)
+            }
+            guard mayUpload else { throw ServiceError.uploadExpired }
             let reservation = try store.assets.uploads.begin(
                 AssetUploads.Terms(
                     account: upload.target.account, owner: owner, sizeLimit: self.configuration.assetSize,
@@ -134,7 +140,13 @@ extension NephosService {
             else { throw ServiceError.assetNotFound }
             let owner = download.zone.owner
             guard
-                let asset = try await store.engine.read({ try $0.asset(owner: owner, content: download.content) }),
+                let asset = try await store.engine.read({ reader -> AssetRow? in
+                    if download.zone.isShared(with: download.account) {
+                        let shared = try SharedAsset(download.zone, account: download.account, reader)
+                        guard try shared?.mayRead(download.recordName) == true else { return nil }
+                    }
+                    return try reader.asset(owner: owner, content: download.content)
+                }),
                 let file = try await store.assets.files.threads.run({ [files = store.assets.files] in
                     try files.open(asset.file)
                 })

@@ -14,7 +14,8 @@ extension NephosService {
                 let moment = store.schemas.now
                 var applied = try modify.run(
                     schema: store.schemas.schema(asOf: moment, transaction), accounts: store.accounts,
-                    indexes: store.indexes.definitions(in: transaction), notifier: store.notifier, in: transaction)
+                    indexes: store.indexes.definitions(in: transaction), notifier: store.notifier,
+                    lookups: store.lookups, in: transaction)
                 applied.moment = moment
                 return applied
             }

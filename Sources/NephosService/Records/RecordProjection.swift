@@ -31,7 +31,8 @@ final class RecordProjection {
         }
         return RecordDictionary(
             recordName: row.name, recordType: row.type, recordChangeTag: ChangeTag.make(sequence: row.sequence),
-            zoneID: zoneID, fields: fields(row.fields, in: row.zone), created: stamp(row.createdAt, by: row.createdBy),
+            zoneID: zoneID, fields: fields(row.fields, in: row.zone, of: row.name),
+            created: stamp(row.createdAt, by: row.createdBy),
             modified: stamp(row.modifiedAt, by: row.modifiedBy),
             parent: isShared && row.share != nil ? nil : row.parent.map { ReferenceValue(recordName: $0) },
             share: row.share.map { ReferenceValue(recordName: $0) })
@@ -69,17 +70,21 @@ final class RecordProjection {
                 parent: isShared && record.share != nil ? nil : record.parent, share: record.share)
             let isWhole = desiredKeys == nil && !numbersAsStrings
             if isWhole, assets == nil || !EncodedFields.mayHoldAssets(record.fields) { return body(bytes) }
-            fields(Array(record.fields), in: record.zone).bytes.withUnsafeBytes { fields in
+            fields(
+                Array(record.fields), in: record.zone, of: String(decoding: record.name, as: UTF8.self)
+            ).bytes.withUnsafeBytes { fields in
                 bytes.fields = fields
                 body(bytes)
             }
         }
     }
 
-    private func fields(_ bytes: [UInt8], in zone: ZoneKey) -> EncodedFields {
+    private func fields(
+        _ bytes: [UInt8], in zone: ZoneKey, of recordName: @autoclosure () -> String
+    ) -> EncodedFields {
         var fields = EncodedFields(bytes: bytes)
         if let desiredKeys { fields = fields.selecting(desiredKeys) }
-        if let assets { fields = fields.mappingAssets { assets.linked($0, in: zone) } }
+        if let assets { fields = fields.mappingAssets { assets.linked($0, in: zone, of: recordName) } }
         return numbersAsStrings ? fields.withNumbersAsStrings() : fields
     }
 }

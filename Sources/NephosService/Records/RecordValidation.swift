@@ -47,7 +47,7 @@ struct RecordValidation {
         return ValidOperation(
             operationType: type, recordName: name, recordType: record.recordType,
             recordChangeTag: record.recordChangeTag, fields: try fields(record.fields, of: name, record.recordType),
-            parent: try parent(record.parent, of: name), share: record.share,
+            parent: try parent(record.parent, of: name), share: try share(record.share, of: name),
             createsShortGUID: record.createShortGUID, keys: record.keys)
     }
 
@@ -91,6 +91,27 @@ struct RecordValidation {
                 "recordType '\(Identifier.excerpt(recordType))' of record '\(name)' must be a letter followed by letters,"
                     + " digits and underscores, at most \(Limits.identifierLength)")
         }
+    }
+
+    private func share(_ share: ShareToModify?, of name: String) throws(ServiceError) -> ShareToModify? {
+        guard let share else { return nil }
+        let participants = share.participants ?? []
+        if participants.count > Limits.listedParticipants { throw .tooManyParticipants }
+        for (list, identities) in [("requesters", share.requesters), ("blocked", share.blocked)] {
+            guard let identities, identities.count > Limits.listedParticipants else { continue }
+            throw .limitExceeded(
+                "number of \(list) of the share '\(name)' exceeds the limit of \(Limits.listedParticipants)")
+        }
+        for participant in participants {
+            let info = participant.userIdentity.lookupInfo
+            for address in [info?.emailAddress, info?.phoneNumber] {
+                guard let address, address.unicodeScalars.count > Limits.invitationAddressLength else { continue }
+                throw .invalid(
+                    "an address of a participant of the share '\(name)' is longer than"
+                        + " \(Limits.invitationAddressLength) characters: '\(Identifier.excerpt(address))'")
+            }
+        }
+        return share
     }
 
     private func fields(

@@ -21,6 +21,7 @@ struct ZoneBatch {
     /// Where it is noted who is to be notified of what they share.
     let sharedChanges: SharedChanges
     let environment: ServiceEnvironment
+    let invitations: InvitationCount
     /// A new change sequence.
     let makeSequence: () throws -> Int64
 

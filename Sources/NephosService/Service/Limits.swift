@@ -147,6 +147,10 @@ package enum Limits {
     package static let shareParticipants = 100
     /// Accounts that wait for an answer to their request for access to a share, and those that are blocked.
     static let shareRequesters = 100
+    /// Participants that one save of a share may list, and so accounts that asked for access, or are blocked.
+    static let listedParticipants = 4 * shareParticipants
+    /// Unicode scalars of an address that is invited.
+    static let invitationAddressLength = 320
     /// Records in a chain of parents.
     static let parentDepth = 1000
     /// Records that one commit takes into a share or out of it with those that they are below; what is beyond goes in the
@@ -156,7 +160,7 @@ package enum Limits {
     static let sharesPerMove = 10_000
     /// Shares that one account takes part in.
     static let membershipsPerAccount = 10_000
-    /// Addresses whose accounts are looked up in a minute, for one account.
+    /// Addresses that one account looks up, or invites, in a minute: an invitation tells of an account as well.
     static let participantLookupsPerMinute = 600
     /// Shares of a zone whose participants are notified of its deletion.
     static let sharesPerNotification = 1000

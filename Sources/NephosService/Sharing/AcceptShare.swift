@@ -72,12 +72,14 @@ struct ResolveShare {
         var dictionary = answer.dictionary(record, users: try users(of: record))
         dictionary.shareDetails = try details.dictionary(share)
         let part = part(found, isOwner)
+        // A permission of none gives no access, to the root neither.
+        let mayRead = part.permission == .readOnly || part.permission == .readWrite
         return RecordInfo(
             shortGUID: item, containerIdentifier: container,
             environment: containerEnvironment == .production ? "PRODUCTION" : "DEVELOPMENT",
             databaseScope: isOwner ? "PRIVATE" : "SHARED", zoneID: zoneID, share: dictionary,
             rootRecordName: share.isZoneWide ? nil : share.root,
-            rootRecord: item.shouldFetchRootRecord ? try root(share, item, zoneID, isOwner) : nil,
+            rootRecord: item.shouldFetchRootRecord && mayRead ? try root(share, item, zoneID, isOwner) : nil,
             ownerIdentity: try details.identity(share.zone.owner.rawValue), participantRole: part.role,
             participantStatus: part.status, participantPermission: part.permission)
     }

@@ -107,8 +107,7 @@ extension NephosService {
                     "number of users exceeds the limit of \(Limits.operationsPerRequest)")
             }
             guard store.lookups.take(infos.count, for: account.id, at: self.environment.now()) else {
-                throw ServiceError(
-                    .throttled, .requestRateLimited, "too many users were looked up; try again later", retryAfter: 60)
+                throw ServiceError.tooManyLookups
             }
             return try await store.engine.read { reader in
                 let users = try infos.map { info in

@@ -52,7 +52,7 @@ struct Participants {
         if let wishes { try apply(wishes, to: &rows, &change) }
         open(from: formerPermission, &rows, &change)
         // Who is blocked is not among the requesters that stay, and is not only turned away.
-        if let blocked { block(blocked, &rows, &change) }
+        if let blocked { try block(blocked, &rows, &change) }
         if let requesters { deny(keeping: requesters, &rows, &change) }
         if rows.filter(\.isParticipant).count > Limits.shareParticipants { throw .tooManyParticipants }
         return change
@@ -160,14 +160,18 @@ struct Participants {
     }
 
     /// Blocks those of the client's list that asked for access or take part, and unblocks those that it lacks.
-    private func block(_ blocked: [Wish], _ rows: inout [ShareParticipantRow], _ change: inout Change) {
+    private func block(
+        _ blocked: [Wish], _ rows: inout [ShareParticipantRow], _ change: inout Change
+    ) throws(ServiceError) {
         for row in rows {
             let isNamed = blocked.contains { $0.means(row) }
             if row.isBlocked && !isNamed { remove(row, &rows, &change) }
             guard isNamed, !row.isBlocked, row.account != 0, !editor.isOwn(row) else { continue }
             remove(row, &rows, &change)
-            let isFull = rows.filter(\.isBlocked).count >= Limits.shareRequesters
-            if isFull || rows.contains(where: { $0.isBlocked && $0.account == row.account }) { continue }
+            if rows.contains(where: { $0.isBlocked && $0.account == row.account }) { continue }
+            if rows.filter(\.isBlocked).count >= Limits.shareRequesters {
+                throw .limitExceeded("a share blocks \(Limits.shareRequesters) accounts at most; unblock some first")
+            }
             let refused = ShareParticipantRow(
                 share: share.id, id: makeID(), account: row.account, address: row.address,
                 role: ShareParticipantRow.blockedRole, permission: SharePermission.none.number,

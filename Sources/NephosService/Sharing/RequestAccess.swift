@@ -18,6 +18,8 @@ struct RequestAccess {
             !zone.isDeleted
         else { return }
         let rows = try transaction.participants(share: share.id)
+        // Also where an invitation came later, who is blocked learns nothing.
+        if rows.contains(where: { $0.isBlocked && $0.account == account.id }) { return }
         if share.zone.owner == account.owner || rows.contains(where: { $0.isParticipant && $0.isOf(account) }) {
             throw Self.alreadyInvited
         }

@@ -71,6 +71,9 @@ extension ServiceError {
             "record '\(name)' is shared already, or one of its ancestors or descendants is, by another share")
     }
 
+    static let tooManyLookups = ServiceError(
+        .throttled, .requestRateLimited, "too many users were looked up or invited; try again later", retryAfter: 60)
+
     static let tooManyParticipants = ServiceError(
         .badRequest, .tooManyParticipants, "a share has at most \(Limits.shareParticipants) participants")
 }

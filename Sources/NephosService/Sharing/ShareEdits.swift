@@ -72,14 +72,17 @@ struct ShareEdits {
             throw ServiceError.invalid(
                 "the new share '\(name)' names no root record; save it together with the record that it shares")
         }
-        let isSaved = decisions.contains {
-            if case .save(let save) = $0 { save.row.name == root.recordName } else { false }
+        let saved = decisions.lazy.compactMap { decision -> RecordRow? in
+            if case .save(let save) = decision, save.row.name == root.recordName { save.row } else { nil }
+        }.first
+        if root.recordName == name || saved?.type == SystemRecordType.share {
+            throw ServiceError.invalid("the share '\(name)' cannot have a share for its root: '\(root.recordName)'")
         }
         let isInBatch = batch.names.contains(root.recordName)
         if let existing = try shares.share(ofRoot: root.recordName), existing.name != name {
             throw ServiceError.alreadyShared(root.recordName)
         }
-        if isSaved || isInBatch { return root.recordName }
+        if saved != nil || isInBatch { return root.recordName }
         guard let tag = root.recordChangeTag else {
             throw ServiceError.invalid(
                 "the root record '\(root.recordName)' of the new share '\(name)' must be saved in the same request")
@@ -161,9 +164,21 @@ struct ShareEdits {
         func wishes(_ identities: [UserIdentityDictionary]?) throws -> [Participants.Wish]? {
             try identities?.map { try wish(ParticipantDictionary(userIdentity: $0)) }
         }
-        return try participants.change(
+        let change = try participants.change(
             request, try request.participants?.map { try wish($0) }, requesters: try wishes(request.requesters),
             blocked: try wishes(request.blocked))
+        try countInvitations(change, rows)
+        return change
+    }
+
+    /// The answer to an invitation tells whether the address is an account's, as a lookup does.
+    private func countInvitations(_ change: Participants.Change, _ rows: [ShareParticipantRow]) throws {
+        let known = Set(rows.map(\.id))
+        let count = change.written.count { $0.isParticipant && !$0.address.isEmpty && !known.contains($0.id) }
+        guard let account = batch.caller.account, count > 0 else { return }
+        guard batch.invitations.take(count, to: change.share.name, by: account.id, at: batch.merge.now) else {
+            throw ServiceError.tooManyLookups
+        }
     }
 
     private func wish(_ participant: ParticipantDictionary) throws -> Participants.Wish {

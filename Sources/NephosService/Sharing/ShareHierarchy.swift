@@ -57,6 +57,8 @@ final class ShareHierarchy {
             }
             current = try parent(of: step)
         }
+        // A chain may have become longer than it may be by moves of what is below it: then its end is where it was placed.
+        if found == nil, chain.count > Limits.parentDepth, let last = chain.last { found = try placedUnder(last) }
         for step in chain { resolved[step] = .some(found) }
         return found
     }

@@ -102,7 +102,8 @@ enum InvitationAddress {
     static func canonical(_ info: UserLookupRequest.LookupInfo?) -> String? {
         guard let address = info?.emailAddress ?? info?.phoneNumber, !address.isEmpty else { return nil }
         let local = "@localhost"
-        return address.lowercased().hasSuffix(local) ? String(address.dropLast(local.count)) : address
+        return AccountName.canonical(
+            address.lowercased().hasSuffix(local) ? String(address.dropLast(local.count)) : address)
     }
 
     static func isAddress(_ address: String, of account: AccountRow) -> Bool { address == account.name }

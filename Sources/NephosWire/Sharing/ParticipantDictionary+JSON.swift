@@ -13,8 +13,12 @@ extension SharePermission {
 }
 
 extension ParticipantRole {
-    /// Apple's samples say `USER` for a private user.
-    init(json: JSONValue) throws(WireError) { self = try json.named(.unknown, synonyms: ["USER": .privateUser]) }
+    /// Apple's samples say so for a private user.
+    static let olderPrivateUser = "USER"
+
+    init(json: JSONValue) throws(WireError) {
+        self = try json.named(.unknown, synonyms: [Self.olderPrivateUser: .privateUser])
+    }
 }
 
 extension AcceptanceStatus {

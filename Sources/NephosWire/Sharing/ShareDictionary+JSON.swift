@@ -57,8 +57,8 @@ extension ShareToModify {
             guard let value = value.nonNull else { continue }
             switch key {
             case "forRecord": forRecord = try Root(json: value)
-            case "publicPermission": publicPermission = try SharePermission(json: value)
-            case "participants": participants = try value.participants()
+            case "publicPermission": publicPermission = try value.permission()
+            case "participants": participants = try value.requestedParticipants()
             case "denyAccessRequests": deniesAccessRequests = try value.bool()
             case "requesters": requesters = try value.identities()
             case "blocked": blocked = try value.identities()
@@ -107,6 +107,25 @@ extension ShareToModify.Root {
 extension JSONValue {
     fileprivate func participants() throws(WireError) -> [ParticipantDictionary] {
         try elements("an array of participants", ParticipantDictionary.init(json:))
+    }
+
+    /// What a request misspells is refused; an answer may say what this side does not know.
+    fileprivate func requestedParticipants() throws(WireError) -> [ParticipantDictionary] {
+        try elements("an array of participants") { (json) throws(WireError) in
+            for (key, value) in try json.members("a participant") {
+                switch (key, value.nonNull) {
+                case ("permission", let value?): _ = try value.permission()
+                case ("type", let value?) where try value.string() != ParticipantRole.olderPrivateUser:
+                    _ = try value.oneOf(ParticipantRole.self, names: ParticipantRole.allCases.map(\.rawValue))
+                default: break
+                }
+            }
+            return try ParticipantDictionary(json: json)
+        }
+    }
+
+    fileprivate func permission() throws(WireError) -> SharePermission {
+        try oneOf(SharePermission.self, names: SharePermission.allCases.map(\.rawValue))
     }
 
     fileprivate func identities() throws(WireError) -> [UserIdentityDictionary] {

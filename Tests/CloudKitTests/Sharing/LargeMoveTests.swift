@@ -129,6 +129,47 @@ import Testing
         }
     }
 
+    /// How far the background is by each move depends on the machine: where a folder was put, and what is below it was not,
+    /// is among it.
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func `Random moves during moves leave everybody what the last ones say`(_ seed: UInt64) async throws {
+        try await Cloud.with(.inProcess) { cloud in
+            var random = SeededGenerator(seed: seed)
+            let folder = try await Folder(cloud.container("alice"))
+            let (bob, carol) = (cloud.container("bob"), cloud.container("carol"))
+            let (bobs, carols) = (SharedDevice(bob), SharedDevice(carol))
+            _ = try await folder.share("one", with: bob, "bob")
+            _ = try await folder.share("two", with: carol, "carol")
+            let below = Set(folder.names.filter { $0.hasSuffix("7") } + ["deep"])
+            for round in 0..<4 {
+                var parents: [String: String?] = [:]
+                for _ in 0..<8 {
+                    let name = Bool.random(using: &random) ? "folder" : "deep"
+                    let parent = (["one", "two", nil] + (name == "deep" ? ["folder"] : [])).randomElement(
+                        using: &random)
+                    parents[name] = parent
+                    try await folder.move(name, to: parent ?? nil)
+                    // Lets the background go on for a while.
+                    for _ in 0..<Int.random(in: 0..<4, using: &random) { _ = try await folder.readable(bob) }
+                }
+                await cloud.settle()
+                func end(_ name: String) -> String? {
+                    switch (name, parents[name] ?? (name == "deep" ? "folder" : "one")) {
+                    case ("deep", "folder"?): end("folder")
+                    case (_, let parent): parent
+                    }
+                }
+                for (guest, device, share) in [(bob, bobs, "one"), (carol, carols, "two")] {
+                    var expected: Set<String> = end("deep") == share ? below : []
+                    if end("folder") == share { expected.formUnion(folder.all.subtracting(below)) }
+                    #expect(try await folder.readable(guest) == expected, "seed \(seed), round \(round), \(share)")
+                    #expect(try await folder.held(device) == expected, "seed \(seed), round \(round), \(share)")
+                }
+                for name in ["folder", "deep"] { try await folder.move(name, to: name == "deep" ? "folder" : "one") }
+            }
+        }
+    }
+
     @Test func `A large subtree with a shared record in it goes under no other share`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let folder = try await Folder(cloud.container("alice"))

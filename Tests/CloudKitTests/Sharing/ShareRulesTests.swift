@@ -205,4 +205,29 @@ import Testing
             await #expect(database.codeOfSaving(one, two) == .invalidArguments)
         }
     }
+
+    @Test func `A chain of parents has at most 1,000 records, also where two are put together`() async throws {
+        try await withList { _, list, database in
+            func chain(_ name: String, _ count: Int) async throws -> [CKRecord] {
+                let records = (0..<count).map { number in
+                    CKRecord(
+                        recordType: "Item", recordID: CKRecord.ID(recordName: "\(name)\(number)", zoneID: list.zoneID))
+                }
+                for (parent, child) in zip(records, records.dropFirst()) { child.setParent(parent) }
+                for start in stride(from: 0, to: count, by: 300) {
+                    try await database.saveAll(Array(records[start..<min(start + 300, count)]))
+                }
+                return records
+            }
+            let upper = try await chain("a", 600)
+            let lower = try await chain("b", 402)
+            lower[0].setParent(upper[599])
+            await #expect(database.codeOfSaving(lower[0]) == .limitExceeded)
+            lower[0].setParent(upper[598])
+            try await database.saveAll([lower[0]])
+            let next = CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: "c", zoneID: list.zoneID))
+            next.setParent(lower[401])
+            await #expect(database.codeOfSaving(next) == .limitExceeded)
+        }
+    }
 }

@@ -7,8 +7,12 @@ import Testing
 
 /// A server without a socket, asked in JSON as several accounts.
 struct JSONCloud {
-    private let responder = Responder(NephosService(stores: MemoryStores()))
+    private let responder: Responder
     static let container = "1/iCloud.org.example.App/development"
+
+    init(_ environment: ServiceEnvironment = .system, log: (@Sendable (AnsweredRequest) -> Void)? = nil) {
+        responder = Responder(NephosService(stores: MemoryStores(), environment: environment), log: log)
+    }
 
     @discardableResult
     func post(

@@ -1,0 +1,15 @@
+/// The invitations of a batch, each counted once however often the batch is decided.
+final class InvitationCount {
+    private let lookups: RateLimit
+    private var counts: [String: Int] = [:]
+
+    init(_ lookups: RateLimit) { self.lookups = lookups }
+
+    /// - Returns: whether the account may invite so many.
+    func take(_ count: Int, to share: String, by account: Int64, at now: Int64) -> Bool {
+        let more = count - counts[share, default: 0]
+        guard more <= 0 || lookups.take(more, for: account, at: now) else { return false }
+        counts[share] = max(count, counts[share, default: 0])
+        return true
+    }
+}

@@ -1,0 +1,45 @@
+import NephosStorage
+import NephosWire
+
+/// Whether an account still has what an address of an asset was given for, where that is in another's private database: an
+/// address is good for what its account may read when it is used.
+struct SharedAsset {
+    let account: AccountRow
+    let zone: ZoneRow
+    let reader: any StorageReader
+
+    /// Nil where the account or the zone is gone.
+    init?(_ key: ZoneKey, account: Int64, _ reader: any StorageReader) throws {
+        guard let account = try reader.account(id: account), let zone = try reader.zone(key), !zone.isDeleted else {
+            return nil
+        }
+        self.account = account
+        self.zone = zone
+        self.reader = reader
+    }
+
+    func mayRead(_ recordName: String) throws -> Bool {
+        if try view()?.mayRead(recordName, reader) == true { return true }
+        // A root comes with a share's metadata, before the share is accepted.
+        guard let share = try reader.lastShare(zone: zone.key, root: recordName), share.isLive else { return false }
+        let rows = try reader.participants(share: share.id)
+        if rows.contains(where: { $0.isBlocked && $0.account == account.id }) { return false }
+        if let own = rows.first(where: { $0.isParticipant && $0.isOf(account) }) {
+            return own.permission(in: share) != .none
+        }
+        return share.openPermission != .none || rows.contains { !$0.oneTimeGUID.isEmpty }
+    }
+
+    /// Whether the account may save something in the zone.
+    func mayWrite() throws -> Bool {
+        try view()?.participations.contains {
+            ShareAccess.decide(.change, on: .record, by: $0.standing) == .allowed
+        } ?? false
+    }
+
+    private func view() throws -> SharedZone? {
+        guard let owner = try reader.account(id: zone.key.owner.rawValue) else { return nil }
+        return try SharedDatabaseView(account: account, reader: reader)
+            .zone(named: zone.name, owner: owner.userRecordName)
+    }
+}
