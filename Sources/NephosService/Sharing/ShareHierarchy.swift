@@ -100,9 +100,13 @@ final class ShareHierarchy {
         }
         let old = save.stored == nil ? nil : try placedUnder(name)
         under[name] = .some(new)
-        guard save.stored != nil, old != new else { return }
-        // What is below a record that a move under way has not reached yet is left to that move.
-        if try hasMoved || isNewRoot || !hasMoves.get() { try move(below: name, to: new) }
+        guard save.stored != nil else { return }
+        let isUnderWay = try hasMoves.get()
+        // Where a move is under way, a record may have been put where it goes, and what is below it elsewhere: that move does
+        // not get there any more. What is below a record that stays is left to that move.
+        if hasMoved && isUnderWay || old != new && (hasMoved || isNewRoot || !isUnderWay) {
+            try move(below: name, to: new)
+        }
     }
 
     /// - Throws: `invalidArguments` where a record would be its own ancestor.
