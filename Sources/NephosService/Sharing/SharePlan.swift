@@ -137,9 +137,10 @@ enum ShareMembers {
         account: Int64, _ share: ShareRow, at sequence: Int64, _ changes: SharedChanges,
         in transaction: any StorageTransaction
     ) throws {
-        changes.note(account: account)
         let memberships = try transaction.memberships(account: account, zone: share.zone)
+        // Who had the permission none saw nothing that could go.
         guard var membership = memberships.first(where: { $0.share == share.id && $0.left == 0 }) else { return }
+        changes.note(account: account)
         membership.left = sequence
         try transaction.put(membership)
     }

@@ -9,7 +9,7 @@ import Testing
 
     @Test(arguments: [11, 12, 13, 14, 15, 16, 17, 18] as [UInt64])
     func `Everybody sees what the model says`(_ seed: UInt64) async throws {
-        try await Cloud.with(.inProcess) { try await Run(seed, $0).run(steps: Self.steps ?? 160) }
+        try await Cloud.with(.inProcess) { try await Run(seed, $0).run(steps: Self.steps ?? 260) }
     }
 
     @Test(arguments: [31] as [UInt64])

@@ -47,6 +47,23 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(5))) func `The removal of who saw nothing notifies nobody`() async throws {
+        try await withGuest { cloud, list, guest, _ in
+            let listener = try await SharingListener(guest, other: cloud.container("bob"))
+            let own = list.owner.privateCloudDatabase
+            let shareID = try #require(list.root.share).recordID
+            let share = try #require(try await own.record(for: shareID) as? CKShare)
+            share.participants.last?.permission = .none
+            try await own.saveAll([share])
+            await cloud.settle()
+            #expect(try await listener.hasHeard())
+            share.removeParticipant(try #require(share.participants.last))
+            try await own.saveAll([share])
+            await cloud.settle()
+            #expect(try await listener.hasHeard() == false)
+        }
+    }
+
     @Test func `Only database subscriptions are kept in the shared database`() async throws {
         try await withGuest { _, _, guest, zoneID in
             let zone = CKRecordZoneSubscription(zoneID: zoneID, subscriptionID: "zone")
