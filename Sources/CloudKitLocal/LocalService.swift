@@ -152,15 +152,25 @@ final class LocalService: CloudService {
     }
 
     func upload(
-        _ file: URL, size: Int64, to address: String, _ call: ServiceCall,
+        _ content: AssetContent, to address: String, _ call: ServiceCall,
         progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) -> UploadedFile {
         let parts = address.split(separator: "/").map(String.init)
         return try await ask(call) { service, context throws(ServiceError) in
             let upload = try await service.beginUpload(
-                parts.last ?? "", size: size, container: context.container, context.environment,
+                parts.last ?? "", size: content.size, container: context.container, context.environment,
                 requestID: context.requestID)
-            try await upload.append(contentsOfFile: file.path, progress: progress)
+            if let sealed = content.sealed {
+                var sent: Int64 = 0
+                // What cannot be read leaves fewer bytes than were announced: that is refused, and the file looked at again.
+                while let piece = try? await sealed.next() {
+                    try await upload.append(piece)
+                    sent += Int64(piece.count)
+                    progress(sent)
+                }
+            } else {
+                try await upload.append(contentsOfFile: content.file.path, progress: progress)
+            }
             return try await upload.finish()
         }
     }
@@ -177,6 +187,8 @@ final class LocalService: CloudService {
             try await asset.copy(toFile: file.path, progress: progress)
         }
     }
+
+    var sealsAssets: Bool { CloudKitEnvironment.current.sealsAssets }
 
     /// The files are on this machine anyway.
     var assetCacheName: String? { nil }

@@ -168,6 +168,7 @@ enum ManualPage {
             NEPHOS_TOKEN        The web authentication token to sign in with, for example dev:NAME
             NEPHOS_CONTAINER    The container, where a command names none.
             NEPHOS_ENVIRONMENT  development or production. Default: development
+            NEPHOS_SEAL_ASSETS  no: an app's files of assets are not encrypted. Default: yes
             NO_COLOR            No colours on a terminal.
             http_proxy, https_proxy, no_proxy
                                 How servers elsewhere are reached.

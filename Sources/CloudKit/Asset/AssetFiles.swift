@@ -65,13 +65,18 @@ final class AssetFiles: Sendable {
     }
 
     /// A copy of a content that is in the cache; nil where it is not.
-    func copy(_ content: String, of account: String) throws -> AssetFileKeeper? {
+    /// - Parameter key: what opens it; nil where it is not sealed. The cache has what the service has.
+    func copy(_ content: String, of account: String, openedWith key: SealKey? = nil) throws -> AssetFileKeeper? {
         let source = folder(account).appendingPathComponent(content).path
         let descriptor = open(source, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         let keeper = try makeFile()
-        try FileCopy.copy(from: descriptor, to: keeper.url.path)
+        if let key {
+            try SealedFile.open(descriptor, with: key, to: keeper.url.path)
+        } else {
+            try FileCopy.copy(from: descriptor, to: keeper.url.path)
+        }
         // By its time it is known which was used last.
         utimes(source, nil)
         return keeper
@@ -207,14 +212,17 @@ enum FileCopy {
             let count = read(source, &buffer, buffer.count)
             guard count >= 0 else { throw CocoaError(.fileReadUnknown) }
             if count == 0 { return }
-            var written = 0
-            while written < count {
-                let some = buffer.withUnsafeBytes {
-                    write(target, $0.baseAddress.map { $0 + written }, count - written)
-                }
-                guard some > 0 else { throw CocoaError(.fileWriteUnknown) }
-                written += some
-            }
+            try buffer.withUnsafeBytes { try write(UnsafeRawBufferPointer(rebasing: $0[..<count]), to: target) }
+        }
+    }
+
+    static func write(_ bytes: UnsafeRawBufferPointer, to target: Int32) throws {
+        var written = 0
+        while written < bytes.count {
+            let some = Glibc.write(target, bytes.baseAddress.map { $0 + written }, bytes.count - written)
+            if some < 0 && errno == EINTR { continue }
+            guard some > 0 else { throw CocoaError(.fileWriteUnknown) }
+            written += some
         }
     }
 

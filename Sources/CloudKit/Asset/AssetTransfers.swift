@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import NephosCrypto
 import NephosWire
 
@@ -61,6 +62,8 @@ private func concurrently<Item: Sendable, Value: Sendable>(
 struct WaitingRecord: Sendable {
     var recordID: CKRecord.ID
     var recordType: CKRecord.RecordType
+    /// The name of its parent.
+    var parent: String?
     var assets: [Asset]
 
     struct Asset: Sendable {
@@ -76,7 +79,8 @@ extension DatabaseRequestContext {
     /// - Throws: what concerns the operation as a whole.
     func upload(_ records: [WaitingRecord], _ progress: TransferProgress?) async throws(CKError) -> [UploadResult] {
         let prepared = records.map { record in Result { () throws(CKError) in try prepare(record) } }
-        let ready = prepared.compactMap { try? $0.get() }
+        var ready = prepared.compactMap { try? $0.get() }
+        for index in ready.indices { ready[index].isSealed = await sealsAssets(of: ready[index].record) }
         let addresses = try await uploadAddresses(ready)
         let jobs = zip(ready, addresses).flatMap { record, addresses -> [UploadJob] in
             guard case .success(let addresses) = addresses else { return [] }
@@ -85,7 +89,7 @@ extension DatabaseRequestContext {
             return zip(zip(record.record.assets, record.stamps), addresses).enumerated().map { index, item in
                 UploadJob(
                     recordID: record.record.recordID, asset: item.0.0, stamp: item.0.1, address: item.1, index: index,
-                    transfer: transfer)
+                    key: record.isSealed ? .random() : nil, transfer: transfer)
             }
         }
         let uploaded = await concurrently(jobs) { await upload($0) }
@@ -111,6 +115,7 @@ extension DatabaseRequestContext {
     private struct PreparedRecord: Sendable {
         var record: WaitingRecord
         var stamps: [FileStamp]
+        var isSealed = false
     }
 
     private struct UploadJob: Sendable {
@@ -119,6 +124,8 @@ extension DatabaseRequestContext {
         var stamp: FileStamp
         var address: String
         var index: Int
+        /// What the file is sealed with; nil where it is not.
+        var key: SealKey?
         var transfer: RecordTransfer
     }
 
@@ -185,7 +192,7 @@ extension DatabaseRequestContext {
             record.record.assets.map {
                 AssetField(
                     recordName: record.record.recordID.recordName, recordType: record.record.recordType,
-                    fieldName: $0.slot.key)
+                    fieldName: $0.slot.key, isSealed: record.isSealed)
             }
         }
         var urls: [String] = []
@@ -211,8 +218,9 @@ extension DatabaseRequestContext {
         guard let file = job.asset.asset.fileURL else {
             return .failure(CKError(.assetNotAvailable, "The asset has no file.", errors))
         }
+        let content = AssetContent(file: file, size: job.stamp.size, key: job.key)
         do throws(ServiceFailure) {
-            let uploaded = try await session.service.upload(file, size: job.stamp.size, to: job.address, call) {
+            let uploaded = try await session.service.upload(content, to: job.address, call) {
                 job.transfer.note($0, of: job.index)
             }
             do throws(AssetFileFailure) {
@@ -220,11 +228,13 @@ extension DatabaseRequestContext {
             } catch {
                 return .failure(CKError(error, key: key, errors))
             }
-            guard uploaded.singleFile.size == job.stamp.size else {
+            var value = uploaded.singleFile
+            guard value.size == content.size else {
                 return .failure(CKError(AssetFileFailure.modified(file.path), key: key, errors))
             }
-            job.asset.asset.noteUpload(uploaded.singleFile)
-            return .success(uploaded.singleFile)
+            value.seal = job.key.map { .key($0.bytes) }
+            job.asset.asset.noteUpload(value, for: AssetPlace(recordID: job.recordID, key: key))
+            return .success(value)
         } catch {
             // A service that is sent other bytes than were announced refuses them: why is said here.
             if let stamp = try? FileStamp(path: file.path), stamp != job.stamp {
@@ -309,6 +319,10 @@ extension DatabaseRequestContext {
             return nil
         } catch let failure as ServiceFailure {
             return CKError(failure, errors)
+        } catch is SealedFile.DoesNotOpen {
+            return CKError(
+                .assetNotAvailable,
+                "The file of the field \"\(job.key)\" does not open: it was changed since it was sealed.", errors)
         } catch {
             return CKError(
                 .assetNotAvailable, "The file of the field \"\(job.key)\" cannot be kept on this machine: \(error)",
@@ -319,8 +333,9 @@ extension DatabaseRequestContext {
     private func file(_ job: DownloadJob, _ account: String?) async throws -> AssetFileKeeper {
         let files = AssetFiles.shared
         let content = AssetLocation.content(of: job.address)
+        let key = job.asset.key
         if let account, let content,
-            let cached = try await FileWork.run({ try files.copy(content, of: account) })
+            let cached = try await FileWork.run({ try files.copy(content, of: account, openedWith: key) })
         {
             return cached
         }
@@ -330,13 +345,21 @@ extension DatabaseRequestContext {
             try await receive(job, to: temporary, content)
             return try await FileWork.run {
                 try files.add(temporary, as: content, of: account)
-                guard let copy = try files.copy(content, of: account) else { throw CocoaError(.fileNoSuchFile) }
+                guard let copy = try files.copy(content, of: account, openedWith: key) else {
+                    throw CocoaError(.fileNoSuchFile)
+                }
                 return copy
             }
         }
         let keeper = try await FileWork.run { try files.makeFile() }
         try await receive(job, to: keeper.url, content)
-        return keeper
+        guard let key else { return keeper }
+        return try await FileWork.run {
+            defer { unlink(keeper.url.path) }
+            let opened = try files.makeFile()
+            try SealedFile.open(ofFileAt: keeper.url.path, with: key, to: opened.url.path)
+            return opened
+        }
     }
 
     /// Downloads a file and makes sure that it is what the record says.

@@ -8,6 +8,12 @@ struct AssetSlot: Hashable, Sendable {
     var index: Int
 }
 
+/// A field that an asset is in.
+struct AssetPlace: Hashable, Sendable {
+    var recordID: CKRecord.ID
+    var key: String
+}
+
 extension RecordSnapshot {
     /// An asset whose file has to be uploaded.
     package typealias WaitingAsset = (key: CKRecord.FieldKey, index: Int, asset: CKAsset)
@@ -17,10 +23,11 @@ extension RecordSnapshot {
     package func assetsToUpload(_ selection: FieldSelection) -> [WaitingAsset] {
         state.sortedFields().flatMap { key, value -> [WaitingAsset] in
             guard selection == .all || state.changes[key] != nil else { return [] }
+            let place = AssetPlace(recordID: recordID, key: key)
             let saved = state.originalFields[key]?.value.assets ?? []
             return value.assets.enumerated().compactMap { index, asset in
                 guard asset.fileURL != nil || asset.wireValue == nil,
-                    !saved.contains(where: { $0.wireValue != nil && asset.isSame(as: $0) })
+                    !saved.contains(where: { $0.wireValue != nil && asset.isSame(as: $0, in: place) })
                 else { return nil }
                 return (key, index, asset)
             }
@@ -30,11 +37,13 @@ extension RecordSnapshot {
 
 extension RecordValue {
     /// The value as it is sent, its assets as they were uploaded.
-    func wireValue(in context: WireContext, key: String, _ uploaded: [AssetSlot: AssetValue]) -> FieldValue? {
+    func wireValue(
+        in context: WireContext, _ place: AssetPlace, _ uploaded: [AssetSlot: AssetValue]
+    ) -> FieldValue? {
         func sent(_ asset: CKAsset, _ index: Int) -> AssetValue? {
-            if let value = uploaded[AssetSlot(key: key, index: index)] { return value }
+            if let value = uploaded[AssetSlot(key: place.key, index: index)] { return value }
             // A value that is sent back to its field leaves the file as it is.
-            return asset.wireValue.map { AssetValue(fileChecksum: $0.fileChecksum, size: $0.size) }
+            return asset.wireValue(in: place).map { AssetValue(fileChecksum: $0.fileChecksum, size: $0.size) }
         }
         switch self {
         case .asset(let asset): return sent(asset, 0).map(FieldValue.asset)

@@ -1,4 +1,5 @@
 public import Foundation
+import NephosCrypto
 package import NephosWire
 
 /// A file that belongs to a field of a record.
@@ -10,6 +11,10 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     private struct State {
         var file: URL?
         var wireValue: AssetValue?
+        /// The same by the fields that the file was uploaded for: each time it is sealed it is other bytes.
+        var uploads: [AssetPlace: AssetValue] = [:]
+        /// What opens the file, where it is sealed.
+        var key: SealKey?
         /// What keeps a downloaded file.
         var keeper: AssetFileKeeper?
     }
@@ -34,10 +39,22 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         state = Locked(State(file: fileURL, wireValue: wireValue))
     }
 
-    /// The file was uploaded: what it is known by from now on.
-    func noteUpload(_ value: AssetValue) {
-        state.withLock { $0.wireValue = AssetValue(fileChecksum: value.fileChecksum, size: value.size) }
+    /// What the service knows of the file in a field.
+    func wireValue(in place: AssetPlace) -> AssetValue? { state.withLock { $0.uploads[place] ?? $0.wireValue } }
+
+    /// The file was uploaded for a field: what it is known by there from now on.
+    func noteUpload(_ value: AssetValue, for place: AssetPlace) {
+        let known = AssetValue(fileChecksum: value.fileChecksum, size: value.size)
+        state.withLock { state in
+            state.uploads[place] = known
+            if state.wireValue == nil { state.wireValue = known }
+        }
     }
+
+    /// What opens the file; nil where it is not sealed, or its key was not had.
+    var key: SealKey? { state.withLock { $0.key } }
+
+    func noteKey(_ key: SealKey) { state.withLock { $0.key = key } }
 
     /// The file was downloaded.
     func noteDownload(_ keeper: AssetFileKeeper) {
@@ -47,10 +64,10 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         }
     }
 
-    /// Whether the service has the same file for both.
-    func isSame(as other: CKAsset) -> Bool {
+    /// Whether the service has the same file for both in a field.
+    func isSame(as other: CKAsset, in place: AssetPlace) -> Bool {
         if self === other { return true }
-        guard let mine = wireValue, let theirs = other.wireValue else { return false }
+        guard let mine = wireValue(in: place), let theirs = other.wireValue(in: place) else { return false }
         return mine.fileChecksum == theirs.fileChecksum && mine.size == theirs.size
     }
 

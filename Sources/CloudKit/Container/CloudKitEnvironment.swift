@@ -12,6 +12,7 @@ public import Foundation
 /// | `NEPHOS_API_TOKEN`  | the container's API token                            | one that the local service accepts   |
 /// | `NEPHOS_CONTAINER`  | what `CKContainer.default()` means                   | `iCloud.` and the process's name     |
 /// | `NEPHOS_ENVIRONMENT`| `development` or `production`                        | `development`                        |
+/// | `NEPHOS_SEAL_ASSETS`| `yes`, or `no` for an app that shares assets with Web clients | `yes`                       |
 ///
 /// or set in code, before the first container is made: `CloudKitEnvironment.current = CloudKitEnvironment(url: …)`.
 public struct CloudKitEnvironment: Hashable, Sendable {
@@ -41,6 +42,10 @@ public struct CloudKitEnvironment: Hashable, Sendable {
     public var defaultContainerIdentifier: String
     /// The container's environment.
     public var name: Name
+    /// Whether the files of assets are sealed on the device, so that the service cannot read them, where that is possible
+    /// (`Documentation/Encryption.md` says where). What is sealed opens whatever this says; clients that are not this library
+    /// get sealed bytes, so an app that shares assets with them turns it off.
+    public var sealsAssets: Bool
 
     /// The local service as the operating system's user, except where an argument says otherwise.
     public init(
@@ -48,13 +53,15 @@ public struct CloudKitEnvironment: Hashable, Sendable {
         account: Account = .token("dev:" + CloudKitEnvironment.operatingSystemUser),
         apiToken: String = CloudKitEnvironment.localAPIToken,
         defaultContainerIdentifier: String = CloudKitEnvironment.processContainerIdentifier,
-        name: Name = .development
+        name: Name = .development,
+        sealsAssets: Bool = true
     ) {
         self.url = url
         self.account = account
         self.apiToken = apiToken
         self.defaultContainerIdentifier = defaultContainerIdentifier
         self.name = name
+        self.sealsAssets = sealsAssets
     }
 
     /// Where a service started with `nephos dev` listens.
@@ -109,6 +116,12 @@ public struct CloudKitEnvironment: Hashable, Sendable {
                 throw Invalid(description: "NEPHOS_ENVIRONMENT is \"\(text)\". It is `development` or `production`.")
             }
             self.name = name
+        }
+        if let text = variables["NEPHOS_SEAL_ASSETS"] {
+            guard text == "yes" || text == "no" else {
+                throw Invalid(description: "NEPHOS_SEAL_ASSETS is \"\(text)\". It is `yes` or `no`.")
+            }
+            sealsAssets = text == "yes"
         }
     }
 

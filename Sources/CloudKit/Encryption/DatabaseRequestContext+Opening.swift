@@ -9,13 +9,13 @@ extension CKRecord {
 }
 
 extension DatabaseRequestContext {
-    /// Puts what encrypted fields hold into records that came from the service. Costs one look at the records' fields where
-    /// none is encrypted.
+    /// Puts what encrypted fields hold into records that came from the service, and gives sealed assets the keys of their
+    /// files. Costs one look at the records' fields where there is neither.
     /// - Returns: why records could not be opened. They are not to be handed to anybody.
     /// - Throws: what keeps the keys from being had at all.
     func openEncryptedFields(of records: [CKRecord]) async throws(CKError) -> [CKRecord.ID: CKError] {
         await addLinks(to: records)
-        let encrypted = records.filter(\.hasEncryptedFields)
+        let encrypted = records.filter(\.hasSealedContent)
         if encrypted.isEmpty { return [:] }
         guard call.scope != .public else {
             return Dictionary(
@@ -33,7 +33,7 @@ extension DatabaseRequestContext {
         let sealed = records.map(SealedRecord.init)
         var needed: [String: Set<[UInt8]>] = [:]
         for record in sealed {
-            let ids = record.fields.compactMap { $0.value.flatMap(RecordKey.id(of:)) }
+            let ids = record.fields.compactMap { $0.value.flatMap(RecordKey.id(of:)) } + record.assets.keyIDs
             if !ids.isEmpty { needed[record.recordName] = Set(ids) }
         }
         var problem: String?
@@ -138,8 +138,8 @@ extension DatabaseRequestContext {
     }
 }
 
-/// The encrypted fields of a record that came from the service.
-private struct SealedRecord {
+/// The encrypted fields, and the sealed assets, of a record that came from the service.
+struct SealedRecord {
     struct Failure: Error {
         var field: CKRecord.FieldKey
         var cause: String
@@ -149,16 +149,17 @@ private struct SealedRecord {
     /// A value in the clear is nil.
     typealias Field = (key: CKRecord.FieldKey, value: SealedFieldValue?)
     let fields: [Field]
+    let assets: SealedAssets
 
     var recordName: String { record.recordID.recordName }
 
     init(_ record: CKRecord) {
         self.record = record
-        fields = record.state.withLock { state in
-            state.fields.filter { $0.value.isEncrypted }.map { field -> Field in
-                guard case .sealed(let value) = field.value.value else { return (field.key, nil) }
-                return (field.key, value)
-            }
+        let state = record.state.withLock { $0 }
+        assets = SealedAssets(state.fields)
+        fields = state.fields.filter { $0.value.isEncrypted }.map { field -> Field in
+            guard case .sealed(let value) = field.value.value else { return (field.key, nil) }
+            return (field.key, value)
         }
     }
 
@@ -167,11 +168,13 @@ private struct SealedRecord {
         fields.allSatisfy { field in
             guard let id = field.value.flatMap(RecordKey.id(of:)) else { return true }
             return keys.contains { $0.id == id }
-        }
+        } && assets.keyIDs.allSatisfy { id in keys.contains { $0.id == id } }
     }
 
     /// - Parameter context: nil where no field was sealed.
     func open(with keys: [RecordKey], _ context: SealContext?) throws(Failure) {
+        try assets.open(with: keys, context)
+        if fields.isEmpty { return }
         var values: [(key: CKRecord.FieldKey, value: RecordValue)] = []
         values.reserveCapacity(fields.count)
         let wire = WireContext(zoneID: record.recordID.zoneID)

@@ -168,6 +168,7 @@ extension DatabaseRequestContext {
 }
 
 extension ModifyRecordsRequest {
+    /// Whether something of it is to be sealed: values of encrypted fields, keys of assets' files.
     var hasClearValues: Bool { operations.contains(where: \.hasClearValues) }
 
     fileprivate func keyZone(of operation: RecordOperation, _ scope: CKDatabase.Scope) -> KeyZone {
@@ -179,19 +180,23 @@ extension ModifyRecordsRequest {
         var request = self
         for index in operations.indices where operations[index].hasClearValues {
             request.operations[index].replaceClearValues { _, value in SealedFieldValue(type: value.type, bytes: []) }
+            request.operations[index].wrapAssetKeys(with: nil, nil)
         }
         return request
     }
 }
 
 extension RecordOperation {
-    fileprivate var hasClearValues: Bool { record.fields.entries.contains { $0.field.isClearAndEncrypted } }
+    fileprivate var hasClearValues: Bool {
+        record.fields.entries.contains { $0.field.isClearAndEncrypted } || hasAssetKeys
+    }
 
     fileprivate mutating func seal(with key: RecordKey, _ context: SealContext) {
         replaceClearValues { name, value in
             // What cannot be sealed goes nowhere either, and is refused for its type.
             key.seal(value, field: name, of: context) ?? SealedFieldValue(type: value.type, bytes: [])
         }
+        wrapAssetKeys(with: key, context)
     }
 
     fileprivate mutating func replaceClearValues(_ seal: (String, FieldValue) -> SealedFieldValue) {

@@ -108,11 +108,11 @@ struct RecordKey: Hashable, Sendable {
     }
 
     /// The ID of the key that sealed a value; nil for what is no sealed value.
-    static func id(of sealed: SealedFieldValue) -> [UInt8]? {
-        guard sealed.bytes.count >= 1 + WrappedRecordKey.idSize + SealKey.overhead, sealed.bytes[0] == format else {
-            return nil
-        }
-        return Array(sealed.bytes[1...WrappedRecordKey.idSize])
+    static func id(of sealed: SealedFieldValue) -> [UInt8]? { id(ofBytes: sealed.bytes) }
+
+    static func id(ofBytes sealed: [UInt8]) -> [UInt8]? {
+        guard sealed.count >= 1 + WrappedRecordKey.idSize + SealKey.overhead, sealed[0] == format else { return nil }
+        return Array(sealed[1...WrappedRecordKey.idSize])
     }
 
     /// - Parameters:
@@ -138,7 +138,7 @@ struct RecordKey: Hashable, Sendable {
         return content.flatMap { SealedContent.value($0[...], type: sealed.type) }
     }
 
-    private func context(_ record: SealContext, _ field: String, _ type: FieldType) -> SealContext {
+    func context(_ record: SealContext, _ field: String, _ type: FieldType) -> SealContext {
         var context = record
         context.append(field)
         context.append(type.wireName)

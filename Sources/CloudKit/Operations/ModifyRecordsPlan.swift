@@ -89,7 +89,12 @@ struct ModifyRecordsPlan: Sendable {
                 WaitingRecord.Asset(slot: AssetSlot(key: $0.key, index: $0.index), asset: $0.asset)
             }
             guard !assets.isEmpty else { return nil }
-            return (index, WaitingRecord(recordID: sent.recordID, recordType: sent.recordType, assets: assets))
+            return (
+                index,
+                WaitingRecord(
+                    recordID: sent.recordID, recordType: sent.recordType,
+                    parent: sent.state.parent?.recordID.recordName, assets: assets)
+            )
         }
     }
 

@@ -31,7 +31,10 @@ package struct RecordSnapshot: Sendable {
                 result[key] = Field(nil, isEncrypted: isEncrypted)
                 continue
             }
-            guard let value = field.value.wireValue(in: context, key: key, uploaded) else { continue }
+            guard
+                let value = field.value.wireValue(
+                    in: context, AssetPlace(recordID: recordID, key: key), uploaded)
+            else { continue }
             result[key] = Field(value, isEncrypted: isEncrypted)
         }
         return result

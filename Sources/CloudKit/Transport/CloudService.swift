@@ -67,12 +67,10 @@ package protocol CloudService: AnyObject, Sendable {
     /// assets/upload
     func assetUploads(_ request: AssetUploadRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> AssetUploadResponse
-    /// Sends the bytes of a file to an address of `assetUploads`.
-    /// - Parameters:
-    ///   - size: bytes of the file.
-    ///   - progress: is called with how many bytes were sent.
+    /// Sends the bytes of an asset to an address of `assetUploads`.
+    /// - Parameter progress: is called with how many bytes were sent.
     func upload(
-        _ file: URL, size: Int64, to address: String, _ call: ServiceCall,
+        _ content: AssetContent, to address: String, _ call: ServiceCall,
         progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) -> UploadedFile
     /// Writes the file at a `downloadURL` to `file`, which does not exist yet. A part of it may be left after a failure.
@@ -80,6 +78,8 @@ package protocol CloudService: AnyObject, Sendable {
     func download(
         _ address: String, to file: URL, _ call: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure)
+    /// Whether files of assets are sealed, where they can be (`CloudKitEnvironment.sealsAssets`).
+    var sealsAssets: Bool { get }
     /// What tells the service from others in the cache of files; nil where caching them would gain nothing.
     var assetCacheName: String? { get }
 

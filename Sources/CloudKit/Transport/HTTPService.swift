@@ -32,6 +32,7 @@ final class HTTPService: CloudService {
             hasAccount = false
         }
         mayEscrowKeys = environment.isLocalService
+        sealsAssets = environment.sealsAssets
         // By the client's ID the service knows whose changes not to tell it of.
         self.credentials = credentials + "&clientId=" + UUID().uuidString
     }
@@ -137,13 +138,17 @@ final class HTTPService: CloudService {
     }
 
     func upload(
-        _ file: URL, size: Int64, to address: String, _ call: ServiceCall,
+        _ content: AssetContent, to address: String, _ call: ServiceCall,
         progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) -> UploadedFile {
         let address = ownAddress(address)
         var request = HTTPRequest(.post, address)
         request.headers = [("Content-Type", "application/octet-stream")]
-        request.body = .file(path: file.path)
+        if let sealed = content.sealed {
+            request.body = .chunks(length: content.size) { try await sealed.next() }
+        } else {
+            request.body = .file(path: content.file.path)
+        }
         request.progress = { progress($0.sent) }
         return try decode(try await exchange(request, call, over: Self.transfers).body, address)
     }
@@ -156,6 +161,8 @@ final class HTTPService: CloudService {
         request.progress = { progress($0.received) }
         _ = try await exchange(request, call, over: Self.transfers)
     }
+
+    let sealsAssets: Bool
 
     var assetCacheName: String? { "\(root)\(container)" }
 

@@ -63,11 +63,12 @@ final class MisconfiguredService: CloudService {
         throw failure
     }
     func upload(
-        _: URL, size: Int64, to _: String, _: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
+        _: AssetContent, to _: String, _: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) -> UploadedFile { throw failure }
     func download(
         _: String, to _: URL, _: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) { throw failure }
+    var sealsAssets: Bool { false }
     var assetCacheName: String? { nil }
     func listSubscriptions(_: ServiceCall) async throws(ServiceFailure) -> SubscriptionsResponse { throw failure }
     func lookupSubscriptions(_: LookupSubscriptionsRequest, _: ServiceCall) async throws(ServiceFailure)

@@ -23,8 +23,9 @@ struct AssetAccess: Sendable {
     }
 
     /// Where a file may be uploaded for a field.
-    func uploadURL(for target: AssetTarget, isPrivate: Bool) -> String {
-        let token = AssetTokens.Upload(target: target, isPrivate: isPrivate, expires: now + Limits.uploadLifetime)
+    func uploadURL(for target: AssetTarget, isPrivate: Bool, isSealed: Bool) -> String {
+        let token = AssetTokens.Upload(
+            target: target, isPrivate: isPrivate, isSealed: isSealed, expires: now + Limits.uploadLifetime)
         return "\(address)/\(AssetAddress.upload)/\(tokens.text(token))"
     }
 

@@ -1,15 +1,17 @@
+import NephosCrypto
 import NephosStorage
 import NephosWire
 
 /// Decides which files the assets of a save stand for:
 ///
 /// - one with a receipt is the uploaded file, where the receipt was given for this field of this record, to this account;
-///   the same receipt again is a retry;
+///   the same receipt again is a retry; the wrapped key of a sealed file comes with it;
 /// - one without is a value that was read from this very field, and leaves its file as it is;
 /// - any other is refused: what a client says of a file is no proof that it may have it.
 struct AssetAdmission {
     let access: AssetAccess
     let zone: ZoneKey
+    let scope: DatabaseScope
     let reader: any StorageReader
 
     /// The fields with assets as they are stored.
@@ -46,7 +48,8 @@ struct AssetAdmission {
                 throw refusal(target, "its receipt is for another file: send back what the upload answered, unchanged")
             }
             return AssetValue(
-                fileChecksum: asset.checksum, size: asset.size, content: AssetContent.name(asset.content))
+                fileChecksum: asset.checksum, size: asset.size, content: AssetContent.name(asset.content),
+                seal: try checkedSeal(of: sent, target))
         }
         if let same = known.first(where: { $0.fileChecksum == sent.fileChecksum && $0.size == sent.size }) {
             return same
@@ -63,8 +66,23 @@ struct AssetAdmission {
         throw refusal(target, "its receipt has expired: upload the file again")
     }
 
+    private func checkedSeal(of sent: AssetValue, _ target: AssetTarget) throws(ServiceError) -> AssetSeal? {
+        guard let seal = sent.seal else { return nil }
+        guard scope != .public else { throw .sealedInPublic(field: target.fieldName) }
+        guard case .wrapped(let bytes) = seal, bytes.count == Limits.wrappedAssetKeySize,
+            bytes[0] == EncryptionRules.format, ContentSeal.size(ofSealed: sent.size) != nil
+        else { throw refusal(target, "nephosSeal has not the form of a wrapped key") }
+        return seal
+    }
+
     private func refusal(_ target: AssetTarget, _ reason: String) -> ServiceError {
         .invalid("the asset in field '\(target.fieldName)' of record '\(target.recordName)' cannot be saved: \(reason)")
+    }
+}
+
+extension ServiceError {
+    static func sealedInPublic(field: String) -> ServiceError {
+        .invalid("field '\(field)': files of the public database are not sealed, as everybody may read them")
     }
 }
 

@@ -41,8 +41,12 @@ struct AssetTokens: Sendable {
         var target: AssetTarget
         /// Whether the database is one account's, whose assets have more attributes.
         var isPrivate: Bool
+        /// Whether the file is sealed.
+        var isSealed = false
         /// Milliseconds since 1970.
         var expires: Int64
+
+        fileprivate var flags: UInt8 { (isPrivate ? 1 : 0) | (isSealed ? 2 : 0) }
     }
 
     /// A file was uploaded, and may be saved.
@@ -66,7 +70,7 @@ struct AssetTokens: Sendable {
     }
 
     func text(_ token: Upload) -> String {
-        text(.assetUpload, Self.bytes(token.target) + [token.isPrivate ? 1 : 0] + Self.bytes(token.expires))
+        text(.assetUpload, Self.bytes(token.target) + [token.flags] + Self.bytes(token.expires))
     }
 
     func text(_ token: Receipt) -> String {
@@ -84,10 +88,10 @@ struct AssetTokens: Sendable {
 
     /// Nil for what is no token of this store's for an upload.
     func upload(_ text: String) -> Upload? {
-        guard var reader = reader(text, .assetUpload), let target = reader.target(), let isPrivate = reader.byte(),
+        guard var reader = reader(text, .assetUpload), let target = reader.target(), let flags = reader.byte(),
             let expires = reader.integer(), reader.rest.isEmpty
         else { return nil }
-        return Upload(target: target, isPrivate: isPrivate == 1, expires: expires)
+        return Upload(target: target, isPrivate: flags & 1 != 0, isSealed: flags & 2 != 0, expires: expires)
     }
 
     /// Nil for what is no receipt of this store's.

@@ -13,6 +13,7 @@ struct AssetUploadTokens {
                 "number of tokens exceeds the limit of \(Limits.uploadTokensPerRequest): \(request.tokens.count)")
         }
         for token in request.tokens {
+            if token.isSealed, caller.scope == .public { throw .sealedInPublic(field: token.fieldName) }
             if let name = token.recordName, name != caller.userRecordName { try RecordName.check(name) }
             guard Identifier.isValid(token.fieldName) else {
                 throw .invalid("fieldName '\(Identifier.excerpt(token.fieldName))' is no name of a field")
@@ -42,7 +43,8 @@ struct AssetUploadTokens {
                     zone: zone.key, account: caller.assets.account, recordName: name, fieldName: token.fieldName)
                 return AssetUploadResponse.Token(
                     recordName: name, fieldName: token.fieldName,
-                    url: caller.assets.uploadURL(for: target, isPrivate: caller.scope != .public))
+                    url: caller.assets.uploadURL(
+                        for: target, isPrivate: caller.scope != .public, isSealed: token.isSealed))
             })
     }
 }

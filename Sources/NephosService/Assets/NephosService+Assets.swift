@@ -1,3 +1,4 @@
+import NephosCrypto
 import NephosStorage
 package import NephosWire
 
@@ -113,9 +114,12 @@ extension NephosService {
                 return (try reader.assetBytes(owner: owner), try !isShared || shared?.mayWrite() == true)
             }
             guard mayUpload else { throw ServiceError.uploadExpired }
+            let limit = self.configuration.assetSize
             let reservation = try store.assets.uploads.begin(
                 AssetUploads.Terms(
-                    account: upload.target.account, owner: owner, sizeLimit: self.configuration.assetSize,
+                    account: upload.target.account, owner: owner,
+                    sizeLimit: upload.isSealed
+                        ? min(ContentSeal.sealedSize(of: limit), Limits.largestAssetSize) : limit,
                     databaseLimit: self.configuration.assetBytesPerDatabase, databaseBytes: used), size: size)
             let file = try await store.assets.files.threads.run { [assets = store.assets] in
                 guard try assets.hasRoom(for: size ?? 0) else { throw ServiceError.noRoomForAssets }

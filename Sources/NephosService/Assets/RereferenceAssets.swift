@@ -52,6 +52,10 @@ struct RereferenceAssets {
             throw ServiceError.invalid("an asset cannot be used again in another database: upload its file")
         }
         let target = AssetTarget.anyField(in: zone.key, account: caller.assets.account)
+        guard assets.allSatisfy({ $0.seal == nil }) else {
+            throw ServiceError.invalid(
+                "the file of field '\(Identifier.excerpt(field.fieldName))' is sealed for its field: upload it again")
+        }
         return try assets.map { value in
             guard let content = value.content.flatMap(AssetContent.content),
                 let asset = try transaction.asset(owner: source.key.owner, content: content)

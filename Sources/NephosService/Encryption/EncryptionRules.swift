@@ -16,14 +16,20 @@ struct EncryptionRules {
             guard let value = entry.field.value else { continue }
             used[entry.name] = try sealed(value, field: entry.name, of: operation.recordName)
         }
-        if used.isEmpty && operation.keys.isEmpty { return nil }
+        var seals: [(field: String, seal: AssetSeal)] = []
+        for entry in operation.fields.entries {
+            for asset in entry.field.value?.assets ?? [] {
+                if let seal = asset.seal { seals.append((entry.name, seal)) }
+            }
+        }
+        if used.isEmpty && seals.isEmpty && operation.keys.isEmpty { return nil }
         if scope == .public { throw ServiceError.badDatabase("the public database has no encrypted values") }
         for key in operation.keys where !key.hasForm || key.isInherited {
             throw ServiceError.invalid("record '\(operation.recordName)': a key has not the form of one")
         }
         return RecordKeyUse(
             stored: try reader.keys(zone: zone, kind: .recordKey, subject: operation.recordName),
-            brought: operation.keys, used: used)
+            brought: operation.keys, used: used, seals: seals)
     }
 
     private func sealed(_ value: FieldValue, field: String, of name: String) throws(ServiceError) -> SealedFieldValue {
@@ -40,7 +46,7 @@ struct EncryptionRules {
     }
 
     /// The first byte of an encrypted value.
-    private static let format: UInt8 = 1
+    static let format: UInt8 = 1
 }
 
 /// What a save has to do with keys.
@@ -50,6 +56,16 @@ struct RecordKeyUse {
     var brought: [WrappedRecordKey]
     /// The values that came, by field.
     var used: [String: SealedFieldValue]
+    /// The wrapped keys of assets' files that came, and in which field.
+    var seals: [(field: String, seal: AssetSeal)]
+}
+
+extension AssetSeal {
+    /// The ID of the record key that wrapped it; nil for what has not the form.
+    var keyID: [UInt8]? {
+        guard case .wrapped(let bytes) = self, bytes.count == Limits.wrappedAssetKeySize else { return nil }
+        return Array(bytes[1...WrappedRecordKey.idSize])
+    }
 }
 
 extension SealedFieldValue {

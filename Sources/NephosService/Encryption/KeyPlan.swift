@@ -93,26 +93,31 @@ struct KeyPlan {
         _ use: RecordKeyUse, _ save: PlannedSave, fresh: Set<[UInt8]>, known: Set<[UInt8]>, _ group: String
     ) throws(ServiceError) {
         let old = use.used.filter { !fresh.contains($0.value.keyID) }
-        if old.isEmpty { return }
+        let oldSeals = use.seals.filter { seal in seal.seal.keyID.map { !fresh.contains($0) } ?? true }
+        if old.isEmpty && oldSeals.isEmpty { return }
         let before = save.stored.flatMap { try? EncodedFields(bytes: $0.fields).decoded() } ?? RecordFields()
-        for (field, value) in old {
-            guard known.contains(value.keyID), before[field]?.value == .sealed(value) else {
-                throw Self.needsKeys(
-                    "record '\(save.row.name)' has a value whose key is not among the present ones of the record", group
-                )
+        let areOld =
+            old.allSatisfy { field, value in known.contains(value.keyID) && before[field]?.value == .sealed(value) }
+            && oldSeals.allSatisfy { field, seal in
+                seal.keyID.map(known.contains) == true
+                    && before[field]?.value?.assets.contains { $0.seal == seal } == true
             }
+        guard areOld else {
+            throw Self.needsKeys(
+                "record '\(save.row.name)' has a value whose key is not among the present ones of the record", group)
         }
     }
 
     private static func keyIDs(in row: RecordRow) -> Set<[UInt8]> {
         guard let fields = try? EncodedFields(bytes: row.fields).decoded() else { return [] }
         return Set(
-            fields.entries.compactMap { entry in
-                guard case .sealed(let sealed)? = entry.field.value,
-                    sealed.bytes.count >= Limits.sealedValueOverhead
-                else { return nil }
-                return sealed.keyID
-            })
+            fields.entries.flatMap { $0.field.value?.assets ?? [] }.compactMap { $0.seal?.keyID }
+                + fields.entries.compactMap { entry in
+                    guard case .sealed(let sealed)? = entry.field.value,
+                        sealed.bytes.count >= Limits.sealedValueOverhead
+                    else { return nil }
+                    return sealed.keyID
+                })
     }
 
     // MARK: Records that come under a share

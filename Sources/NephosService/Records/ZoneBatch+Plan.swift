@@ -117,7 +117,7 @@ extension ZoneBatch {
         if type != SystemRecordType.share, let name = RecordValidation.shareField(in: operation.fields) {
             throw ServiceError.invalid("only shares have the field '\(name)': record '\(operation.recordName)'")
         }
-        let sent = try AssetAdmission(access: caller.assets, zone: zone.key, reader: reader)
+        let sent = try AssetAdmission(access: caller.assets, zone: zone.key, scope: caller.scope, reader: reader)
             .admit(operation.fields, of: operation.recordName, stored: stored)
         let keyUse = try EncryptionRules(zone: zone.key, scope: caller.scope, reader: reader).admit(operation)
         let fields = try draft.admit(sent, ofRecordOf: type)
@@ -145,7 +145,7 @@ extension ZoneBatch {
     ) throws -> Bool {
         var comesUnder: [String: String] = [:]
         var newShares: Set<String> = []
-        if let sharing, schema.hasEncryptedFields {
+        if let sharing, schema.hasSealedFields {
             comesUnder = try sharing.recordsThatMove()
             newShares = sharing.newShares
         }
@@ -153,7 +153,7 @@ extension ZoneBatch {
         guard hasUse || !comesUnder.isEmpty || !newShares.isEmpty else { return false }
         var plan = KeyPlan(zone: zone.key, reader, knowsKeys: knowsKeys) { try sharing?.keyGroup(of: $0) ?? "" }
         let hasRefused = try plan.refuse(&decisions, under: comesUnder, newShares: newShares)
-        attention = plan.attention.union(schema.hasEncryptedFields ? sharing?.movedShares ?? [] : [])
+        attention = plan.attention.union(schema.hasSealedFields ? sharing?.movedShares ?? [] : [])
         return hasRefused
     }
 

@@ -44,9 +44,11 @@ package struct Schema: Equatable, Sendable {
         recordTypes[recordType]?.fields[field]?.indexes ?? []
     }
 
-    /// Whether some field is encrypted.
-    var hasEncryptedFields: Bool {
-        recordTypes.values.contains { $0.fields.values.contains { $0.type.isEncrypted } }
+    /// Whether some field may have what is sealed with a record's key: values that are encrypted, files of assets.
+    var hasSealedFields: Bool {
+        recordTypes.values.contains { type in
+            type.fields.values.contains { $0.type.isEncrypted || $0.type.scalar == .asset }
+        }
     }
 
     /// Who may do what with the type's records in the public database. A type that grants nothing has the standard grants.

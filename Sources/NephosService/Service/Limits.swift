@@ -179,6 +179,8 @@ package enum Limits {
     static let recordsToWrap = 1000
     /// Bytes of what a share's URL has in its fragment, wrapped under the share's key.
     static let wrappedLinkSize = 1 + 72 + 64
+    /// Bytes of the key of an asset's file, wrapped with its record's.
+    static let wrappedAssetKeySize = sealedValueOverhead + 32
     /// Keys that the values of one record have.
     static let keysPerRecord = 64
     /// Versions of a zone's key.

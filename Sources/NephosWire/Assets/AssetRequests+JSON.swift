@@ -8,6 +8,7 @@ extension AssetField {
             case "recordName": recordName = try value?.string()
             case "recordType": recordType = try value?.string()
             case "fieldName": field = value
+            case "nephosSealed": isSealed = try value?.bool() ?? false
             default: break
             }
         }
@@ -20,6 +21,10 @@ extension AssetField {
         writer.member("recordName", recordName)
         writer.member("recordType", recordType)
         writer.member("fieldName", fieldName)
+        if isSealed {
+            writer.key("nephosSealed")
+            writer.bool(true)
+        }
         writer.endObject()
     }
 }

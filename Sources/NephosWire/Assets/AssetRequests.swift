@@ -6,11 +6,14 @@ package struct AssetField: Hashable, Sendable {
     /// Only an upload needs it.
     package var recordType: String?
     package var fieldName: String
+    /// Whether the file is sealed, and so longer than it was.
+    package var isSealed: Bool
 
-    package init(recordName: String?, recordType: String? = nil, fieldName: String) {
+    package init(recordName: String?, recordType: String? = nil, fieldName: String, isSealed: Bool = false) {
         self.recordName = recordName
         self.recordType = recordType
         self.fieldName = fieldName
+        self.isSealed = isSealed
     }
 }
 

@@ -154,6 +154,7 @@ extension AssetValue {
             case "referenceChecksum": referenceChecksum = try value.nonNull?.string()
             case "downloadURL": downloadURL = try value.nonNull?.string()
             case "nephosContent": content = try value.nonNull?.string()
+            case "nephosSeal": seal = try value.nonNull.map { (seal) throws(WireError) in .wrapped(try seal.bytes()) }
             default: break
             }
         }
@@ -174,6 +175,7 @@ extension AssetValue {
         writer.member("referenceChecksum", referenceChecksum)
         writer.member("downloadURL", downloadURL)
         writer.member("nephosContent", content)
+        if case .wrapped(let bytes) = seal { writer.member("nephosSeal", base64: bytes) }
         writer.endObject()
     }
 }

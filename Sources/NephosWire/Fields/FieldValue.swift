@@ -101,10 +101,12 @@ package struct AssetValue: Hashable, Sendable {
     /// What the service finds the file by, in base64url: only in stored fields (`nephosContent`), which requests cannot
     /// set and answers do not carry.
     package var content: String?
+    /// How the file is sealed (`nephosSeal`); nil where it is as it was.
+    package var seal: AssetSeal?
 
     package init(
         fileChecksum: String, size: Int64, receipt: String? = nil, wrappingKey: String? = nil,
-        referenceChecksum: String? = nil, downloadURL: String? = nil, content: String? = nil
+        referenceChecksum: String? = nil, downloadURL: String? = nil, content: String? = nil, seal: AssetSeal? = nil
     ) {
         self.fileChecksum = fileChecksum
         self.size = size
@@ -113,5 +115,14 @@ package struct AssetValue: Hashable, Sendable {
         self.referenceChecksum = referenceChecksum
         self.downloadURL = downloadURL
         self.content = content
+        self.seal = seal
     }
+}
+
+/// The key of an asset's file that is sealed (Documentation/Encryption.md).
+package enum AssetSeal: Hashable, Sendable {
+    /// The key itself, on the device that sealed the file: it is wrapped before the field is sent, and never written.
+    case key([UInt8])
+    /// The key, wrapped with its record's.
+    case wrapped([UInt8])
 }

@@ -23,12 +23,15 @@ import Testing
         #expect(environment.name == .production)
         #expect(environment.apiToken == "abc")
         #expect(try CloudKitEnvironment(variables: ["NEPHOS_TOKEN": "none"]).account == .none)
+        #expect(environment.sealsAssets)
+        #expect(try !CloudKitEnvironment(variables: ["NEPHOS_SEAL_ASSETS": "no"]).sealsAssets)
     }
 
     @Test(arguments: [
         ("NEPHOS_URL", "127.0.0.1:8484"), ("NEPHOS_URL", ""), ("NEPHOS_URL", "ftp://example.org"),
         ("NEPHOS_URL", "http://"), ("NEPHOS_URL", "http://example.org?x=1"), ("NEPHOS_TOKEN", ""),
         ("NEPHOS_CONTAINER", ""), ("NEPHOS_CONTAINER", "iCloud/x"), ("NEPHOS_ENVIRONMENT", "staging"),
+        ("NEPHOS_SEAL_ASSETS", "false"),
     ])
     func `a variable that makes no sense is refused by its name`(name: String, value: String) throws {
         let error = try #require(throws: CloudKitEnvironment.Invalid.self) {

@@ -50,6 +50,36 @@ import Testing
         }
     }
 
+    @Test func `the vector of an asset's key is what the library makes`() throws {
+        let assetKey = SealKey.counting(from: 0x20)
+        let wrapped = Self.key.wrap(assetKey, field: "image", of: Self.context, nonce: Array(0x40..<0x58))
+        let parts = [
+            "01", "0102030405060708", "404142434445464748494a4b4c4d4e4f5051525354555657",
+            "716204a3e0a35d60df01a2fd7f30168a72265c1a9d1d8372ea2a188157d42d5f",
+            "2d8e55f56c41d5b848d0a97715245802415197acaad3605ff0ee071d53a61887", "e148d8010d2233d4bceb48762a035f85",
+        ]
+        #expect(wrapped.hex == parts.joined())
+        #expect(Self.key.unwrap(wrapped, field: "image", of: Self.context) == assetKey)
+        #expect(Self.key.unwrap(wrapped, field: "other", of: Self.context) == nil)
+    }
+
+    @Test(arguments: [0, 7, 65_536, 140_000])
+    func `a Python reader opens a file that the library sealed`(size: Int) async throws {
+        let files = try TestFiles()
+        let content = pattern(size)
+        let assetKey = SealKey.random()
+        let pieces = AssetContent(file: try files.file(content), size: Int64(size), key: assetKey).sealed
+        var sealed: [UInt8] = []
+        while let piece = try await pieces?.next() { sealed += piece }
+        var question: [String: Any] = ["do": "openFile", "key": Self.key.key.bytes.hex, "type": "ASSETID"]
+        question["wrapped"] = Self.key.wrap(assetKey, field: "title", of: Self.context).hex
+        question["sealed"] = sealed.hex
+        let reader = try PythonReader()
+        #expect(try reader.ask(question)["content"] == [UInt8](content).hex)
+        question["sealed"] = sealed.dropLast(17).hex
+        #expect(try reader.ask(question)["error"] != nil)
+    }
+
     @Test func `what has no bytes is not sealed`() {
         for value in [
             FieldValue.reference(ReferenceValue(recordName: "a")),
@@ -103,7 +133,7 @@ import Testing
 }
 
 /// `sealed_values.py` in a process of its own.
-private final class PythonReader {
+final class PythonReader {
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
@@ -148,9 +178,13 @@ extension SealKey {
     }
 }
 
-extension [UInt8] {
-    fileprivate var hex: String { map { String(format: "%02x", $0) }.joined() }
+extension Collection<UInt8> {
+    fileprivate var hex: String {
+        map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+}
 
+extension [UInt8] {
     fileprivate init(hex: String) {
         var bytes: [UInt8] = []
         var rest = hex[...]

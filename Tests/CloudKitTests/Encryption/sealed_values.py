@@ -3,6 +3,7 @@
 Reads one JSON object a line, writes one a line:
     {"do": "seal", "place": {...}, "key": HEX, "id": HEX, "nonce": HEX, "content": HEX}  ->  {"sealed": HEX}
     {"do": "open", "place": {...}, "key": HEX, "sealed": HEX}       ->  {"content": HEX} or {"error": TEXT}
+    {"do": "openFile", "place": {...}, "key": HEX, "wrapped": HEX, "sealed": HEX}  ->  {"content": HEX} or {"error": TEXT}
     {"do": "unwrap", "place": {...}, "key": HEX, "version": N, "id": HEX, "wrapped": HEX}  ->  {"content": HEX} or {"error": TEXT}
 A place has container, environment, owner, zone, record and, for values, field and type.
 """
@@ -55,6 +56,20 @@ def open_sealed(key, context, sealed):
     return nacl.bindings.crypto_aead_xchacha20poly1305_ietf_decrypt(cipher, None, nonce, cipher_key)
 
 
+def open_file(key, sealed):
+    """A file whose chunks have 64 KiB."""
+    header, rest, content, index = sealed[:16], sealed[16:], b"", 0
+    if header[0] != 1:
+        raise ValueError("an unknown format")
+    while True:
+        chunk, rest = rest[:65536 + 16], rest[65536 + 16:]
+        nonce = header[1:] + struct.pack(">QB", index, 0 if rest else 1)
+        content += nacl.bindings.crypto_aead_xchacha20poly1305_ietf_decrypt(chunk, None, nonce, key)
+        index += 1
+        if not rest:
+            return content
+
+
 def answer(question):
     place, key = question["place"], bytes.fromhex(question["key"])
     if question["do"] == "seal":
@@ -68,6 +83,10 @@ def answer(question):
             where = key_context(place, bytes.fromhex(question["id"]), question["version"])
             return {"content": open_sealed(key, where, wrapped[1:]).hex()}
         sealed = bytes.fromhex(question["sealed"])
+        if question["do"] == "openFile":
+            wrapped = bytes.fromhex(question["wrapped"])
+            file_key = open_sealed(key, value_context(place, wrapped[1:9]), wrapped[9:])
+            return {"content": open_file(file_key, sealed).hex()}
         if sealed[0] != 1:
             raise ValueError("an unknown format")
         return {"content": open_sealed(key, value_context(place, sealed[1:9]), sealed[9:]).hex()}

@@ -28,6 +28,10 @@ final class FaultyService: CloudService {
     /// What it makes of its answers about keys.
     let changingAccountKeys = Box<@Sendable (AccountKeysResponse) -> AccountKeysResponse>({ $0 })
     let changingKeys = Box<@Sendable (KeysResponse) -> KeysResponse>({ $0 })
+    /// What it makes of the files that it sends.
+    let changingFiles = Box<(@Sendable (URL) throws -> Void)?>(nil)
+    /// Whether clients seal assets.
+    let seals = Box(true)
     /// Whether it may be given keys to keep, and the directory of the device's own.
     let mayEscrow = Box(true)
     let keysIn = Box<String?>(nil)
@@ -192,11 +196,11 @@ final class FaultyService: CloudService {
         -> AssetUploadResponse
     { try await pass("assets/upload") { (to) throws(ServiceFailure) in try await to.assetUploads(request, call) } }
     func upload(
-        _ file: URL, size: Int64, to address: String, _ call: ServiceCall,
+        _ content: AssetContent, to address: String, _ call: ServiceCall,
         progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) -> UploadedFile {
         try await pass("upload") { (to) throws(ServiceFailure) in
-            try await to.upload(file, size: size, to: address, call, progress: progress)
+            try await to.upload(content, to: address, call, progress: progress)
         }
     }
     func download(
@@ -204,8 +208,10 @@ final class FaultyService: CloudService {
     ) async throws(ServiceFailure) {
         try await pass("download") { (to) throws(ServiceFailure) in
             try await to.download(address, to: file, call, progress: progress)
+            try? changingFiles.value?(file)
         }
     }
+    var sealsAssets: Bool { seals.value }
     var assetCacheName: String? { target.value.assetCacheName }
     func listSubscriptions(_ call: ServiceCall) async throws(ServiceFailure) -> SubscriptionsResponse {
         try await pass("subscriptions/list") { (to) throws(ServiceFailure) in try await to.listSubscriptions(call) }

@@ -51,11 +51,12 @@ extension PartialService {
         throw unknown
     }
     func upload(
-        _: URL, size: Int64, to _: String, _: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
+        _: AssetContent, to _: String, _: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) -> UploadedFile { throw unknown }
     func download(
         _: String, to _: URL, _: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) { throw unknown }
+    var sealsAssets: Bool { false }
     var assetCacheName: String? { nil }
     func recordZoneChanges(_: RecordZoneChangesRequest, _: ServiceCall) async throws(ServiceFailure)
         -> RecordZoneChangesResponse

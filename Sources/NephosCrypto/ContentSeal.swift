@@ -1,0 +1,99 @@
+import CSodium
+
+/// Seals content of any length in chunks, so that it is sealed and opened as it streams, and a part of it alone can be
+/// opened. Nobody without the key can read the content, change it, reorder it or cut it without being noticed.
+///
+/// Sealed content is a header of 16 bytes (the format, and 15 random bytes) and the chunks, each 16 bytes longer than it
+/// was, under XChaCha20-Poly1305. The nonce of a chunk is the header's random bytes, its index, and whether it is the last
+/// one (Documentation/Encryption.md).
+package struct ContentSeal: Sendable {
+    /// Bytes of content in every chunk but the last, which has that many or fewer. Content of no bytes is one empty chunk.
+    package static let chunkSize = 64 << 10
+    /// Bytes by which a chunk is longer than what is in it.
+    package static let tagSize = 16
+    package static let headerSize = 16
+    /// Bytes of a sealed chunk that is full.
+    package static let sealedChunkSize = chunkSize + tagSize
+    private static let format: UInt8 = 1
+    private static let nonceSize = 24
+
+    private let key: SealKey
+    package let header: [UInt8]
+
+    /// To seal. A key is for one content; its random bytes differ each time, so that what changed since a try that failed
+    /// is never sealed with the same nonce.
+    package init(_ key: SealKey) {
+        self.key = key
+        header = [Self.format] + RandomBytes.make(Self.headerSize - 1)
+    }
+
+    /// To open what begins with `header`; nil where that is of no format known here. In tests alone also to seal.
+    package init?(_ key: SealKey, header: some Collection<UInt8>) {
+        guard header.count == Self.headerSize, header.first == Self.format else { return nil }
+        self.key = key
+        self.header = Array(header)
+    }
+
+    // MARK: Sizes
+
+    /// Chunks of content of `size` bytes.
+    package static func chunkCount(of size: Int64) -> Int64 {
+        size <= 0 ? 1 : (size - 1) / Int64(chunkSize) + 1
+    }
+
+    /// Bytes of content of `size` bytes once it is sealed.
+    package static func sealedSize(of size: Int64) -> Int64 {
+        Int64(headerSize) + size + chunkCount(of: size) * Int64(tagSize)
+    }
+
+    /// Bytes of the content of sealed content; nil for a size that none has.
+    package static func size(ofSealed size: Int64) -> Int64? {
+        let chunks = size - Int64(headerSize)
+        guard chunks >= Int64(tagSize) else { return nil }
+        let count = (chunks - 1) / Int64(sealedChunkSize) + 1
+        let content = chunks - count * Int64(tagSize)
+        return content >= 0 && chunkCount(of: content) == count ? content : nil
+    }
+
+    // MARK: Chunks
+
+    /// Seals a chunk.
+    /// - Parameter output: `tagSize` bytes more than the chunk has.
+    package func seal(
+        _ chunk: UnsafeRawBufferPointer, index: Int64, isLast: Bool, into output: UnsafeMutableRawBufferPointer
+    ) {
+        guard output.count == chunk.count + Self.tagSize,
+            let start = output.assumingMemoryBound(to: UInt8.self).baseAddress
+        else { preconditionFailure("A sealed chunk is longer by its tag.") }
+        let nonce = nonce(index, isLast)
+        crypto_aead_xchacha20poly1305_ietf_encrypt(
+            start, nil,
+            chunk.assumingMemoryBound(to: UInt8.self).baseAddress, UInt64(chunk.count), nil, 0, nil, nonce, key.bytes)
+    }
+
+    /// Opens a chunk.
+    /// - Parameter output: `tagSize` bytes less than the chunk has.
+    /// - Returns: whether it is that chunk of the content. Nothing may be read from `output` where it is not.
+    package func open(
+        _ chunk: UnsafeRawBufferPointer, index: Int64, isLast: Bool, into output: UnsafeMutableRawBufferPointer
+    ) -> Bool {
+        guard output.count == chunk.count - Self.tagSize,
+            let start = chunk.assumingMemoryBound(to: UInt8.self).baseAddress
+        else { return false }
+        let nonce = nonce(index, isLast)
+        return crypto_aead_xchacha20poly1305_ietf_decrypt(
+            output.assumingMemoryBound(to: UInt8.self).baseAddress, nil, nil, start, UInt64(chunk.count), nil, 0, nonce,
+            key.bytes) == 0
+    }
+
+    private func nonce(_ index: Int64, _ isLast: Bool) -> [UInt8] {
+        var nonce: [UInt8] = []
+        nonce.reserveCapacity(Self.nonceSize)
+        nonce += header.dropFirst()
+        for shift in stride(from: Int64(56), through: 0, by: -8) {
+            nonce.append(UInt8(truncatingIfNeeded: index >> shift))
+        }
+        nonce.append(isLast ? 1 : 0)
+        return nonce
+    }
+}
