@@ -6,17 +6,24 @@ package import Testing
 /// The PostgreSQL cluster of a test run, which `scripts/run-tests` stops at its end. It is started when it is first needed.
 package enum TestCluster {
     private static let environment = ProcessInfo.processInfo.environment
-    /// Where a continuous integration runs, a cluster that does not start is a failure; elsewhere its tests are left out.
-    private static let isRequired = environment["CI"] != nil
+    /// Whether a cluster that does not start is a failure; otherwise its tests are left out.
+    private static let isRequired = environment["NEPHOS_REQUIRE_POSTGRESQL"] != nil
 
     package static let address: Result<PostgresAddress, any Error> = text.flatMap { text in
         Result { try PostgresAddress(text) }
     }
 
     /// The address as a user gives it.
-    package static let text: Result<String, any Error> = Result {
+    package static let text: Result<String, any Error> = Result { try start("") }
+
+    /// A cluster in which no other test writes: a write under way anywhere in a cluster holds back what feeds give.
+    package static let quietStores: Result<PostgresStores, any Error> = Result {
+        try PostgresStores(PostgresAddress(start(".quiet")), options: options(connections: 8))
+    }
+
+    private static func start(_ suffix: String) throws -> String {
         if let given = environment["NEPHOS_TEST_POSTGRESQL"] { return given }
-        guard let directory = environment["NEPHOS_TEST_CLUSTER"] else {
+        guard let directory = environment["NEPHOS_TEST_CLUSTER"].map({ $0 + suffix }) else {
             throw Unavailable(description: "run the tests with scripts/run-tests, which stops the cluster after them")
         }
         let process = Process()

@@ -57,7 +57,12 @@ package protocol StorageReader: ShareReader {
 
     /// A change sequence of the zone's that was committed, no number beyond it, up to which no other commit will show a
     /// change any more; 0 where there is none. An engine that writes one transaction after another gives the zone's last.
+    ///
+    /// It can fall: where a record changes whose sequence it was, while another write is under way.
     func completeUpTo(zone: ZoneKey) throws -> Int64
+    /// No commit that is still to come has a change sequence below it; it never falls. `.max` in an engine that writes one
+    /// transaction after another.
+    var horizon: Int64 { get }
     /// The live zones that changed after `sequence`, in the order in which they last did.
     func zones(owner: OwnerID, changedAfter sequence: Int64, limit: Int) throws -> [ZoneRow]
     /// The zones that were deleted after `sequence` and not made again, in the order of their deletion; of one name the

@@ -5,7 +5,7 @@ import NephosPostgresTesting
 import Testing
 
 /// An app's code over PostgreSQL.
-@Suite(.overPostgreSQL) struct LocalCloudPostgresTests {
+@Suite(.overPostgreSQL, .oneAtATime) struct LocalCloudPostgresTests {
     @Test("What one cloud saved, the next one over the same database has")
     func keeps() async throws {
         let storage = try TestCluster.text.get()

@@ -5,10 +5,10 @@ import NephosStorageTesting
 import Testing
 
 /// The contract's suite over PostgreSQL.
-@Suite(.overPostgreSQL) struct PostgresConformanceTests {
+@Suite(.overPostgreSQL, .serialized) struct PostgresConformanceTests {
     @Test(arguments: StorageConformance.checks)
     func holds(_ check: StorageCheck) async throws {
-        let stores = try TestCluster.stores.get()
+        let stores = try TestCluster.quietStores.get()
         let id = TestCluster.newStore()
         try await check.run(
             StorageUnderTest(keepsData: true, readsDuringWrites: true) { try stores.open(id) })

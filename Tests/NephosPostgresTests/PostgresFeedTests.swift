@@ -6,7 +6,7 @@ import Testing
 @testable import NephosPostgres
 
 /// Feeds are complete without a lock that writers wait for: what commits late is not passed over.
-@Suite(.overPostgreSQL) struct PostgresFeedTests {
+@Suite(.overPostgreSQL, .oneAtATime) struct PostgresFeedTests {
     @Test(
         "Who follows a feed gets every record as it last was, whatever order writers commit in", arguments: [1, 2, 3])
     func feed(seed: UInt64) async throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import NephosPostgres
 
 /// What a server has to be, and what happens when it is not there for a moment.
-@Suite(.overPostgreSQL) struct PostgresServerTests {
+@Suite(.overPostgreSQL, .oneAtATime) struct PostgresServerTests {
     @Test("A server that may lose what was answered is refused, and why is said")
     func unsafe() async throws {
         let error = #expect(throws: StorageError.self) { _ = try PostgresStores(try TestCluster.address.get()) }

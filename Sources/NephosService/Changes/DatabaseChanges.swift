@@ -10,7 +10,7 @@ struct FetchDatabaseChanges {
         if caller.scope == .shared { return try runShared(reader) }
         let position = try FeedPosition(
             .database, token: request.syncToken, fetchEnd: request.fetchEnd, caller.opaqueStrings,
-            last: try caller.owner.map { try reader.completeUpTo(owner: $0) } ?? 0,
+            last: try caller.owner.map { try reader.completeUpTo(owner: $0) } ?? 0, horizon: reader.horizon,
             forgotten: try caller.owner.map { try reader.zonesForgotten(owner: $0) } ?? 0)
         let limit = max(1, min(request.resultsLimit ?? .max, Limits.changesPerPage))
         let changes = try changes(position, limit: limit + 1, reader)

@@ -19,18 +19,21 @@ struct FeedPosition {
     ///   - deletionsSince: a token from before a client that fetches from the beginning first wrote to the feed itself: what was
     ///     deleted since may be its own.
     ///   - fetchEnd: what the fetch's last page gave as its end; nil for the first page.
-    ///   - last: the last change sequence in the feed.
+    ///   - last: up to where the feed is complete.
+    ///   - horizon: the store's.
     ///   - forgotten: the change sequence up to which the feed forgot deletions.
     /// - Throws: `changeTokenExpired` for a token that does not fit the feed.
     init(
         _ feed: ChangeToken.Feed, token: String?, deletionsSince: String? = nil, fetchEnd: String?,
-        _ strings: OpaqueStrings, last: Int64, forgotten: Int64
+        _ strings: OpaqueStrings, last: Int64, horizon: Int64 = .max, forgotten: Int64
     ) throws(ServiceError) {
         self.feed = feed
         // The end is past what was forgotten, so that the token of a finished fetch has not expired.
         let last = max(last, forgotten)
         if let position = token ?? deletionsSince {
-            let known = try ChangeToken(unexpired: position, strings, feed, last: last, forgotten: forgotten)
+            // Below the horizon a token may stand where a record was that has changed since, above it.
+            let reach = horizon == .max ? last : max(last, horizon - 1)
+            let known = try ChangeToken(unexpired: position, strings, feed, last: reach, forgotten: forgotten)
             let isBeginning = token == nil
             start = isBeginning ? 0 : known.sequence
             deletionsKnown = known.deletionsKnown
@@ -42,9 +45,9 @@ struct FeedPosition {
         }
         if let fetchEnd {
             let known = try ChangeToken(fetchEnd: fetchEnd, strings, feed)
-            end = min(last, max(known.sequence, start))
+            end = max(start, min(last, known.sequence))
         } else {
-            end = last
+            end = max(start, last)
         }
     }
 

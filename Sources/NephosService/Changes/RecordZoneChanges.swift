@@ -43,7 +43,8 @@ struct FetchRecordZoneChanges {
         guard ZoneRules.hasChangeFeed(row.name) else { throw ServiceError.defaultZoneHasNoChanges }
         let position = try FeedPosition(
             .zone(row.key.id), token: zone.syncToken, deletionsSince: zone.deletionsSince, fetchEnd: zone.fetchEnd,
-            caller.opaqueStrings, last: try reader.completeUpTo(zone: row.key), forgotten: row.purgedUntil)
+            caller.opaqueStrings, last: try reader.completeUpTo(zone: row.key), horizon: reader.horizon,
+            forgotten: row.purgedUntil)
         // A fetch begins with a page as anybody's, so that something is there soon.
         let mostPerPage =
             zone.packed && zone.fetchEnd != nil ? Limits.packedChangesPerPage : Limits.changesPerPage

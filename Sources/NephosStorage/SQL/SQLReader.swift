@@ -125,6 +125,8 @@ package class SQLReader: StorageReader {
         try row(.lastDeletedZone, bind: { try $0.bind(owner.rawValue).bind(name) }, read: { ZoneRow(owner: owner, $0) })
     }
 
+    package final var horizon: Int64 { connection.horizon }
+
     package final func completeUpTo(owner: OwnerID) throws -> Int64 {
         let sequences = try [SQL.lastChangeOfZones, .lastDeletionOfZones].map { sql in
             try row(sql) {
