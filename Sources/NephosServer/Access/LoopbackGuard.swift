@@ -20,8 +20,8 @@ enum LoopbackGuard {
                 "nephos dev answers only web pages served from localhost, 127.0.0.1 or [::1]; the Origin header is "
                     + quoted(origin))
         }
-        // An image or a link of a page elsewhere: browsers send no Origin for it.
-        if request.origin == nil, request.fetchSite == "cross-site" {
+        // An image or a link of a page elsewhere: browsers send no Origin for it. A share's URL is there to be followed.
+        if request.origin == nil, request.fetchSite == "cross-site", !ShareRoutes.takesNavigation(request) {
             throw Refusal(
                 .accessDenied,
                 "nephos dev does not answer what web pages elsewhere ask for (Sec-Fetch-Site: cross-site)")

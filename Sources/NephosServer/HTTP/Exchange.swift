@@ -50,6 +50,7 @@ final class Exchange {
         request.problem = AmbiguousHeaders(connection).problem
         request.origin = header("Origin", connection)
         request.fetchSite = header("Sec-Fetch-Site", connection)
+        request.fetchMode = header("Sec-Fetch-Mode", connection)
         request.contentEncoding = header("Content-Encoding", connection)
         // Where its body ends is not certain, so nothing that follows can be read.
         if request.problem != nil { return run(connection, bridge) }

@@ -26,6 +26,8 @@ package struct HTTPRequest: Sendable {
     package var origin: String?
     /// `Sec-Fetch-Site`: how a browser calls the way from the page that asks to here.
     package var fetchSite: String?
+    /// `Sec-Fetch-Mode`: `navigate` where a link was followed.
+    package var fetchMode: String?
     /// How the body is encoded.
     package var contentEncoding: String?
     /// Empty when `bodyIsTooLarge`.

@@ -13,6 +13,11 @@ enum ShareRoutes {
         request.method == .post && request.target.hasPrefix("/\(module)/")
     }
 
+    /// Whether a request is a share's URL that was followed from a page elsewhere, or from mail.
+    static func takesNavigation(_ request: HTTPRequest) -> Bool {
+        request.method == .get && request.fetchMode == "navigate" && request.target.hasPrefix("/\(module)/")
+    }
+
     private static func answer(_ routed: RoutedRequest) async throws(Refusal) -> HTTPResponse {
         let guid = routed.target.components.last ?? ""
         do throws(ServiceError) {

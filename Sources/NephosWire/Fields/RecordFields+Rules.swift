@@ -24,6 +24,11 @@ extension RecordFields {
     }
 }
 
+extension Field {
+    /// Bytes of its value as it is stored; 0 for none.
+    package var storedSize: Int { value?.storedSize ?? 0 }
+}
+
 extension FieldValue {
     fileprivate var storedSize: Int {
         switch self {

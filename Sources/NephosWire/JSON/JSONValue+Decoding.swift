@@ -77,7 +77,7 @@ extension JSONValue {
     }
 
     private func whole(_ value: Double, _ expected: String) throws(WireError) -> Int64 {
-        guard value.magnitude <= 0x1p53, let whole = Int64(exactly: value) else {
+        guard value.magnitude < 0x1p53, let whole = Int64(exactly: value) else {
             throw mismatch(value.magnitude >= 0x1p63 ? "\(expected) within the 64 bits of INT64" : expected)
         }
         return whole

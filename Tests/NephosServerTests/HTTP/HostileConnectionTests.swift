@@ -252,6 +252,12 @@ import Testing
             for site in ["same-origin", "same-site", "none"] {
                 #expect(try await connection.request("GET", Self.list, headers: ["Sec-Fetch-Site": site]).status == 200)
             }
+            // A share's URL is followed from mail and pages elsewhere, and embedded by nobody.
+            let share = "/share/0001111111111111111111111"
+            var link = ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"]
+            #expect(try await connection.request("GET", share, headers: link).status == 200)
+            link["Sec-Fetch-Mode"] = "no-cors"
+            #expect(try await connection.request("GET", share, headers: link).status == 403)
             let local = ["Sec-Fetch-Site": "cross-site", "Origin": "http://localhost:3000"]
             #expect(try await connection.request("GET", Self.list, headers: local).status == 200)
         }

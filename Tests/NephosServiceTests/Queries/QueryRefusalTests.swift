@@ -108,6 +108,11 @@ struct QueryRefusalTests {
         let cloud = try await cloud()
         let some = note(.field("title"), .in, .list(of: .string, values.dropLast() + []))
         #expect(try await cloud.all(some, zone: "A") == [])
+
+        let long = note(.field("title"), .equals, .string(String(repeating: "a", count: 131_073)))
+        try await check(
+            long, .limitExceeded,
+            "the values of the query's filters have 131073 bytes; at most 131072 are allowed")
     }
 
     @Test("A value without a type is read as the field's")

@@ -8,6 +8,8 @@ struct QueryBounds: Sendable {
     /// Conditions of a query, those in others included, and keys of its order: planning looks at each with each other.
     var filtersPerQuery = 100
     var sortsPerQuery = 16
+    /// Bytes of the values of all filters of a query: taking them apart goes before everything that is bounded in time.
+    var filterBytesPerQuery = 128 * 1024
     /// Words that one search looks for.
     var tokensPerFilter = 250
     /// Values in an `IN` list: CKError 27/2023, "Query filter exceeds the limit of values: 250".

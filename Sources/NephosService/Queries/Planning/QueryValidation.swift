@@ -61,9 +61,16 @@ struct QueryValidation {
     /// Before anything is done with the conditions: what follows grows faster than they do.
     private func checkSize(_ query: Query) throws(ServiceError) {
         var filters = query.filterBy.count
+        var bytes = query.filterBy.reduce(0) { $0 + $1.fieldValue.storedSize }
         _ = query.extendedFilter?.mapFilters { filter in
             filters += 1
+            bytes += filter.fieldValue.storedSize
             return filter
+        }
+        if bytes > bounds.filterBytesPerQuery {
+            throw .limitExceeded(
+                "the values of the query's filters have \(bytes) bytes; at most \(bounds.filterBytesPerQuery) are allowed"
+            )
         }
         if filters > bounds.filtersPerQuery {
             throw .limitExceeded("the query has \(filters) filters; at most \(bounds.filtersPerQuery) are allowed")
