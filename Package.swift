@@ -71,7 +71,7 @@ let package = Package(
             name: "nephos",
             dependencies: [
                 "NephosServer", "NephosPush", "NephosObjectStorage", "NephosHTTP", "NephosService", "NephosStorage",
-                "NephosSQLite", "NephosPostgres", "NephosWire",
+                "NephosSQLite", "NephosPostgres", "NephosWire", "CloudKit",
             ],
             swiftSettings: swiftSettings),
 

@@ -46,6 +46,9 @@ struct NephosCommand: Sendable {
             name: "roles", summary: "Give accounts the roles that a schema makes.",
             help: RolesCommand.help, main: { arguments throws(UsageError) in try RolesCommand.main(arguments) }),
         NephosCommand(
+            name: "keys", summary: "Approve the devices that have an account's keys for encrypted values.",
+            help: KeysCommand.help, main: { arguments throws(UsageError) in try KeysCommand.main(arguments) }),
+        NephosCommand(
             name: "share", summary: "See what accounts share, and with whom.",
             help: ShareCommand.help, main: { arguments throws(UsageError) in try ShareCommand.main(arguments) }),
         NephosCommand(

@@ -7,7 +7,10 @@ extension CKContainer {
         guard session.service.hasAccount else { return .noAccount }
         do {
             _ = try await currentUserRecordID()
-            return .available
+            // Known only once something needed keys: nobody else waits for them.
+            let ring = session.keyRing
+            if await ring.isUnapproved { _ = try? await ring.device() }
+            return await ring.isUnapproved ? .temporarilyUnavailable : .available
         } catch let error as CKError {
             switch error.code {
             case .notAuthenticated: return .noAccount

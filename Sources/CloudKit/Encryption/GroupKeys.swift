@@ -7,6 +7,8 @@ struct GroupKeys: Sendable {
     private(set) var keys: [Int64: SealKey] = [:]
     /// The last version, whether or not this account has it.
     private(set) var current: Int64 = 0
+    /// The account key that its last version is for: the owner's.
+    private(set) var recipient: [UInt8] = []
 
     /// Why a group's keys cannot be had.
     struct Invalid: Error, Hashable, Sendable {
@@ -32,6 +34,7 @@ struct GroupKeys: Sendable {
         }
         guard let last = wrapped.last else { return }
         current = last.version
+        recipient = last.recipient
         for box in boxes
         where
             !((owners.knowsSigner(box.signer) || device.list.knowsSigner(box.signer))

@@ -11,6 +11,8 @@ struct KeyFile: Sendable {
         /// does not begin with those entries is another one.
         var listCount: Int64 = 0
         var listHash = Data()
+        /// Until the device is on the list, the code by which another one approves it.
+        var code: Data?
         /// The same of the lists of others, by their user record names.
         var pins: [String: Pin]?
     }

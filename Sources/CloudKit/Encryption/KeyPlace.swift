@@ -22,6 +22,18 @@ struct KeyPlace: Hashable, Sendable {
     func resolved(_ recordName: String) -> String { recordName == CKCurrentUserDefaultName ? owner : recordName }
 
     func listContext() -> SealContext { context("nephos.device") }
+
+    /// What a device that is to be approved says of itself, and what it is answered.
+    func requestContext() -> SealContext { context("nephos.join") }
+    func replyContext() -> SealContext { context("nephos.joined") }
+
+    /// - Parameter use: what is made of a secret that a person carries.
+    func secretContext(_ use: String, _ secret: [UInt8]) -> SealContext {
+        var context = context("nephos.secret")
+        context.append(use)
+        context.append(secret)
+        return context
+    }
 }
 
 /// A zone of its owner's.

@@ -37,7 +37,7 @@ extension KeyRing {
         var request = PutGroupKeyRequest(
             zoneID: name.zone.zoneID, group: name.group, settled: answer.attention == 0 ? nil : answer.attention)
         var (key, version) = (keys.currentKey, keys.current)
-        if keys.isEmpty || answer.isStale {
+        if keys.isEmpty || answer.isStale || isOld(keys, name, device) {
             guard let next = keys.next(for: place, device) else { throw .invalid("the account has no key") }
             request.key = next.wrapped
             (key, version) = (next.key, next.wrapped.version)

@@ -36,6 +36,8 @@ actor KeyRing {
     private let container: String
     private let environment: String
     private var identity: Task<Result<DeviceIdentity, KeyFailure>, Never>?
+    /// Whether the service has the account's keys, but not for this device.
+    private(set) var isUnapproved = false
     private var groups: [GroupName: GroupKeys] = [:]
     /// The lists of others' devices as they were seen last: such a list only grows.
     private var pins: [String: KeyFile.Pin] = [:]
@@ -87,8 +89,31 @@ actor KeyRing {
             }
         identity = task
         let result = await task.value
-        if case .failure = result, identity == task { identity = nil }
+        switch result {
+        case .failure(let error):
+            if identity == task { identity = nil }
+            if case .service(.transport(.accountTemporarilyUnavailable, _, .some)) = error { awaitApproval() }
+        case .success where isUnapproved:
+            isUnapproved = false
+            NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
+        case .success: break
+        }
         return try result.get()
+    }
+
+    /// Looks from time to time whether the device was approved, and posts `CKAccountChanged` then.
+    private func awaitApproval() {
+        guard !isUnapproved else { return }
+        isUnapproved = true
+        Task(executorPreference: LibraryExecutor.shared) { [weak self] in
+            var seconds = 2.0
+            while true {
+                try? await Task.sleep(for: .seconds(seconds))
+                guard let self, await self.isUnapproved else { return }
+                _ = try? await self.device()
+                seconds = min(60, seconds * 2)
+            }
+        }
     }
 
     /// The list of another account's devices. The first one that is seen is the account's: a list that is not that one,
@@ -124,11 +149,17 @@ actor KeyRing {
     func keys(of name: GroupName, making: Bool) async throws(KeyFailure) -> (GroupPlace, GroupKeys) {
         let device = try await device()
         let place = GroupPlace(zone: place(of: name.zone, device), group: name.group)
-        if let known = groups[name], known.currentKey != nil || !making { return (place, known) }
+        if let known = groups[name], !making || known.currentKey != nil && !isOld(known, name, device) {
+            return (place, known)
+        }
         var keys = try opened(
             try await lookup(
                 LookupKeysRequest(
                     zoneID: name.zone.zoneID, group: name.group, wantsGroup: true), name.zone), name, device)
+        if !keys.isEmpty, making, isOld(keys, name, device) {
+            try await tend(name, roots: [])
+            keys = groups[name] ?? keys
+        }
         if keys.isEmpty, making, name.zone.owner == nil {
             if name.group.isEmpty {
                 guard let first = keys.next(for: place, device) else { throw .invalid("the account has no key") }
@@ -142,6 +173,11 @@ actor KeyRing {
         }
         groups[name] = keys.isEmpty ? nil : keys
         return (place, keys)
+    }
+
+    /// Whether a group's key is for an account key that a revoked device has.
+    func isOld(_ keys: GroupKeys, _ name: GroupName, _ device: DeviceIdentity) -> Bool {
+        name.zone.owner == nil && !keys.isEmpty && keys.recipient != device.list.accountKey
     }
 
     func lookup(_ request: LookupKeysRequest, _ zone: KeyZone) async throws(KeyFailure) -> KeysResponse {
@@ -305,101 +341,4 @@ actor KeyRing {
 
     private static let recordsPerLookup = 400
     static let call = ServiceCall(scope: .private)
-}
-
-/// How a device comes to the account's keys.
-struct Enrolment: Sendable {
-    let service: any CloudService
-    let container: String
-    let environment: String
-
-    func device() async throws(KeyFailure) -> DeviceIdentity {
-        do throws(ServiceFailure) {
-            let owner = try await service.currentUser(KeyRing.call).userRecordName
-            let place = KeyPlace(container: container, environment: environment, owner: owner)
-            let answer = try await service.accountKeys(KeyRing.call)
-            // What a service is not on this machine says of itself does not get it the keys.
-            return service.mayEscrowKeys && answer.escrows
-                ? try await escrowed(answer, place) : try await listed(answer, place)
-        } catch {
-            throw .service(error)
-        }
-    }
-
-    /// This device with keys of its own, which it keeps in a file. The first makes the account's list.
-    private func listed(
-        _ answer: AccountKeysResponse, _ place: KeyPlace
-    ) async throws(ServiceFailure) -> DeviceIdentity {
-        let file = KeyFile(
-            directory: service.keyDirectory, service: service.keyFileName, place)
-        var answer = answer
-        let stored = try contents(file) { contents in
-            if contents == nil { contents = KeyFile.Contents(secrets: .random()) }
-            return contents
-        }
-        guard let stored else { throw Self.unavailable("The device's keys cannot be kept.") }
-        if answer.entries.isEmpty, stored.listCount == 0,
-            let entry = DeviceIdentity.firstEntry(stored.secrets, in: place)
-        {
-            // Where another came first, the answer has that one's.
-            answer = try await service.enroll(EnrollRequest(position: 0, entry: entry), KeyRing.call)
-        }
-        if Int64(answer.entries.count) < stored.listCount {
-            // Another process of this device may have seen more since the service was asked.
-            answer = try await service.accountKeys(KeyRing.call)
-        }
-        guard let list = DeviceList(answer.entries, in: place), list.count >= stored.listCount,
-            stored.listCount == 0 || list.hashes[Int(stored.listCount) - 1] == [UInt8](stored.listHash)
-        else {
-            throw Self.unavailable(
-                "The service's list of the account's devices is not the one that this device knows: it was forked,"
-                    + " shortened or replaced.")
-        }
-        guard let device = DeviceIdentity(stored.secrets, list, in: place, file: file) else {
-            throw Self.unavailable("This device has not been approved for the account's encrypted values.")
-        }
-        try contents(file) { contents in
-            contents?.listCount = list.count
-            contents?.listHash = Data(list.hash)
-        }
-        return device
-    }
-
-    @discardableResult
-    private func contents<Value>(
-        _ file: KeyFile, _ body: (inout KeyFile.Contents?) -> Value
-    ) throws(ServiceFailure) -> Value {
-        do throws(KeyFile.Failure) {
-            return try file.update(body)
-        } catch {
-            throw Self.unavailable(error.description)
-        }
-    }
-
-    private static func unavailable(_ message: String) -> ServiceFailure {
-        .transport(.accountTemporarilyUnavailable, message)
-    }
-
-    /// The one device that all of an account's stores are, where the service keeps its keys.
-    private func escrowed(
-        _ answer: AccountKeysResponse, _ place: KeyPlace
-    ) async throws(ServiceFailure) -> DeviceIdentity {
-        var answer = answer
-        if answer.entries.isEmpty {
-            let secrets = AccountSecrets.random()
-            if let entry = DeviceIdentity.firstEntry(secrets, in: place) {
-                // Where another came first, the answer has that one's.
-                answer = try await service.enroll(
-                    EnrollRequest(position: 0, entry: entry, escrow: secrets.encoded()), KeyRing.call)
-            }
-        }
-        guard let list = DeviceList(answer.entries, in: place), let escrow = answer.escrow,
-            let secrets = AccountSecrets(decoding: escrow), let device = DeviceIdentity(secrets, list, in: place)
-        else {
-            throw .transport(
-                .accountTemporarilyUnavailable,
-                "The keys that the service keeps for the account's devices are not the account's.")
-        }
-        return device
-    }
 }

@@ -100,15 +100,20 @@ struct AccountKeys {
     }
 
     func response(_ reader: any StorageReader) throws -> AccountKeysResponse {
-        AccountKeysResponse(
+        var response = AccountKeysResponse(
             escrows: escrows,
             escrow: escrows ? try reader.keys(zone: zone, kind: .escrow, subject: "").first?.body : nil,
             entries: try reader.keys(zone: zone, kind: .listEntry, subject: "").map(\.body),
             boxes: try reader.keys(zone: zone, kind: .accountKey).map { try AccountKeyBox(decoding: $0.body) })
+        response.messages = try reader.keys(zone: zone, kind: .deviceMessage).map {
+            try DeviceMessage(decoding: $0.body)
+        }
+        return response
     }
 
     func check(_ request: EnrollRequest) throws(ServiceError) {
-        guard request.entry.count <= Limits.keyListEntrySize, !request.entry.isEmpty,
+        guard request.entry.count <= Limits.keyListEntrySize, !request.entry.isEmpty || request.message != nil,
+            request.message.map(Self.hasForm) ?? true,
             request.boxes.count <= Limits.keyListLength, request.escrow?.count ?? 0 <= Limits.keyEscrowSize,
             request.boxes.allSatisfy({ $0.device.count == 32 && $0.box.count == Limits.groupKeyBoxSize })
         else { throw .invalid("the entry of the list of devices has not the form of one") }
@@ -117,13 +122,41 @@ struct AccountKeys {
         }
     }
 
+    private static func hasForm(_ message: DeviceMessage) -> Bool {
+        message.id.count == DeviceMessage.idSize && message.request.count <= Limits.deviceMessageSize
+            && message.reply.count <= Limits.deviceMessageSize
+    }
+
+    /// A reply is added to the request that it answers.
+    private func put(_ message: DeviceMessage, in transaction: any StorageTransaction) throws {
+        let stored = try transaction.keys(zone: zone, kind: .deviceMessage)
+        let subject = Base64.text(message.id)
+        var message = message
+        if let known = try stored.first(where: { $0.subject == subject }).map({ try DeviceMessage(decoding: $0.body) })
+        {
+            if !known.request.isEmpty { message.request = known.request }
+            if message.reply.isEmpty { message.reply = known.reply }
+        } else if stored.count >= Limits.deviceMessages {
+            // Requests that were not answered give way.
+            for row in stored where try DeviceMessage(decoding: row.body).reply.isEmpty {
+                try transaction.removeKey(zone: zone, kind: .deviceMessage, subject: row.subject, id: row.id)
+            }
+        }
+        try transaction.put(KeyRow(zone: zone, kind: .deviceMessage, subject: subject, id: [], body: message.encoded()))
+    }
+
     func append(_ request: EnrollRequest, in transaction: any StorageTransaction) throws {
+        if request.entry.isEmpty {
+            if let message = request.message { try put(message, in: transaction) }
+            return
+        }
         let count = Int64(try transaction.keys(zone: zone, kind: .listEntry, subject: "").count)
         guard request.position == count else { return }
         guard count < Limits.keyListLength else {
             throw ServiceError.limitExceeded("a list of devices has at most \(Limits.keyListLength) entries")
         }
         try transaction.put(KeyRow(zone: zone, kind: .listEntry, id: KeyRow.id(count), body: request.entry))
+        if let message = request.message { try put(message, in: transaction) }
         for box in request.boxes {
             try transaction.put(
                 KeyRow(

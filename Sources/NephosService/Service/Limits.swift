@@ -189,6 +189,9 @@ package enum Limits {
     static let keyListLength: Int64 = 1000
     static let keyListEntrySize = 4096
     static let keyEscrowSize = 64 << 10
+    /// Messages between an account's devices, and bytes of one.
+    static let deviceMessages = 100
+    static let deviceMessageSize = 512
 
     // Assets.
 

@@ -17,6 +17,8 @@ package struct KeyRow: Hashable, Sendable {
         case link = 7
         /// What is to be made good of a group's keys.
         case groupState = 8
+        /// What two of an account's devices say to each other. The subject is the message's ID.
+        case deviceMessage = 9
     }
 
     /// The zone; of what is an account's, the account's owner and 0.

@@ -101,6 +101,27 @@ extension AccountKeyBox: WireMessage {
     }
 }
 
+extension DeviceMessage: WireMessage {
+    package init(json: JSONValue) throws(WireError) {
+        self.init(id: try json.required("id", "a base64 string") { (json) throws(WireError) in try json.bytes() })
+        for (key, value) in try json.members("an object") {
+            switch key {
+            case "request": request = try value.nonNull?.bytes() ?? []
+            case "reply": reply = try value.nonNull?.bytes() ?? []
+            default: break
+            }
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("id", base64: id)
+        if !request.isEmpty { writer.member("request", base64: request) }
+        if !reply.isEmpty { writer.member("reply", base64: reply) }
+        writer.endObject()
+    }
+}
+
 extension AccountKeysRequest: WireMessage {
     package init(json: JSONValue) throws(WireError) {}
 
@@ -119,6 +140,8 @@ extension EnrollRequest: WireMessage {
             switch key {
             case "boxes": boxes = try value.nonNull?.elements("an array of boxes", AccountKeyBox.init(json:)) ?? []
             case "escrow": escrow = try value.nonNull?.bytes()
+            case "message":
+                message = try value.nonNull.map { (json) throws(WireError) in try DeviceMessage(json: json) }
             default: break
             }
         }
@@ -131,6 +154,10 @@ extension EnrollRequest: WireMessage {
         writer.key("boxes")
         writer.array(boxes) { $0.write(to: &$1) }
         if let escrow { writer.member("escrow", base64: escrow) }
+        if let message {
+            writer.key("message")
+            message.write(to: &writer)
+        }
         writer.endObject()
     }
 }
@@ -146,6 +173,8 @@ extension AccountKeysResponse: WireMessage {
             case "entries":
                 entries = try value?.elements("an array") { (json) throws(WireError) in try json.bytes() } ?? []
             case "boxes": boxes = try value?.elements("an array of boxes", AccountKeyBox.init(json:)) ?? []
+            case "messages":
+                messages = try value?.elements("an array of messages", DeviceMessage.init(json:)) ?? []
             default: break
             }
         }
@@ -160,6 +189,10 @@ extension AccountKeysResponse: WireMessage {
         writer.array(entries) { $1.base64($0) }
         writer.key("boxes")
         writer.array(boxes) { $0.write(to: &$1) }
+        if !messages.isEmpty {
+            writer.key("messages")
+            writer.array(messages) { $0.write(to: &$1) }
+        }
         writer.endObject()
     }
 }

@@ -62,12 +62,36 @@ package struct EnrollRequest: Hashable, Sendable {
     package var boxes: [AccountKeyBox]
     /// The secrets, where the service keeps them for the account's devices.
     package var escrow: [UInt8]?
+    /// Without an entry, what a device asks that is not on the list.
+    package var message: DeviceMessage?
 
-    package init(position: Int64, entry: [UInt8], boxes: [AccountKeyBox] = [], escrow: [UInt8]? = nil) {
+    package init(
+        position: Int64, entry: [UInt8], boxes: [AccountKeyBox] = [], escrow: [UInt8]? = nil,
+        message: DeviceMessage? = nil
+    ) {
         self.position = position
         self.entry = entry
         self.boxes = boxes
         self.escrow = escrow
+        self.message = message
+    }
+}
+
+/// What two devices say to each other that share a secret, which a person carried from one to the other.
+package struct DeviceMessage: Hashable, Sendable {
+    package static let idSize = 16
+
+    /// Follows from the secret.
+    package var id: [UInt8]
+    /// Of the device that is to be approved; empty of a recovery key.
+    package var request: [UInt8]
+    /// Of one that is on the list; empty until then.
+    package var reply: [UInt8]
+
+    package init(id: [UInt8], request: [UInt8] = [], reply: [UInt8] = []) {
+        self.id = id
+        self.request = request
+        self.reply = reply
     }
 }
 
@@ -93,6 +117,7 @@ package struct AccountKeysResponse: Hashable, Sendable {
     /// The list of devices, from its first entry.
     package var entries: [[UInt8]]
     package var boxes: [AccountKeyBox]
+    package var messages: [DeviceMessage] = []
 
     package init(escrows: Bool, escrow: [UInt8]? = nil, entries: [[UInt8]] = [], boxes: [AccountKeyBox] = []) {
         self.escrows = escrows

@@ -1,0 +1,249 @@
+import Foundation
+import NephosCrypto
+import NephosWire
+
+/// An account's devices, for `nephos keys`: who has its keys for encrypted values, and who is to have them.
+package struct AccountDevices: Sendable {
+    /// Why something cannot be done.
+    package struct Failure: Error, CustomStringConvertible, Sendable {
+        package var description: String
+    }
+
+    package struct Device: Hashable, Sendable {
+        /// The beginning of the hash of its public keys.
+        package var name: String
+        package var isThis: Bool
+    }
+
+    private let service: any CloudService
+    private let container: String
+
+    /// - Parameter environment: where the service is, and as whom it is asked.
+    package init(container: String, _ environment: CloudKitEnvironment) {
+        self.init(HTTPService(container, environment), container: container)
+    }
+
+    init(_ service: any CloudService, container: String) {
+        self.service = service
+        self.container = container
+    }
+
+    private static func name(_ device: DeviceKeys) -> String {
+        ContentHash.of(device.signing + device.box).prefix(5).map { String(format: "%02x", $0) }.joined()
+    }
+
+    // MARK: What there is
+
+    /// The devices on the list, in the order in which they came.
+    package func list() async throws(Failure) -> [Device] {
+        let device = try await device()
+        let own = DeviceKeys(signing: device.signing.publicKey, box: device.box.publicKey)
+        return device.list.devices.map { Device(name: Self.name($0), isThis: $0 == own) }
+    }
+
+    /// The code by which another device approves this one; nil where it is on the list.
+    package func code() async throws(Failure) -> String? {
+        let enrolment = enrolment
+        do throws(KeyFailure) {
+            _ = try await enrolment.device()
+            return nil
+        } catch {
+            guard let code = try await stored().code.flatMap({ CarriedSecret(code: [UInt8]($0)) }) else {
+                throw Self.failure(error)
+            }
+            return code.text
+        }
+    }
+
+    // MARK: Changes
+
+    /// Puts the device on the list whose code it is, and hands it the account's keys.
+    package func approve(_ text: String) async throws(Failure) {
+        guard let secret = CarriedSecret(text: text), !secret.isRecoveryKey else {
+            throw Failure(
+                description: "'\(text)' is not a device's code: it has 16 digits, as 'nephos keys code' prints them")
+        }
+        try await append { (device, answer) throws(Failure) in
+            guard let message = answer.messages.first(where: { $0.id == secret.id(device.place) }),
+                let keys = secret.device(message, device.place)
+            else { throw Failure(description: "no device of the account waits with that code") }
+            guard !device.list.knowsSigner(keys.signing) else {
+                throw Failure(description: "the device with that code was approved already")
+            }
+            var entry = Self.entry(device, .add, keys)
+            entry.author = device.signing.publicKey
+            let bytes = entry.signed(by: device.signing, in: device.place)
+            return EnrollRequest(
+                position: device.list.count, entry: bytes, boxes: Self.boxes(device.accountKeys, for: [keys]),
+                message: secret.reply(ContentHash.of(bytes), device.place))
+        }
+    }
+
+    /// Takes a device off the list: what it signs from now on is nothing, and the account gets another key.
+    package func revoke(_ name: String) async throws(Failure) {
+        try await append { (device, _) throws(Failure) in
+            guard let keys = device.list.devices.first(where: { Self.name($0) == name }) else {
+                throw Failure(description: "no device on the list is '\(name)': see 'nephos keys list'")
+            }
+            guard keys.signing != device.signing.publicKey else {
+                throw Failure(description: "this is the device '\(name)' itself: revoke it from another one")
+            }
+            let next = BoxKeyPair.random()
+            var entry = Self.entry(device, .revoke, keys)
+            entry.accountKeyVersion += 1
+            entry.accountKey = next.publicKey
+            let staying = device.list.devices.filter { $0 != keys } + device.list.recoveryKeys
+            return EnrollRequest(
+                position: device.list.count, entry: entry.signed(by: device.signing, in: device.place),
+                boxes: Self.boxes([entry.accountKeyVersion: next], for: staying))
+        }
+    }
+
+    /// Makes a recovery key, in the place of an earlier one. It is nowhere but in the answer.
+    package func makeRecoveryKey() async throws(Failure) -> String {
+        let secret = CarriedSecret.recoveryKey()
+        try await append { (device, _) throws(Failure) in
+            guard let signing = secret.signing(device.place), let box = secret.box(device.place) else {
+                throw Failure(description: "the recovery key cannot be made")
+            }
+            let keys = DeviceKeys(signing: signing.publicKey, box: box.publicKey)
+            let bytes = Self.entry(device, .recovery, keys).signed(by: device.signing, in: device.place)
+            return EnrollRequest(
+                position: device.list.count, entry: bytes, boxes: Self.boxes(device.accountKeys, for: [keys]),
+                message: secret.reply(ContentHash.of(bytes), device.place))
+        }
+        return secret.text
+    }
+
+    /// Puts this device on the list by the recovery key.
+    package func recover(_ text: String) async throws(Failure) {
+        guard let secret = CarriedSecret(text: text), secret.isRecoveryKey else {
+            throw Failure(description: "that is not a recovery key: a digit is wrong, or some are missing")
+        }
+        // What this device is, whether or not it asked to be approved.
+        if (try? await enrolment.device()) != nil { return }
+        do throws(ServiceFailure) {
+            let (place, file) = try await enrolment.file()
+            let answer = try await service.accountKeys(KeyRing.call)
+            guard var contents = try? file.update({ $0 }), let list = DeviceList(answer.entries, in: place),
+                let signing = secret.signing(place), let pair = secret.box(place),
+                let own = SigningKeyPair(seed: [UInt8](contents.secrets.signingSeed)),
+                let box = BoxKeyPair(secretKey: [UInt8](contents.secrets.boxSecretKey)),
+                list.recoveryKeys.contains(where: { $0.signing == signing.publicKey }),
+                let message = answer.messages.first(where: { $0.id == secret.id(place) }),
+                secret.accepts(message, list, place)
+            else { throw .transport(.internalError, "the account has another recovery key, or none") }
+            var keys: [Int64: BoxKeyPair] = [:]
+            for sealed in answer.boxes where sealed.device == pair.publicKey {
+                keys[sealed.version] = pair.open(sealed.box).flatMap(BoxKeyPair.init(secretKey:))
+            }
+            guard keys[list.accountKeyVersion]?.publicKey == list.accountKey else {
+                throw .transport(.internalError, "the service has not the account's present key for the recovery key")
+            }
+            let device = DeviceKeys(signing: own.publicKey, box: box.publicKey)
+            let entry = DeviceListEntry(
+                number: list.count, previous: list.hash, change: .add, device: device,
+                accountKeyVersion: list.accountKeyVersion, accountKey: list.accountKey, author: signing.publicKey
+            ).signed(by: signing, in: place)
+            let after = try await service.enroll(
+                EnrollRequest(position: list.count, entry: entry, boxes: Self.boxes(keys, for: [device])), KeyRing.call)
+            guard after.entries.contains(entry), let longer = DeviceList(after.entries, in: place) else {
+                throw .transport(.internalError, "another device changed the list meanwhile: try again")
+            }
+            contents.secrets.accountKeys = keys.mapValues { Data($0.secretKey) }
+            contents.code = nil
+            contents.listCount = longer.count
+            contents.listHash = Data(longer.hash)
+            let recovered = contents
+            guard (try? file.update { $0 = recovered }) != nil else {
+                throw .transport(.internalError, "the device's keys cannot be written")
+            }
+        } catch {
+            throw Self.failure(.service(error))
+        }
+    }
+
+    // MARK: How
+
+    private var enrolment: Enrolment {
+        Enrolment(service: service, container: container, environment: service.environmentName.rawValue)
+    }
+
+    private func device() async throws(Failure) -> DeviceIdentity {
+        do throws(KeyFailure) {
+            let device = try await enrolment.device()
+            guard device.file != nil else {
+                throw .invalid("the service keeps the account's keys, for all its devices: nothing has to be approved")
+            }
+            return device
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    private func stored() async throws(Failure) -> KeyFile.Contents {
+        do throws(ServiceFailure) {
+            let (_, file) = try await enrolment.file()
+            guard let contents = try? file.update({ $0 }) else {
+                throw .transport(.internalError, "the device's keys cannot be read")
+            }
+            return contents
+        } catch {
+            throw Self.failure(.service(error))
+        }
+    }
+
+    /// Appends an entry to the list; where another device was faster, to the longer list.
+    private func append(
+        _ request: (DeviceIdentity, AccountKeysResponse) throws(Failure) -> EnrollRequest
+    ) async throws(Failure) {
+        for _ in 1...4 {
+            let device = try await device()
+            do throws(ServiceFailure) {
+                let answer = try await service.accountKeys(KeyRing.call)
+                let enroll: EnrollRequest
+                do throws(Failure) {
+                    enroll = try request(device, answer)
+                } catch {
+                    throw .transport(.internalError, error.description)
+                }
+                let after = try await service.enroll(enroll, KeyRing.call)
+                if after.entries.contains(enroll.entry) {
+                    _ = try? await enrolment.device()
+                    return
+                }
+            } catch {
+                throw Self.failure(.service(error))
+            }
+        }
+        throw Failure(description: "other devices change the list all the time: try again")
+    }
+
+    private static func entry(
+        _ device: DeviceIdentity, _ change: DeviceListEntry.Change, _ keys: DeviceKeys
+    ) -> DeviceListEntry {
+        DeviceListEntry(
+            number: device.list.count, previous: device.list.hash, change: change, device: keys,
+            accountKeyVersion: device.list.accountKeyVersion, accountKey: device.list.accountKey,
+            author: device.signing.publicKey)
+    }
+
+    private static func boxes(_ keys: [Int64: BoxKeyPair], for devices: [DeviceKeys]) -> [AccountKeyBox] {
+        devices.flatMap { device in
+            keys.compactMap { version, key in
+                BoxKeyPair.seal(key.secretKey, for: device.box).map {
+                    AccountKeyBox(device: device.box, version: version, box: $0)
+                }
+            }
+        }
+    }
+
+    private static func failure(_ error: KeyFailure) -> Failure {
+        switch error {
+        case .invalid(let reason): Failure(description: reason)
+        case .service(.refused(let error)): Failure(description: error.reason)
+        case .service(.transport(_, let message, _)): Failure(description: message)
+        case .service(.cancelled): Failure(description: "it was given up")
+        }
+    }
+}

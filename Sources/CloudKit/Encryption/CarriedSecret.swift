@@ -1,0 +1,116 @@
+import NephosCrypto
+import NephosWire
+
+/// A secret that a person carries from one device to another: the one-time code of a device that is to be approved, 80 bits,
+/// or the recovery key, 256. Both sides have it and the service has not: what is sealed under it is of the other side.
+struct CarriedSecret: Hashable, Sendable {
+    let bytes: [UInt8]
+
+    private static let codeSize = 10
+    private static let recoverySize = 32
+    private static let checksumSize = 5
+
+    private init(bytes: [UInt8]) { self.bytes = bytes }
+
+    static func code() -> CarriedSecret { CarriedSecret(bytes: RandomBytes.make(codeSize)) }
+    static func recoveryKey() -> CarriedSecret { CarriedSecret(bytes: RandomBytes.make(recoverySize)) }
+
+    /// A code as it is stored.
+    init?(code: [UInt8]) {
+        guard code.count == Self.codeSize else { return nil }
+        self.init(bytes: code)
+    }
+
+    // MARK: As text
+
+    /// Without those that are read as others: 0 and O, 1, I and L, U.
+    private static let digits = Array("23456789ABCDEFGHJKMNPQRSTVWXYZ01".utf8)
+
+    /// Base 32 in groups of four; of a recovery key with a checksum.
+    var text: String {
+        let isCode = bytes.count == Self.codeSize
+        var digits: [UInt8] = []
+        var (bits, count) = (UInt64(0), 0)
+        for byte in isCode ? bytes : bytes + Self.checksum(bytes) {
+            bits = bits << 8 | UInt64(byte)
+            count += 8
+            while count >= 5 {
+                count -= 5
+                digits.append(Self.digits[Int(bits >> UInt64(count)) & 31])
+            }
+        }
+        if count > 0 { digits.append(Self.digits[Int(bits << UInt64(5 - count)) & 31]) }
+        return stride(from: 0, to: digits.count, by: 4).map {
+            String(decoding: digits[$0..<min($0 + 4, digits.count)], as: UTF8.self)
+        }.joined(separator: "-")
+    }
+
+    /// Nil for what is neither: wrong digits, another length, or a recovery key whose checksum is wrong.
+    init?(text: String) {
+        var bytes: [UInt8] = []
+        var (bits, count) = (UInt64(0), 0)
+        for character in text.uppercased().utf8 where character != UInt8(ascii: "-") && character != UInt8(ascii: " ") {
+            guard let digit = Self.digits.firstIndex(of: character) else { return nil }
+            bits = (bits << 5 | UInt64(digit)) & 0xFFFF
+            count += 5
+            if count >= 8 {
+                count -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt64(count)))
+            }
+        }
+        switch bytes.count {
+        case Self.codeSize: self.init(bytes: bytes)
+        case Self.recoverySize + Self.checksumSize:
+            let secret = Array(bytes.prefix(Self.recoverySize))
+            guard Self.checksum(secret) == Array(bytes.suffix(Self.checksumSize)) else { return nil }
+            self.init(bytes: secret)
+        default: return nil
+        }
+    }
+
+    private static func checksum(_ bytes: [UInt8]) -> [UInt8] { Array(ContentHash.of(bytes).prefix(checksumSize)) }
+
+    var isRecoveryKey: Bool { bytes.count == Self.recoverySize }
+
+    // MARK: What is made of it
+
+    private func derived(_ use: String, _ place: KeyPlace) -> [UInt8] {
+        ContentHash.of(place.secretContext(use, bytes).bytes)
+    }
+
+    func id(_ place: KeyPlace) -> [UInt8] { Array(derived("id", place).prefix(DeviceMessage.idSize)) }
+    func key(_ place: KeyPlace) -> SealKey? { SealKey(derived("key", place)) }
+    func signing(_ place: KeyPlace) -> SigningKeyPair? { SigningKeyPair(seed: derived("sign", place)) }
+    func box(_ place: KeyPlace) -> BoxKeyPair? { BoxKeyPair(secretKey: derived("box", place)) }
+
+    // MARK: Messages
+
+    /// What a device says of itself.
+    func request(_ device: DeviceKeys, _ place: KeyPlace) -> DeviceMessage? {
+        let sealed = key(place)?.seal(
+            device.signing + device.box, context: place.requestContext(), header: [RecordKey.format])
+        return sealed.map { DeviceMessage(id: id(place), request: $0) }
+    }
+
+    /// Nil where the request was not made with this secret.
+    func device(_ message: DeviceMessage, _ place: KeyPlace) -> DeviceKeys? {
+        guard message.request.first == RecordKey.format,
+            let keys = key(place)?.open(message.request.dropFirst(), context: place.requestContext()), keys.count == 64
+        else { return nil }
+        return DeviceKeys(signing: Array(keys.prefix(32)), box: Array(keys.suffix(32)))
+    }
+
+    /// Tells which list is the account's: the hash of an entry.
+    func reply(_ hash: [UInt8], _ place: KeyPlace) -> DeviceMessage? {
+        let sealed = key(place)?.seal(hash, context: place.replyContext(), header: [RecordKey.format])
+        return sealed.map { DeviceMessage(id: id(place), reply: $0) }
+    }
+
+    /// Whether the reply was made with this secret, and for this list.
+    func accepts(_ message: DeviceMessage, _ list: DeviceList, _ place: KeyPlace) -> Bool {
+        guard message.reply.first == RecordKey.format,
+            let hash = key(place)?.open(message.reply.dropFirst(), context: place.replyContext())
+        else { return false }
+        return list.hashes.contains(hash)
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import NephosCrypto
+import NephosWire
+
+/// How a device that keeps its own keys comes to be on the account's list.
+struct DeviceApproval {
+    let file: KeyFile
+    var stored: KeyFile.Contents
+    let list: DeviceList
+    let answer: AccountKeysResponse
+    let place: KeyPlace
+    /// What the device has to ask, where it waits and did not ask yet.
+    private(set) var request: DeviceMessage?
+
+    init(
+        file: KeyFile, stored: KeyFile.Contents, list: DeviceList, answer: AccountKeysResponse, place: KeyPlace
+    ) {
+        self.file = file
+        self.stored = stored
+        self.list = list
+        self.answer = answer
+        self.place = place
+    }
+
+    /// The device, once it is on the list and has the account's present key.
+    var device: DeviceIdentity? { DeviceIdentity(stored.secrets, list, in: place, file: file) }
+
+    private var keys: DeviceKeys? {
+        guard let signing = SigningKeyPair(seed: [UInt8](stored.secrets.signingSeed)),
+            let box = BoxKeyPair(secretKey: [UInt8](stored.secrets.boxSecretKey))
+        else { return nil }
+        return DeviceKeys(signing: signing.publicKey, box: box.publicKey)
+    }
+
+    /// Takes what other devices sealed for this one; where that is nothing, `request` is what it asks for.
+    mutating func take() throws(KeyFailure) {
+        if device != nil { return }
+        guard let keys else { throw .invalid("its keys are damaged") }
+        if list.devices.contains(keys), stored.listCount > 0 {
+            // A revocation made another account key.
+            return takeAccountKeys(for: keys)
+        }
+        let code = stored.code.flatMap { CarriedSecret(code: [UInt8]($0)) } ?? .code()
+        stored.code = Data(code.bytes)
+        let id = code.id(place)
+        guard let message = answer.messages.first(where: { $0.id == id }) else {
+            request = code.request(keys, place)
+            return
+        }
+        guard list.devices.contains(keys), !message.reply.isEmpty else { return }
+        guard code.accepts(message, list, place) else {
+            throw .invalid("the service's list of the account's devices is not that of the device that approved it")
+        }
+        // Those that it was made with are of no account.
+        stored.secrets.accountKeys = [:]
+        takeAccountKeys(for: keys)
+    }
+
+    private mutating func takeAccountKeys(for keys: DeviceKeys) {
+        guard let pair = BoxKeyPair(secretKey: [UInt8](stored.secrets.boxSecretKey)) else { return }
+        for box in answer.boxes where box.device == keys.box && stored.secrets.accountKeys[box.version] == nil {
+            stored.secrets.accountKeys[box.version] = pair.open(box.box).map { Data($0) }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import NephosCrypto
+import NephosWire
+
+/// How a device comes to the account's keys.
+struct Enrolment: Sendable {
+    let service: any CloudService
+    let container: String
+    let environment: String
+
+    func device() async throws(KeyFailure) -> DeviceIdentity {
+        do throws(ServiceFailure) {
+            let owner = try await service.currentUser(KeyRing.call).userRecordName
+            let place = KeyPlace(container: container, environment: environment, owner: owner)
+            let answer = try await service.accountKeys(KeyRing.call)
+            // What a service is not on this machine says of itself does not get it the keys.
+            return service.mayEscrowKeys && answer.escrows
+                ? try await escrowed(answer, place) : try await listed(answer, place)
+        } catch {
+            throw .service(error)
+        }
+    }
+
+    private func file(_ place: KeyPlace) -> KeyFile {
+        KeyFile(directory: service.keyDirectory, service: service.keyFileName, place)
+    }
+
+    /// Where this device keeps its keys.
+    func file() async throws(ServiceFailure) -> (KeyPlace, KeyFile) {
+        let owner = try await service.currentUser(KeyRing.call).userRecordName
+        let place = KeyPlace(container: container, environment: environment, owner: owner)
+        return (place, file(place))
+    }
+
+    /// This device with keys of its own, which it keeps in a file. The first makes the account's list.
+    private func listed(
+        _ answer: AccountKeysResponse, _ place: KeyPlace
+    ) async throws(ServiceFailure) -> DeviceIdentity {
+        let file = file(place)
+        var answer = answer
+        let stored = try contents(file) { contents in
+            if contents == nil { contents = KeyFile.Contents(secrets: .random()) }
+            return contents
+        }
+        guard let stored else { throw Self.unavailable("The device's keys cannot be kept.") }
+        if answer.entries.isEmpty, stored.listCount == 0,
+            let entry = DeviceIdentity.firstEntry(stored.secrets, in: place)
+        {
+            // Where another came first, the answer has that one's.
+            answer = try await service.enroll(EnrollRequest(position: 0, entry: entry), KeyRing.call)
+        }
+        if Int64(answer.entries.count) < stored.listCount {
+            // Another process of this device may have seen more since the service was asked.
+            answer = try await service.accountKeys(KeyRing.call)
+        }
+        guard let list = DeviceList(answer.entries, in: place), list.count >= stored.listCount,
+            stored.listCount == 0 || list.hashes[Int(stored.listCount) - 1] == [UInt8](stored.listHash)
+        else {
+            throw Self.unavailable(
+                "The service's list of the account's devices is not the one that this device knows: it was forked,"
+                    + " shortened or replaced.")
+        }
+        var approval = DeviceApproval(file: file, stored: stored, list: list, answer: answer, place: place)
+        do throws(KeyFailure) {
+            try approval.take()
+        } catch {
+            if case .invalid(let reason) = error { throw Self.unavailable("The device cannot be approved: \(reason)") }
+        }
+        guard let device = approval.device else {
+            if let message = approval.request {
+                _ = try await service.enroll(EnrollRequest(position: 0, entry: [], message: message), KeyRing.call)
+            }
+            let code = approval.stored.code
+            try contents(file) { $0?.code = code }
+            throw .transport(
+                .accountTemporarilyUnavailable,
+                "This device has not been approved for the account's encrypted values: run 'nephos keys code' here, and"
+                    + " 'nephos keys approve CODE' on a device that has",
+                retryAfter: Self.approvalRetryAfter)
+        }
+        let secrets = approval.stored.secrets
+        try contents(file) { contents in
+            contents?.secrets = secrets
+            contents?.code = nil
+            contents?.listCount = list.count
+            contents?.listHash = Data(list.hash)
+        }
+        return device
+    }
+
+    /// Seconds.
+    static let approvalRetryAfter = 5.0
+
+    @discardableResult
+    private func contents<Value>(
+        _ file: KeyFile, _ body: (inout KeyFile.Contents?) -> Value
+    ) throws(ServiceFailure) -> Value {
+        do throws(KeyFile.Failure) {
+            return try file.update(body)
+        } catch {
+            throw Self.unavailable(error.description)
+        }
+    }
+
+    private static func unavailable(_ message: String) -> ServiceFailure {
+        .transport(.accountTemporarilyUnavailable, message)
+    }
+
+    /// The one device that all of an account's stores are, where the service keeps its keys.
+    private func escrowed(
+        _ answer: AccountKeysResponse, _ place: KeyPlace
+    ) async throws(ServiceFailure) -> DeviceIdentity {
+        var answer = answer
+        if answer.entries.isEmpty {
+            let secrets = AccountSecrets.random()
+            if let entry = DeviceIdentity.firstEntry(secrets, in: place) {
+                // Where another came first, the answer has that one's.
+                answer = try await service.enroll(
+                    EnrollRequest(position: 0, entry: entry, escrow: secrets.encoded()), KeyRing.call)
+            }
+        }
+        guard let list = DeviceList(answer.entries, in: place), let escrow = answer.escrow,
+            let secrets = AccountSecrets(decoding: escrow), let device = DeviceIdentity(secrets, list, in: place)
+        else {
+            throw .transport(
+                .accountTemporarilyUnavailable,
+                "The keys that the service keeps for the account's devices are not the account's.")
+        }
+        return device
+    }
+}

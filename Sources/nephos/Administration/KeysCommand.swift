@@ -1,0 +1,105 @@
+import CloudKit
+import FoundationEssentials
+import Glibc
+
+/// `nephos keys`: the devices that have an account's keys for encrypted values.
+struct KeysCommand {
+    enum Action: String {
+        case list, code, approve, revoke, recovery, recover
+    }
+
+    static let options =
+        CloudAddress.options.filter { $0.name != "--data" && $0.name != "--database" }
+        + [CommandOption("--help", nil, "Show this help.")]
+
+    static let help = """
+        Approve the devices that have an account's keys for encrypted values.
+
+        Usage: nephos keys list     [OPTIONS]
+               nephos keys code     [OPTIONS]
+               nephos keys approve  [OPTIONS] CODE
+               nephos keys revoke   [OPTIONS] DEVICE
+               nephos keys recovery [OPTIONS]
+               nephos keys recover  [OPTIONS] KEY
+
+        A device is a directory of keys: ~/.local/share/nephos/keys, or NEPHOS_KEYS.
+        The first one of an account has its keys. On another, code prints a code for
+        this one time; approve CODE, on a device that is on the list, hands it the
+        keys. Carry the code yourself: who has it can be the device. revoke takes a
+        device off the list that list names; what it has read it has. recovery prints
+        a new recovery key, by which recover puts a device on the list when all others
+        are lost: keep it on paper.
+
+        Options:
+        \(CommandOption.help(options))
+
+        """
+
+    private var action: Action
+    private var devices: AccountDevices
+    private var word = ""
+
+    /// Runs to the end; the process's status says whether it could.
+    static func main(_ arguments: [String]) throws(UsageError) {
+        if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
+        let command = try KeysCommand(arguments)
+        let failure = waiting { () async -> String? in
+            do throws(AccountDevices.Failure) {
+                try await command.run()
+                return nil
+            } catch {
+                return error.description
+            }
+        }
+        guard let failure else { return }
+        Console.note(failure)
+        exit(1)
+    }
+
+    init(_ arguments: [String]) throws(UsageError) {
+        let seeHelp = "See 'nephos keys --help'."
+        guard let name = arguments.first else { throw UsageError("no keys command given. \(seeHelp)") }
+        guard let action = Action(rawValue: name) else {
+            throw UsageError("unknown keys command '\(name)'. \(seeHelp)")
+        }
+        self.action = action
+        let takesWord = action == .approve || action == .revoke || action == .recover
+        let arguments = try Arguments(
+            Array(arguments.dropFirst()), options: Self.options, command: "keys", wordLimit: takesWord ? 1 : 0)
+        let address = try CloudAddress(arguments)
+        guard case .server(let server) = address.place, let url = URL(string: server.description) else {
+            throw UsageError("devices are those of a running server: '--url' names it.")
+        }
+        guard let container = address.container else {
+            throw UsageError("which container? Name it with '--container ID', or in NEPHOS_CONTAINER.")
+        }
+        guard let token = address.token else { throw UsageError("whose devices? Sign in with '--token TOKEN'.") }
+        devices = AccountDevices(
+            container: container,
+            CloudKitEnvironment(
+                url: url, account: .token(token), apiToken: address.apiToken,
+                name: address.environment == "production" ? .production : .development))
+        guard takesWord else { return }
+        guard let word = arguments.words.first else { throw UsageError("'\(name)' takes one argument. \(seeHelp)") }
+        self.word = word
+    }
+
+    private func run() async throws(AccountDevices.Failure) {
+        switch action {
+        case .list:
+            for device in try await devices.list() {
+                Console.print("\(device.name)\(device.isThis ? "  (this device)" : "")\n")
+            }
+        case .code:
+            if let code = try await devices.code() {
+                Console.print(code + "\n")
+            } else {
+                Console.note("this device is on the list already.")
+            }
+        case .approve: try await devices.approve(word)
+        case .revoke: try await devices.revoke(word)
+        case .recovery: Console.print(try await devices.makeRecoveryKey() + "\n")
+        case .recover: try await devices.recover(word)
+        }
+    }
+}

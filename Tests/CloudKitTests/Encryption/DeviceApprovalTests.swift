@@ -1,0 +1,159 @@
+import CloudKitLocal
+import Foundation
+import NephosWire
+import Testing
+
+@testable import CloudKit
+
+/// Devices that come to an account and leave it, with a service that has none of its keys.
+@Suite final class DeviceApprovalTests {
+    private let directory = FileManager.default.temporaryDirectory.path + "/keys-\(UUID().uuidString)"
+
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+    private struct Device {
+        var service: FaultyService
+        var container: CKContainer
+        var devices: AccountDevices
+        var database: CKDatabase { container.privateCloudDatabase }
+
+        func text(_ name: String) async throws -> String? {
+            try await database.record(for: EncryptedCloud.recordID(name)).encryptedValues["text"] as? String
+        }
+    }
+
+    private func device(_ cloud: EncryptedCloud, _ name: String, of account: String = "mei") -> Device {
+        let container = cloud.cloud.container(account: account)
+        let service = FaultyService(container)
+        service.mayEscrow.value = false
+        service.keysIn.value = "\(directory)/\(account)-\(name)"
+        let identifier = container.containerIdentifier ?? ""
+        return Device(
+            service: service, container: service.container(named: identifier),
+            devices: AccountDevices(service, container: identifier))
+    }
+
+    private func code(of device: Device) async throws -> String { try #require(try await device.devices.code()) }
+
+    @Test func `a device joins by its code, and reads what was saved before`() async throws {
+        let cloud = try await EncryptedCloud().makingZone()
+        let (first, second) = (device(cloud, "one"), device(cloud, "two"))
+        _ = try await first.database.save(EncryptedCloud.note("a", ["text": "secret"]))
+        await expectFailure(.accountTemporarilyUnavailable) { _ = try await second.text("a") }
+        #expect(try await second.container.accountStatus() == .temporarilyUnavailable)
+        let code = try await code(of: second)
+        #expect(code.count == 19)
+        #expect(try await self.code(of: second) == code, "it stays the code until it was used")
+        let changed = Box(0)
+        let observer = NotificationCenter.default.addObserver(forName: .CKAccountChanged, object: nil, queue: nil) {
+            _ in
+            changed.value += 1
+        }
+        defer { NotificationCenter.default.removeObserver(observer) }
+        try await first.devices.approve(code.lowercased())
+        #expect(try await second.container.accountStatus() == .available)
+        #expect(changed.value > 0)
+        #expect(try await second.text("a") == "secret")
+        _ = try await second.database.save(EncryptedCloud.note("b", ["text": "more"]))
+        #expect(try await device(cloud, "one").text("b") == "more")
+        #expect(try await first.devices.list().count == 2)
+        #expect(try await second.devices.code() == nil)
+        await #expect(throws: AccountDevices.Failure.self) { try await first.devices.approve(code) }
+    }
+
+    @Test func `another code approves nobody`() async throws {
+        let cloud = try await EncryptedCloud().makingZone()
+        let (first, second) = (device(cloud, "one"), device(cloud, "two"))
+        _ = try await first.database.save(EncryptedCloud.note("a", ["text": "secret"]))
+        _ = try await code(of: second)
+        for code in [CarriedSecret.code().text, "", "AAAA", CarriedSecret.recoveryKey().text] {
+            await #expect(throws: AccountDevices.Failure.self) { try await first.devices.approve(code) }
+        }
+        #expect(try await first.devices.list().count == 1)
+    }
+
+    @Test func `a service that puts other keys, or another list, in the place of those of the code gets nothing`()
+        async throws
+    {
+        let cloud = try await EncryptedCloud().makingZone()
+        let (first, second) = (device(cloud, "one"), device(cloud, "two"))
+        _ = try await first.database.save(EncryptedCloud.note("a", ["text": "secret"]))
+        let code = try await code(of: second)
+        first.service.changingAccountKeys.value = { answer in
+            var answer = answer
+            for index in answer.messages.indices { answer.messages[index].request[60] ^= 1 }
+            return answer
+        }
+        await #expect(throws: AccountDevices.Failure.self) { try await first.devices.approve(code) }
+        first.service.changingAccountKeys.value = { $0 }
+        try await first.devices.approve(code)
+        let owner = try await first.container.userRecordID().recordName
+        let place = KeyPlace(container: "iCloud.local", environment: "development", owner: owner)
+        let forged = AccountSecrets.random()
+        second.service.changingAccountKeys.value = { answer in
+            var answer = answer
+            answer.entries = DeviceIdentity.firstEntry(forged, in: place).map { [$0] } ?? []
+            return answer
+        }
+        await expectFailure(.accountTemporarilyUnavailable) { _ = try await second.text("a") }
+        second.service.changingAccountKeys.value = { $0 }
+        #expect(try await second.text("a") == "secret")
+    }
+
+    @Test func `a recovery key puts a device on the list when all others are lost`() async throws {
+        let cloud = try await EncryptedCloud().makingZone()
+        let first = device(cloud, "one")
+        _ = try await first.database.save(EncryptedCloud.note("a", ["text": "secret"]))
+        let former = try await first.devices.makeRecoveryKey()
+        let key = try await first.devices.makeRecoveryKey()
+        try FileManager.default.removeItem(atPath: "\(directory)/mei-one")
+        let second = device(cloud, "two")
+        await expectFailure(.accountTemporarilyUnavailable) { _ = try await second.text("a") }
+        var wrong = Array(key)
+        wrong[3] = wrong[3] == "A" ? "B" : "A"
+        for key in [former, String(wrong), String(key.dropLast(2)), CarriedSecret.recoveryKey().text] {
+            await #expect(throws: AccountDevices.Failure.self) { try await second.devices.recover(key) }
+        }
+        try await second.devices.recover(key)
+        #expect(try await second.text("a") == "secret")
+        #expect(try await second.devices.list().map(\.isThis) == [false, true])
+    }
+
+    @Test func `a revoked device gets no key that is made later, and signs none`() async throws {
+        let cloud = try await EncryptedCloud().makingZone()
+        let (first, second, third) = (device(cloud, "one"), device(cloud, "two"), device(cloud, "three"))
+        _ = try await first.database.save(EncryptedCloud.note("a", ["text": "secret"]))
+        for device in [second, third] { try await first.devices.approve(try await code(of: device)) }
+        #expect(try await second.text("a") == "secret")
+        #expect(try await third.text("a") == "secret")
+        let name = try #require(try await second.devices.list().first { $0.isThis }).name
+        try await first.devices.revoke(name)
+        await expectFailure(.accountTemporarilyUnavailable) { _ = try await device(cloud, "two").text("a") }
+        let again = device(cloud, "one")
+        let note = try await again.database.record(for: EncryptedCloud.recordID("a"))
+        note.encryptedValues["text"] = "new"
+        _ = try await again.database.save(note)
+        #expect(try await device(cloud, "three").text("a") == "new")
+        let keys = try await again.service.lookupKeys(
+            LookupKeysRequest(
+                zoneID: ZoneIDDictionary(zoneName: "Notes"), wantsGroup: true, recordNames: ["a"]),
+            ServiceCall(scope: .private))
+        #expect(keys.group.count == 2 && keys.records.first?.keys.map(\.version) == [2])
+        #expect(Set(keys.group.map(\.recipient)).count == 2)
+        await #expect(throws: AccountDevices.Failure.self) { try await again.devices.revoke(name) }
+    }
+
+    @Test(arguments: [10, 32])
+    func `a code's text is read however it is written, and no wrong digit of a recovery key is`(
+        size: Int
+    ) throws {
+        let secret = size == 10 ? CarriedSecret.code() : .recoveryKey()
+        #expect(CarriedSecret(text: secret.text) == secret)
+        #expect(CarriedSecret(text: secret.text.lowercased().replacingOccurrences(of: "-", with: " ")) == secret)
+        #expect(
+            CarriedSecret(text: secret.text + "22") == nil
+                || size == 10 && CarriedSecret(text: secret.text + "22") == nil)
+        #expect(CarriedSecret(text: "Grüße") == nil && CarriedSecret(text: "") == nil)
+        #expect(secret.isRecoveryKey == (size == 32))
+    }
+}
