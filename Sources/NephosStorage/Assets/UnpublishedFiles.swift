@@ -32,7 +32,8 @@ package struct UnpublishedFiles: Sendable {
         let file = "\(path)/\(String(UInt64.random(in: .min ... .max), radix: 36))"
         do {
             return try UnpublishedFile(file, in: path)
-        } catch  where !FileSystem.isDirectory(path) {
+        } catch {
+            // Others may have made the directory since: what else was wrong is wrong again.
             try FileSystem.makeDirectory(path)
             return try UnpublishedFile(file, in: path)
         }
