@@ -32,7 +32,7 @@ struct CarriedSecret: Hashable, Sendable {
         var digits: [UInt8] = []
         var (bits, count) = (UInt64(0), 0)
         for byte in isCode ? bytes : bytes + Self.checksum(bytes) {
-            bits = bits << 8 | UInt64(byte)
+            bits = (bits << 8 | UInt64(byte)) & 0xFFFF
             count += 8
             while count >= 5 {
                 count -= 5
