@@ -87,4 +87,9 @@ extension Trait where Self == ConditionTrait {
     package static var overPostgreSQL: ConditionTrait {
         .enabled(if: TestCluster.isUsable, "PostgreSQL is not to be had")
     }
+
+    /// For tests that take long, or need a cluster that does nothing else.
+    package static var whenPostgreSQLIsChosen: ConditionTrait {
+        .enabled(if: TestCluster.isChosen && TestCluster.isUsable, "run with NEPHOS_TEST_STORAGE=postgresql")
+    }
 }
