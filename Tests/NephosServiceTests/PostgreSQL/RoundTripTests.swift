@@ -46,8 +46,10 @@ import Testing
         #expect(many <= 4, "a save of 200 records: \(many)")
         let lookup = try await count { _ = try await database.lookup("r1", "r2", "r3") }
         #expect(lookup <= 4, "a lookup: \(lookup)")
+        withKnownIssue("the aim for a lookup is missed") { #expect(lookup <= 2) }
         let page = try await count { _ = try await database.changes() }
         #expect(page <= 4, "a page of a feed: \(page)")
+        withKnownIssue("the aim for a page of a feed is missed") { #expect(page <= 3) }
         let found = try await count { _ = try await query() }
         #expect(found <= 3, "a page of a query: \(found)")
         print("Round trips: save \(one), new \(new), 200 saves \(many), lookup \(lookup), feed \(page), query \(found)")
