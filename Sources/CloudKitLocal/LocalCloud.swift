@@ -55,7 +55,7 @@ public final class LocalCloud: Sendable {
         service = NephosService(stores: stores, environment: environment, configuration: configuration)
     }
 
-    /// A container, as an account sees it; `account` nil is nobody, who can only read the public database.
+    /// A container, as an account sees it; `account` nil is signed out and can only read the public database.
     public func container(
         _ identifier: String = LocalCloud.defaultContainerIdentifier, account: String? = LocalCloud.defaultAccount,
         environment: CloudKitEnvironment.Name = .development
@@ -80,7 +80,7 @@ public final class LocalCloud: Sendable {
         replaceRegistration(by: Registration(id: id, environment: environment))
     }
 
-    /// Has another account, or none, use this cloud where it is the default, as when somebody signs in or out in the
+    /// Has another account, or none, use this cloud where it is the default, as when a user signs in or out in the
     /// settings of a device: unlike with `becomeDefault`, the containers that there are go on as that account, what waits
     /// for notifications waits for that account's, and a `CKSyncEngine` tells its delegate. Posts `CKAccountChanged`.
     ///
@@ -117,7 +117,7 @@ public final class LocalCloud: Sendable {
     }
 
     /// Takes zones of an account's private database away as its user does, without the app: with the reason `.purged` as
-    /// someone who removes the app's data in the settings of iCloud, with `.encryptedDataReset` as someone who resets
+    /// a user who removes the app's data in the settings of iCloud, with `.encryptedDataReset` as a user who resets
     /// what is encrypted end to end. Devices hear of it through their next fetch. Without `zoneIDs` it takes every custom
     /// zone.
     ///

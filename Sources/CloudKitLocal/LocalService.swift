@@ -112,7 +112,7 @@ final class LocalService: CloudService {
         }
     }
 
-    /// There is no server whose address a share's URL could have; `localhost` is nobody else's.
+    /// There is no server whose address a share's URL could have; `localhost` is no other's.
     let shareURLRoot = "https://localhost/share/"
 
     func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary {

@@ -1,7 +1,7 @@
 import CSodium
 
 /// Content that a service gives away as opaque text and takes back only as it was given: for the same purpose, in the same
-/// context. Nobody else can make such a text, change it or read it.
+/// context. No holder of another key can make such a text, change it or read it.
 ///
 /// The tag is the keyed BLAKE2b of purpose, context and content; it is also the nonce of the XChaCha20 stream that the content is hidden
 /// under, so that the same content always gives the same text (a synthetic initialization vector, as RFC 5297's).

@@ -1,7 +1,7 @@
 import CSodium
 
 /// Seals content of any length in chunks, so that it is sealed and opened as it streams, and a part of it alone can be
-/// opened. Nobody without the key can read the content, change it, reorder it or cut it without being noticed.
+/// opened. Without the key the content cannot be read, nor changed, reordered or truncated without being noticed.
 ///
 /// Sealed content is a header of 16 bytes (the format, and 15 random bytes) and the chunks, each 16 bytes longer than it
 /// was, under XChaCha20-Poly1305. The nonce of a chunk is the header's random bytes, its index, and whether it is the last

@@ -2,7 +2,7 @@ import Glibc
 
 /// Where the transfer thread writes an answer's body.
 ///
-/// Whoever has one ends it: a file is open until then.
+/// Its owner ends it: a file is open until then.
 struct ResponseBodySink {
     enum Outcome {
         case taken

@@ -57,7 +57,7 @@ package enum TestCluster {
         try PostgresStores(try address.get(), options: options(connections: 24))
     }
 
-    /// Options of stores of their own: nobody else's server has them open.
+    /// Options of stores of their own: no other server has them open.
     package static func options(connections: Int) -> PostgresOptions {
         PostgresOptions(
             connections: connections, acceptsUnsafeServer: true, prefix: "t\(UInt64.random(in: .min ... .max))")

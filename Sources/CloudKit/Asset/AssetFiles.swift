@@ -5,7 +5,7 @@ import NephosCrypto
 /// Where downloaded files are: a cache of contents for each account, and copies for assets, one each, which are the app's.
 ///
 /// The directory is the user's alone (0700), and is shared by processes. A content appears in the cache whole, by a rename;
-/// it may be evicted at any time, as nobody works on it but to copy it. Copies are in a directory of their process, which
+/// it may be evicted at any time, as it is only ever copied. Copies are in a directory of their process, which
 /// holds a lock there as long as it lives: what a process left is removed by others.
 final class AssetFiles: Sendable {
     static let shared = AssetFiles(root: defaultRoot)

@@ -55,7 +55,7 @@ extension RecordValue {
     }
 }
 
-/// A file as it was when its upload began, to notice that somebody writes to it meanwhile.
+/// A file as it was when its upload began, to notice that it is written to meanwhile.
 struct FileStamp: Equatable, Sendable {
     private var device: UInt64
     private var number: UInt64

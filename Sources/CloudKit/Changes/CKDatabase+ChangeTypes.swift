@@ -11,7 +11,7 @@ extension CKDatabase {
         public struct Deletion: Hashable, Sendable {
             /// Why a zone is gone.
             public enum Reason: Hashable, Sendable {
-                /// Somebody deleted it.
+                /// It was deleted.
                 case deleted
                 /// The user removed it with all of its data: what the device has of it should go too.
                 case purged

@@ -235,7 +235,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     }
 
     private func hand(out batch: Batch) {
-        // Nobody changes the blocks of an operation that runs: to look at them once is enough.
+        // The blocks of a running operation are not changed: to look at them once is enough.
         let blocks = blocks.withLock { $0 }
         for change in batch.changes {
             guard !isCancelled else { return }

@@ -7,7 +7,7 @@ extension CKContainer {
         guard session.service.hasAccount else { return .noAccount }
         do {
             _ = try await currentUserRecordID()
-            // Known only once something needed keys: nobody else waits for them.
+            // Known only once something needed keys: no other caller waits for them.
             let ring = session.keyRing
             if await ring.isUnapproved { _ = try? await ring.device() }
             return await ring.isUnapproved ? .temporarilyUnavailable : .available

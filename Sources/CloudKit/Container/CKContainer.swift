@@ -285,7 +285,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
 
     // MARK: Permissions and discovery
 
-    /// Reports `.initialState`: nobody can be asked for permissions any more.
+    /// Reports `.initialState`: users are not asked for permissions any more.
     @available(*, deprecated, message: "CloudKit no longer grants permissions")
     @preconcurrency
     open func status(
@@ -295,7 +295,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         callBack(completionHandler) { _ in (.initialState, nil) }
     }
 
-    /// Reports `.initialState`: nobody can be asked for permissions any more.
+    /// Reports `.initialState`: users are not asked for permissions any more.
     @available(*, deprecated, message: "CloudKit no longer grants permissions")
     open func applicationPermissionStatus(
         for applicationPermission: CKContainer.ApplicationPermissions
@@ -306,7 +306,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Fails: nobody can be asked for permissions any more.
+    /// Fails: users are not asked for permissions any more.
     @available(*, deprecated, message: "CloudKit no longer grants permissions")
     @preconcurrency
     open func requestApplicationPermission(
@@ -316,7 +316,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         callBack(completionHandler) { container in (.couldNotComplete, container.permissionsAreGone) }
     }
 
-    /// Fails: nobody can be asked for permissions any more.
+    /// Fails: users are not asked for permissions any more.
     @available(*, deprecated, message: "CloudKit no longer grants permissions")
     open func requestApplicationPermission(
         _ applicationPermission: CKContainer.ApplicationPermissions
@@ -327,20 +327,20 @@ open class CKContainer: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Finds nobody.
+    /// Finds no user.
     @available(*, deprecated, message: "CloudKit no longer discovers users")
     @preconcurrency
     open func discoverAllIdentities(completionHandler: @escaping @Sendable ([CKUserIdentity]?, (any Error)?) -> Void) {
         discover([CKUserIdentity](), completionHandler)
     }
 
-    /// Finds nobody.
+    /// Finds no user.
     @available(*, deprecated, message: "CloudKit no longer discovers users")
     open func allUserIdentitiesFromContacts() async throws -> [CKUserIdentity] {
         try await isSubclass ? resultOfHandler { discoverAllIdentities(completionHandler: $0) } : discovered([])
     }
 
-    /// Finds nobody: neither an identity nor an error.
+    /// Finds no user: neither an identity nor an error.
     @available(*, deprecated, message: "CloudKit no longer discovers users")
     @preconcurrency
     open func discoverUserIdentity(
@@ -349,7 +349,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         discover(nil, completionHandler)
     }
 
-    /// Finds nobody.
+    /// Finds no user.
     @available(*, deprecated, message: "CloudKit no longer discovers users")
     open func userIdentity(forEmailAddress email: String) async throws -> CKUserIdentity? {
         guard isSubclass else { return try await discovered(nil) }
@@ -358,7 +358,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Finds nobody: neither an identity nor an error.
+    /// Finds no user: neither an identity nor an error.
     @available(*, deprecated, message: "CloudKit no longer discovers users")
     @preconcurrency
     open func discoverUserIdentity(
@@ -368,7 +368,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         discover(nil, completionHandler)
     }
 
-    /// Finds nobody.
+    /// Finds no user.
     @available(*, deprecated, message: "CloudKit no longer discovers users")
     open func userIdentity(forPhoneNumber phoneNumber: String) async throws -> CKUserIdentity? {
         guard isSubclass else { return try await discovered(nil) }
@@ -377,7 +377,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Finds nobody: neither an identity nor an error.
+    /// Finds no user: neither an identity nor an error.
     @available(*, deprecated, message: "CloudKit no longer discovers users")
     @preconcurrency
     open func discoverUserIdentity(
@@ -387,7 +387,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         discover(nil, completionHandler)
     }
 
-    /// Finds nobody.
+    /// Finds no user.
     @available(*, deprecated, message: "CloudKit no longer discovers users")
     open func userIdentity(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKUserIdentity? {
         guard isSubclass else { return try await discovered(nil) }

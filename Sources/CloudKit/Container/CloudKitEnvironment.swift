@@ -20,7 +20,7 @@ public struct CloudKitEnvironment: Hashable, Sendable {
     public enum Account: Hashable, Sendable {
         /// The account that a web authentication token belongs to. `dev:NAME` is the account NAME of the local service.
         case token(String)
-        /// Nobody: the account status is `.noAccount`, and only the public database can be read.
+        /// No account: the account status is `.noAccount`, and only the public database can be read.
         case none
     }
 
@@ -145,7 +145,7 @@ public struct CloudKitEnvironment: Hashable, Sendable {
         set { ServiceDirectory.shared.setEnvironment(newValue) }
     }
 
-    /// Signs in to the service with another account, or out, as somebody does in the settings of a device: unlike with
+    /// Signs in to the service with another account, or out, as in the settings of a device: unlike with
     /// `current`, the containers that there are go on as that account, what waits for notifications waits for that
     /// account's, and a `CKSyncEngine` tells its delegate. Posts `CKAccountChanged`.
     public static func switchAccount(to account: Account) { ServiceDirectory.shared.switchAccount(to: account) }

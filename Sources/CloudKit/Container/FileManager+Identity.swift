@@ -1,10 +1,10 @@
 public import Foundation
 import NephosCrypto
 
-// Apple's Foundation has these for iCloud Drive. Apps with CloudKit ask them whether somebody is signed in.
+// Apple's Foundation has these for iCloud Drive. Apps with CloudKit ask them whether an account is signed in.
 
 extension FileManager {
-    /// Something that stands for the account of the containers that the app makes; nil while nobody is signed in.
+    /// Something that stands for the account of the containers that the app makes; nil while no account is signed in.
     ///
     /// It tells accounts apart and says nothing else about them. `CKContainer.accountStatus` asks the service, this does
     /// not.

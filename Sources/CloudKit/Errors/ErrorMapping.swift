@@ -9,7 +9,7 @@ struct ErrorContext: Sendable {
     var operationID: CKOperation.ID?
     /// The database that was asked; nil where none was.
     var scope: CKDatabase.Scope?
-    /// How to sign in, where nobody is.
+    /// How to sign in, where no account is.
     var signInAdvice: String?
     /// Whether the schema grows only by deployments.
     var isProduction = false

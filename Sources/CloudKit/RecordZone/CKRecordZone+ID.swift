@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// The record name that stands for whoever is signed in, as a zone's owner and as a user's record name.
+/// The record name that stands for the current user, as a zone's owner and as a user's record name.
 public let CKCurrentUserDefaultName = "__defaultOwner__"
 
 extension CKRecordZone {

@@ -20,7 +20,7 @@ public struct CKSharingParticipantAccessOption: OptionSet, Hashable, Sendable, B
 
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
-    /// Whoever has the share's URL.
+    /// Every account that has the share's URL.
     public static let anyoneWithLink = CKSharingParticipantAccessOption(rawValue: 1 << 0)
     /// Those whom the owner invites.
     public static let specifiedRecipientsOnly = CKSharingParticipantAccessOption(rawValue: 1 << 1)

@@ -2,7 +2,7 @@ import NephosWire
 
 /// Makes participants of users' addresses (CKFetchShareParticipantsOperation, Apple's documentation).
 ///
-/// An e-mail address or a phone number makes a participant whether or not somebody has it: who that is shows when the
+/// An e-mail address or a phone number makes a participant whether or not an account has it: which one shows when the
 /// share is accepted. A user record's ID must be that of a user of the container.
 open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     private struct Blocks {

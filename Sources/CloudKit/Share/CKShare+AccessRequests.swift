@@ -2,7 +2,7 @@ public import Foundation
 import Synchronization
 
 extension CKShare {
-    /// Somebody who asked for access to a share (CKShareAccessRequester, Apple's documentation). The contact's card that
+    /// A requester of access to a share (CKShareAccessRequester, Apple's documentation). The contact's card that
     /// Apple's has beside the identity belongs to a framework that this platform does not have.
     public final class AccessRequester: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         // Unchecked, because NSObject is not Sendable: the identity is a constant.
@@ -44,7 +44,7 @@ extension CKShare {
         public override var hash: Int { userIdentity.hash }
     }
 
-    /// Somebody whose requests for access no longer reach a share (CKShareBlockedIdentity, Apple's documentation).
+    /// An identity whose requests for access no longer reach a share (CKShareBlockedIdentity, Apple's documentation).
     public final class BlockedIdentity: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         // Unchecked, because NSObject is not Sendable: the identity is a constant.
 
@@ -79,12 +79,12 @@ extension CKShare {
         public override var hash: Int { userIdentity.hash }
     }
 
-    /// Who asked for access, and who may no longer ask.
+    /// The requesters and the blocked identities.
     struct AccessRequests: Sendable {
         var allowed = false
         var requesters: [AccessRequester] = []
         var blocked: [BlockedIdentity] = []
-        /// Whether this side changed who asks and who may not.
+        /// Whether this side changed the requesters or the blocked identities.
         var isChanged = false
 
         mutating func deny(_ denied: [AccessRequester]) {
@@ -104,7 +104,7 @@ extension CKShare {
         }
     }
 
-    /// Whether who was not invited may ask for access, having the share's URL. False, until it is set.
+    /// Whether an account that was not invited may ask for access, having the share's URL. False, until it is set.
     ///
     /// The program stops where the current user neither owns the share nor administers it.
     public var allowsAccessRequests: Bool {

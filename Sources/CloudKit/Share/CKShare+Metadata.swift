@@ -43,7 +43,7 @@ extension CKShare {
             values.ownerIdentity = CKUserIdentity(wire: wire.ownerIdentity, users)
             if let root = wire.rootRecord {
                 let root = try record(root)
-                // Nobody has the keys of its encrypted values before they accepted, and no record comes without its values.
+                // No participant has the keys of its encrypted values before acceptance, and no record comes without its values.
                 if !root.hasEncryptedFields { values.rootRecord = root }
             }
             values.shortGUID = wire.shortGUID.value

@@ -53,7 +53,7 @@ extension CKShare {
         case publicUser = 4
     }
 
-    /// Somebody who takes part in a share (CKShare.Participant, Apple's documentation).
+    /// A participant of a share (CKShare.Participant, Apple's documentation).
     ///
     /// `CKContainer` makes participants from users' addresses; a share has its owner for a participant.
     open class Participant: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {

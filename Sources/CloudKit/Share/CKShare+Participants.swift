@@ -56,7 +56,7 @@ extension CKShare.Participant {
     public typealias AcceptanceStatus = CKShare.ParticipantAcceptanceStatus
     /// What may be done with the records.
     public typealias Permission = CKShare.ParticipantPermission
-    /// What somebody is in the share.
+    /// A participant's role in the share.
     public typealias Role = CKShare.ParticipantRole
     @available(*, deprecated, renamed: "CKShare.ParticipantRole")
     public typealias ParticipantType = CKShare.ParticipantType

@@ -59,9 +59,9 @@ open class CKShare: CKRecord, @unchecked Sendable {
         super.init(recordType: CKRecord.SystemType.share, recordID: recordID, state: state)
     }
 
-    /// What everybody who has the share's URL may do; `.none` keeps the share to those who were invited.
+    /// What an account that has the share's URL may do; `.none` keeps the share to invited participants.
     ///
-    /// Opening the share to everybody removes those whose invitation is pending; closing it removes those who came
+    /// Opening the share removes pending participants; closing it removes those that came
     /// without one.
     open var publicPermission: ParticipantPermission {
         get { shareState.withLock { $0.publicPermission } }

@@ -22,7 +22,7 @@ public class CKSystemSharingUIObserver: NSObject, @unchecked Sendable {
         set { blocks.didSave = newValue }
     }
 
-    /// For when somebody stopped sharing, or could not.
+    /// Called when the owner stopped sharing, or could not.
     public var systemSharingUIDidStopSharingBlock: (@Sendable (CKRecord.ID, Result<Void, any Error>) -> Void)? {
         get { blocks.didStop }
         set { blocks.didStop = newValue }

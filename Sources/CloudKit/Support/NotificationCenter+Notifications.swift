@@ -25,7 +25,7 @@ extension NotificationCenter {
         init(of center: NotificationCenter, named name: Notification.Name, object: AnyObject?) {
             let (stream, continuation) = AsyncStream.makeStream(of: Notification.self)
             let observer = center.addObserver(forName: name, object: object, queue: nil) { notification in
-                // A value that the sender has posted: nobody changes it any more.
+                // A value that was posted is not changed any more.
                 nonisolated(unsafe) let posted = notification
                 continuation.yield(posted)
             }

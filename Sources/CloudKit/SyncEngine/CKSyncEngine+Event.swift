@@ -58,9 +58,9 @@ extension CKSyncEngine.Event {
     public struct AccountChange: Sendable, CustomStringConvertible {
         /// What happened to the account, by the user records of whom it concerns.
         public enum ChangeType: Equatable, Sendable {
-            /// Somebody uses the engine for the first time, or signed in again: what is on the device can be sent.
+            /// An account uses the engine for the first time, or signed in again: what is on the device can be sent.
             case signIn(currentUser: CKRecord.ID)
-            /// Nobody is signed in any more: discard what is the account's.
+            /// The account signed out: discard what is the account's.
             case signOut(previousUser: CKRecord.ID)
             /// Another account is signed in: discard what was the former one's.
             case switchAccounts(previousUser: CKRecord.ID, currentUser: CKRecord.ID)

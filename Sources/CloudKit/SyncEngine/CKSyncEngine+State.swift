@@ -134,7 +134,7 @@ extension CKSyncEngine {
 }
 
 extension CKSyncEngine.State.Content {
-    /// Forgets everything: the data belongs to somebody else now.
+    /// Forgets everything: the data belongs to another account now.
     mutating func reset(user: String?) {
         let time = time
         self = Self()

@@ -22,7 +22,7 @@ struct SyncSend: Sendable {
     }
 
     /// Sends until nothing is left or something fails: then says why. What the app adds to mend it goes with the next
-    /// run, so that whoever asked for this one hears of the failure.
+    /// run, so that the caller of this one hears of the failure.
     private func sendAll() async -> CKError? {
         while true {
             if Task.isCancelled { return .cancelled(nil) }

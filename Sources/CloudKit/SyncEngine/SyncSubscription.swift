@@ -12,7 +12,7 @@ extension SyncEngineCore {
 
     /// Has the service tell of changes in the database from now on; for engines that work by themselves.
     ///
-    /// The subscription is saved once for each start of the engine: somebody may have deleted it meanwhile.
+    /// The subscription is saved once for each start of the engine: it may have been deleted meanwhile.
     /// - Returns: Why to try again later; nil once that is not needed.
     func subscribe() async -> CKError? {
         listen()

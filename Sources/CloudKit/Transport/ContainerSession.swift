@@ -33,8 +33,8 @@ final class ContainerSession: Sendable {
     /// The keys of the account's encrypted values.
     var keyRing: KeyRing { ring.withLock { $0 } }
 
-    /// Goes on as another account, or as none: requests from now on are answered by `service`, and whoever waits for
-    /// notifications waits for that account's.
+    /// Goes on as another account, or as none: requests from now on are answered by `service`, and a wait for
+    /// notifications is for that account's.
     func switchAccount(to service: any CloudService) {
         current.exchange(service)
         ring.exchange(KeyRing(service, container: identifier))

@@ -55,7 +55,7 @@ package final class ServiceDirectory: Sendable {
         if changesAccount { Self.postAccountChanged() }
     }
 
-    /// What tells the account of the containers made from now on from others; nil where nobody is signed in.
+    /// What tells the account of the containers made from now on from others; nil where no account is signed in.
     var account: String? {
         state.withLock { state in
             if let last = state.providers.last { return last.account }

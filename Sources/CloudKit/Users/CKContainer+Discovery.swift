@@ -1,8 +1,8 @@
-// Since iOS 17 CloudKit discovers nobody: these find no users, and need an account all the same.
+// Since iOS 17 CloudKit discovers no users: these find none, and need an account all the same.
 
 @available(*, deprecated, message: "CloudKit no longer discovers users")
 extension CKContainer {
-    /// Finds nobody.
+    /// Finds no user.
     @preconcurrency
     public func discoverUserIdentities(
         forEmailAddresses emails: [String],
@@ -11,12 +11,12 @@ extension CKContainer {
         discover([:], completionHandler)
     }
 
-    /// Finds nobody.
+    /// Finds no user.
     public func userIdentities(forEmailAddresses emails: [String]) async throws -> [String: CKUserIdentity] {
         try await discovered([:])
     }
 
-    /// Finds nobody.
+    /// Finds no user.
     @preconcurrency
     public func discoverUserIdentities(
         forPhoneNumbers phoneNumbers: [String],
@@ -25,12 +25,12 @@ extension CKContainer {
         discover([:], completionHandler)
     }
 
-    /// Finds nobody.
+    /// Finds no user.
     public func userIdentities(forPhoneNumbers phoneNumbers: [String]) async throws -> [String: CKUserIdentity] {
         try await discovered([:])
     }
 
-    /// Finds nobody.
+    /// Finds no user.
     @preconcurrency
     public func discoverUserIdentities(
         forUserRecordIDs userRecordIDs: [CKRecord.ID],
@@ -39,7 +39,7 @@ extension CKContainer {
         discover([:], completionHandler)
     }
 
-    /// Finds nobody.
+    /// Finds no user.
     public func userIdentities(
         forUserRecordIDs userRecordIDs: [CKRecord.ID]
     ) async throws -> [CKRecord.ID: CKUserIdentity] {

@@ -1,6 +1,6 @@
 /// Found users by what they made known of themselves (CKDiscoverUserIdentitiesOperation, Apple's documentation).
 ///
-/// Since iOS 17 CloudKit discovers nobody: the operation succeeds, and its `userIdentityDiscoveredBlock` is not called.
+/// Since iOS 17 CloudKit discovers no users: the operation succeeds, and its `userIdentityDiscoveredBlock` is not called.
 @available(*, deprecated, message: "CloudKit no longer discovers users")
 open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     private struct Blocks {
@@ -26,7 +26,7 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
         set { infos.exchange(newValue) }
     }
 
-    /// Not called any more: nobody is discovered.
+    /// Not called any more: no user is discovered.
     open var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)? {
         get { blocks.discovered }
         set { blocks.discovered = newValue }
@@ -60,7 +60,7 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
 
 /// Found the users among the device's contacts (CKDiscoverAllUserIdentitiesOperation, Apple's documentation).
 ///
-/// Since iOS 17 CloudKit discovers nobody: the operation succeeds, and its `userIdentityDiscoveredBlock` is not called.
+/// Since iOS 17 CloudKit discovers no users: the operation succeeds, and its `userIdentityDiscoveredBlock` is not called.
 @available(*, deprecated, message: "CloudKit no longer discovers users")
 open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     private struct Blocks {
@@ -73,7 +73,7 @@ open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendabl
 
     public override init() { super.init() }
 
-    /// Not called any more: nobody is discovered.
+    /// Not called any more: no user is discovered.
     open var userIdentityDiscoveredBlock: ((CKUserIdentity) -> Void)? {
         get { blocks.discovered }
         set { blocks.discovered = newValue }

@@ -97,7 +97,7 @@ final class Acceptor: @unchecked Sendable {
             }
             if isAccepted { continue }
             switch errno {
-            // Whoever wanted to connect is gone, or something interrupted.
+            // The client is gone, or a signal interrupted.
             case ECONNABORTED, EINTR: continue
             case EAGAIN: return
             // No descriptor or no memory is left.

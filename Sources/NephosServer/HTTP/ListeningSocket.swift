@@ -17,7 +17,7 @@ package enum ListeningError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 }
 
-/// A bound socket that accepts TCP connections from this machine. Whoever holds it closes it.
+/// A bound socket that accepts TCP connections from this machine. Its owner closes it.
 package struct ListeningSocket: Sendable {
     package enum Family: Hashable, Sendable {
         case ipv4, ipv6

@@ -16,7 +16,7 @@ package final class LogWriter: Sendable {
     private let descriptor: Int32
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
-    /// Whoever writes: lines stay in their order.
+    /// The writer's lock: lines stay in their order.
     private let writing = Mutex(())
 
     package init(_ descriptor: Int32) {

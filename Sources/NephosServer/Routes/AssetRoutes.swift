@@ -26,7 +26,7 @@ enum AssetRoutes {
         } catch BodyStream.Failure.isTooSlow {
             throw Refusal(ServiceError.uploadTooSlow)
         } catch {
-            // Nobody is there to read it.
+            // The client is gone.
             throw Refusal(.badRequest, "the file did not arrive whole")
         }
     }

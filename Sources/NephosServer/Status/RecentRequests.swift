@@ -4,7 +4,7 @@ import Synchronization
 final class RecentRequests: Sendable {
     static let limit = 50
 
-    /// Somebody has looked. Before that nothing is noted.
+    /// The page was looked at. Before that nothing is noted.
     let isWatched = Atomic(false)
 
     /// A request, and how many there had been with it.

@@ -44,7 +44,7 @@ package struct ZoneDictionary: Hashable, Sendable {
 
 /// Why a zone is gone (`CKDatabase.DatabaseChange.Deletion.Reason`, Apple's documentation).
 package enum ZoneDeletionReason: String, Hashable, Sendable, CaseIterable {
-    /// Somebody deleted it.
+    /// It was deleted.
     case deleted = "DELETED"
     /// The user removed the app's data.
     case purged = "PURGED"
