@@ -29,8 +29,10 @@ final class Exchange {
     private var begun: Int64 = 0
     private var arrivedBytes = 0
 
-    init(target: String, _ watched: WatchedConnection?) {
+    /// - Parameter problem: what is wrong with the target; nil for nothing.
+    init(target: String, problem: String?, _ watched: WatchedConnection?) {
         request = HTTPRequest(method: .other, target: target)
+        request.problem = problem
         self.watched = watched
     }
 
@@ -47,7 +49,7 @@ final class Exchange {
         begun = WatchedConnection.now
         watched?.allow(bridge.options, since: begun)
         request.host = header("Host", connection)
-        request.problem = AmbiguousHeaders(connection).problem
+        request.problem = request.problem ?? AmbiguousHeaders(connection).problem
         request.origin = header("Origin", connection)
         request.fetchSite = header("Sec-Fetch-Site", connection)
         request.fetchMode = header("Sec-Fetch-Mode", connection)

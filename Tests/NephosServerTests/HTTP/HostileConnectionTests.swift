@@ -77,6 +77,16 @@ import Testing
         ("Host: localhost\r\nTransfer-Encoding: gzip, chunked", "Transfer-Encoding"),
         ("Host: localhost\r\nTransfer-Encoding: xchunked", "Transfer-Encoding"),
         ("Host: localhost\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "Transfer-Encoding"),
+        ("Host: localhost\r\nOrigin: http://localhost\r\nOrigin: http://evil.example", "several Origin"),
+        ("Host: localhost\r\norigin: http://localhost\r\nORIGIN: http://localhost", "several Origin"),
+        ("Host: localhost\r\nContent-Encoding: gzip\r\nContent-Encoding: gzip", "several Content-Encoding"),
+        ("Host : localhost", "no token"), ("Host: localhost\r\nOrigin : http://evil.example", "no token"),
+        ("Host: localhost\r\nX\u{1}: y", "no token"), ("Host: local\u{1}host", "control character"),
+        ("Host: localhost\r\nOrigin: http://localhost\u{7F}", "control character"),
+        ("Origin: http://localhost\0.evil.example\r\nHost: localhost", "NUL"),
+        ("Host: localhost\r\nOrigin: http://localhost\0.evil.example", "NUL"),
+        ("Host: localhost\r\nOrigin: http://localhost\r\n .evil.example", "next line"),
+        ("Host: localhost\r\nX: y\0\0Origin: http://evil.example", "NUL"),
     ])
     func `headers that can be read in two ways are refused, and the connection ends`(
         headers: String, reason: String
@@ -88,6 +98,28 @@ import Testing
             #expect(response.status == 400)
             #expect(try error(response).reason.contains(reason))
             #expect(try await connection.isClosedByServer())
+        }
+    }
+
+    @Test(arguments: ["/a\0b", "\(list)\0&x=y", "/\u{1}", "/a\u{7F}", "/a b", "/a\tb", "/\u{B}"])
+    func `a target with a space or a control character in it is refused`(target: String) async throws {
+        try await withServer { port in
+            let connection = try TestConnection(port: port)
+            try await connection.send("GET \(target) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            let response = try await connection.response()
+            let error = try error(response)
+            #expect(response.status == 400 && error.code == "BAD_REQUEST" && error.reason.contains("target"))
+            #expect(try await connection.isClosedByServer())
+        }
+    }
+
+    @Test func `headers with white space about their values, without one, and of other bytes are taken`() async throws {
+        try await withServer { port in
+            let connection = try TestConnection(port: port)
+            for headers in ["Host:localhost", "Host: \t localhost", "X:\r\nHost: localhost\r\nY: \r\nZ: é\tö"] {
+                try await connection.send("GET \(Self.list) HTTP/1.1\r\n\(headers)\r\n\r\n")
+                #expect(try await connection.response().status == 200, "\(headers.debugDescription)")
+            }
         }
     }
 
