@@ -1,9 +1,7 @@
-import Dispatch
 import Glibc
 import NephosCrypto
 import NephosHTTP
 import NephosStorage
-import Synchronization
 
 /// The few requests of the S3 protocol that files need. Everything blocks, on threads that may.
 ///
@@ -111,7 +109,7 @@ package final class ObjectRequests: Sendable {
         var attempt = 1
         while true {
             let failure: StorageError
-            switch Self.blocking({ [client] in await Self.result(client, request) }) {
+            switch waiting(for: { [client] in await Self.result(client, request) }) {
             case .success(let answer):
                 if (200..<300).contains(answer.status) || statuses.contains(answer.status) { return answer }
                 failure = StorageError(.inputOutput, "\(Self.explanation(answer)), while \(action)")
@@ -132,25 +130,6 @@ package final class ObjectRequests: Sendable {
     private static func result(_ client: HTTPClient, _ request: HTTPRequest) async -> Result<HTTPResponse, HTTPFailure>
     {
         do throws(HTTPFailure) { return .success(try await client.send(request)) } catch { return .failure(error) }
-    }
-
-    /// Waits for something asynchronous on a thread that may wait.
-    private static func blocking<T: Sendable>(_ body: @escaping @Sendable () async -> T) -> T {
-        let outcome = Outcome<T>()
-        let done = DispatchSemaphore(value: 0)
-        Task {
-            let value = await body()
-            outcome.value.withLock { $0 = value }
-            done.signal()
-        }
-        while true {
-            done.wait()
-            if let value = outcome.value.withLock({ $0 }) { return value }
-        }
-    }
-
-    private final class Outcome<T: Sendable>: Sendable {
-        let value = Mutex<T?>(nil)
     }
 
     private static func pause(_ duration: Duration) {

@@ -1,6 +1,7 @@
 import CloudKit
 import FoundationEssentials
 import Glibc
+import NephosHTTP
 
 /// `nephos keys`: the devices that have an account's keys for encrypted values.
 struct KeysCommand {

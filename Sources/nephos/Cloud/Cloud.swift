@@ -1,4 +1,5 @@
 import Glibc
+import NephosHTTP
 import NephosSQLite
 import NephosServer
 import NephosService

@@ -1,3 +1,4 @@
+import NephosHTTP
 import NephosObjectStorage
 import NephosSQLite
 import NephosService

@@ -1,4 +1,5 @@
 import Glibc
+import NephosHTTP
 import NephosSQLite
 import NephosService
 import NephosStorage
