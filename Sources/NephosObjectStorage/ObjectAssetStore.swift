@@ -42,8 +42,8 @@ package final class ObjectAssetStore: AssetStore {
         return keys.map { String($0.dropFirst(place.count + 1)) }
     }
 
-    package func leftovers() throws -> [AssetLeftover] {
-        try spool.announced().map { file in
+    package func leftovers(olderThan seconds: Int64) throws -> [AssetLeftover] {
+        try spool.announced(olderThan: seconds).map { file in
             AssetLeftover(name: file.name) { [self] hasRow in
                 if !hasRow { try remove(file.name) }
                 unlink(file.path)

@@ -22,9 +22,11 @@ final class PostgresConnection: SQLConnection {
         case alone
         /// What was answered before is not complete yet.
         case horizon
+        /// What the server has cached is stale.
+        case versions
     }
 
-    private struct Queued {
+    struct Queued {
         var name: String
         var text: String
         var parameters: PostgresLink.Parameters
@@ -38,7 +40,7 @@ final class PostgresConnection: SQLConnection {
     private var schemas: [String: Int] = [:]
     private var schema = ""
 
-    private var mode = PostgresSQL.Mode.reading
+    private(set) var mode = PostgresSQL.Mode.reading
     private(set) var isInTransaction = false
     private var hasBegun = false
     private var queued: [Queued] = []
@@ -51,6 +53,7 @@ final class PostgresConnection: SQLConnection {
     private var state: TransactionState?
     private var nextNumber: Int64 = 0
     private(set) var again: Again?
+    var versions = ContentVersions()
     /// The transaction up to which the store has to be complete before a read may say how far it is.
     private var wantsComplete: Int64 = 0
 
@@ -92,7 +95,9 @@ final class PostgresConnection: SQLConnection {
     func begin(writing: Bool) throws { begin(writing ? .writing : .reading) }
 
     /// - Parameter wantsComplete: the transaction up to which a read waits for the store to be complete.
-    func begin(_ mode: PostgresSQL.Mode, wantsComplete: Int64 = 0) {
+    /// - Parameter wantsVersions: whether versions are asked for before anything is decided on what they are of.
+    func begin(_ mode: PostgresSQL.Mode, wantsComplete: Int64 = 0, wantsVersions: Bool = false) {
+        versions = ContentVersions(isExact: wantsVersions)
         self.mode = mode
         self.wantsComplete = wantsComplete
         isInTransaction = true
@@ -112,6 +117,7 @@ final class PostgresConnection: SQLConnection {
     /// Commits, or ends what only read without waiting for the server.
     func commit() throws {
         guard isInTransaction else { return }
+        try checkVersions()
         if !hasBegun && queued.isEmpty && additions.isEmpty || mode == .reading {
             (isInTransaction, isFresh) = (false, false)
             if hasBegun { try link.send([.text("COMMIT")]) }
@@ -199,13 +205,13 @@ final class PostgresConnection: SQLConnection {
         }
     }
 
-    private func query(
+    func query(
         _ name: String, _ text: String, _ parameters: PostgresLink.Parameters = .init()
     ) -> Queued {
         Queued(name: "\(schemas[schema] ?? 0)_\(name)", text: text, parameters: parameters)
     }
 
-    private func enqueue(_ query: Queued) throws {
+    func enqueue(_ query: Queued) throws {
         queued.append(query)
         queuedSize += query.parameters.bytes.count
         if queued.count + additions.count >= 5000 || queuedSize >= 8 << 20 { _ = try perform([]) }
@@ -263,13 +269,18 @@ final class PostgresConnection: SQLConnection {
 
     /// Sends what begins the transaction, if it has not begun, what was left for later, and these.
     /// - Returns: what these gave.
-    private func perform(_ last: [Queued]) throws -> [PostgresLink.Result] {
+    func perform(_ last: [Queued]) throws -> [PostgresLink.Result] {
         if mode != .reading { beforeStatement?() }
         var queries: [Queued] = []
         var stateIndex: Int?
         if !hasBegun {
             queries = beginning()
             if mode != .reading { stateIndex = queries.count - 1 }
+        }
+        var versionsIndex: Int?
+        if mode == .reading && versions.areWanted {
+            versionsIndex = queries.count
+            queries.append(query("versions", PostgresSQL.versions))
         }
         additions.sort { $0.key < $1.key }
         queries += additions.map(\.insertion) + queued + last
@@ -296,6 +307,12 @@ final class PostgresConnection: SQLConnection {
             throw note(failure, while: failed.map { queries[$0].text } ?? "ending a transaction")
         }
         if let stateIndex { state = TransactionState(results[indexes[stateIndex]]) }
+        if let stateIndex { versions.learn(results[indexes[stateIndex]], from: 2) }
+        if let versionsIndex { versions.learn(results[indexes[versionsIndex]], from: 0) }
+        if versions.areStale {
+            again = .versions
+            throw StorageError(.busy, "what the server has cached is stale; the transaction begins again")
+        }
         return last.isEmpty ? [] : indexes.suffix(last.count).map { results[$0] }
     }
 
@@ -345,54 +362,15 @@ final class PostgresConnection: SQLConnection {
         }
     }
 
+    /// Waits for notifications of channels that this connection listens to.
+    /// - Returns: false where the time is over, or `other` has something to read.
+    func waitForNotifications(orFor other: Int32, milliseconds: Int) throws -> Bool {
+        try link.waitForInput(orFor: other, milliseconds: milliseconds)
+    }
+
+    /// The payloads of the notifications that came.
+    func takeNotifications() throws -> [String] { try link.takeNotifications() }
+
     func schemaVersion() throws -> Int { 0 }
     func setSchemaVersion(_ version: Int) throws {}
-}
-
-/// A record's place, compared by bytes.
-struct RecordKey: Hashable, Comparable {
-    var zone: ZoneKey
-    var name: [UInt8]
-
-    init(zone: ZoneKey, name: [UInt8]) {
-        self.zone = zone
-        self.name = name
-    }
-
-    init(_ zone: ZoneKey, _ name: String) { self.init(zone: zone, name: Array(name.utf8)) }
-
-    static func < (left: RecordKey, right: RecordKey) -> Bool {
-        let (first, second) = ((left.zone.owner.rawValue, left.zone.id), (right.zone.owner.rawValue, right.zone.id))
-        return first == second ? left.name.lexicographicallyPrecedes(right.name) : first < second
-    }
-}
-
-/// What a transaction's change sequences are made of.
-struct TransactionState {
-    /// The sequences, and the new records, that a transaction may have.
-    static let perTransaction: Int64 = 1 << 16
-
-    /// The transaction's number, which PostgreSQL counts up and never gives again once it was committed.
-    let number: Int64
-    let base: Int64
-
-    init(_ result: PostgresLink.Result) {
-        number = PostgresStatement.integer(result, 0, 0)
-        base = PostgresStatement.integer(result, 0, 1)
-    }
-
-    var firstSequence: Int64 { (number - base) << 16 }
-}
-
-extension PostgresConnection {
-    /// The transaction's number, if it has one.
-    var number: Int64? { knownState?.number }
-
-    /// Keeps a zone's last change. Now and then some of its former ones go.
-    func noteChange(_ zone: ZoneKey, _ sequence: Int64) throws {
-        let statement = try prepare(.noteChange)
-        defer { statement.reset() }
-        _ = try statement.bind(sequence).bind(zone.owner.rawValue).bind(zone.id).step()
-        if let number, number % 16 == 0 { try trimChanges(of: zone) }
-    }
 }

@@ -16,13 +16,15 @@ package final class PostgresEngine: StorageEngine {
 
     private let state = Mutex(State())
     private let pool: PostgresPool
+    private let signals: PostgresSignals
     private let schema: String
     private let options: PostgresOptions
     /// Runs of writes beside others before one runs alone.
     private static let triesBesideOthers = 4
 
-    init(pool: PostgresPool, schema: String, options: PostgresOptions) {
+    init(pool: PostgresPool, signals: PostgresSignals, schema: String, options: PostgresOptions) {
         self.pool = pool
+        self.signals = signals
         self.schema = schema
         self.options = options
     }
@@ -56,7 +58,7 @@ package final class PostgresEngine: StorageEngine {
         // What was prepared may be gone, once.
         for attempt in 1... {
             try connection.use(schema: schema)
-            connection.begin(.reading, wantsComplete: wantsComplete)
+            connection.begin(.reading, wantsComplete: wantsComplete, wantsVersions: connection.again == .versions)
             let reader = SQLReader(connection)
             defer { reader.invalidate() }
             do {
@@ -66,6 +68,8 @@ package final class PostgresEngine: StorageEngine {
                     return .done(value)
                 }
             } catch {
+                // It may have failed because of what was stale.
+                if connection.again == nil { try? connection.checkVersions() }
                 if connection.again == nil || attempt > 2 {
                     connection.rollback()
                     throw error
@@ -122,6 +126,7 @@ package final class PostgresEngine: StorageEngine {
                     if let number { state.withLock { $0.answered = max($0.answered, number) } }
                     return value
                 } catch let failure {
+                    if connection.again == nil { try? connection.checkVersions() }
                     connection.rollback()
                     error = failure
                 }
@@ -142,7 +147,7 @@ package final class PostgresEngine: StorageEngine {
         _ body: (any StorageTransaction) throws -> T
     ) throws -> (T, Int64?) {
         try connection.use(schema: schema)
-        connection.begin(mode)
+        connection.begin(mode, wantsVersions: connection.again == .versions)
         let sequence = SequenceCounter {
             let first = try connection.takeState().firstSequence
             return (first, first + TransactionState.perTransaction - 1)
@@ -159,6 +164,20 @@ package final class PostgresEngine: StorageEngine {
         let number = connection.number
         try connection.commit()
         return (value, number)
+    }
+
+    // MARK: Other servers
+
+    package var isShared: Bool { true }
+
+    package func signalOthers(_ signals: StoreSignals) { self.signals.signal(schema, signals) }
+
+    package func onSignals(_ handler: @escaping @Sendable (StoreSignals) -> Void) {
+        do {
+            try signals.register(schema, handler)
+        } catch {
+            options.log("signals of other servers are not heard: \(error)")
+        }
     }
 
     // MARK: The end
@@ -182,6 +201,7 @@ package final class PostgresEngine: StorageEngine {
     }
 
     package func close() async {
+        signals.unregister(schema)
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
                 state.isClosing = true

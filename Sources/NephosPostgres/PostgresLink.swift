@@ -220,6 +220,30 @@ final class PostgresLink {
         }
     }
 
+    // MARK: Notifications
+
+    /// Waits for what the server sends unasked, or for something to read from another descriptor.
+    /// - Returns: whether the server may have sent something.
+    func waitForInput(orFor other: Int32, milliseconds: Int) throws -> Bool {
+        var descriptors = [
+            pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0),
+            pollfd(fd: other, events: Int16(POLLIN), revents: 0),
+        ]
+        let count = poll(&descriptors, nfds_t(descriptors.count), Int32(clamping: milliseconds))
+        if count < 0 && errno != EINTR { throw lost("listening") }
+        return descriptors[0].revents != 0
+    }
+
+    func takeNotifications() throws -> [String] {
+        if PQconsumeInput(handle) == 0 { throw lost("listening") }
+        var payloads: [String] = []
+        while let notification = PQnotifies(handle) {
+            payloads.append(String(cString: notification.pointee.extra))
+            PQfreemem(notification)
+        }
+        return payloads
+    }
+
     /// Runs several statements in one text, outside of pipelines.
     func execute(script: String) throws {
         _ = try run([])

@@ -16,6 +16,8 @@ package struct PostgresOptions: Sendable {
     package var attempts: Int
     /// How long a change feed waits for what was answered before it, in nanoseconds.
     package var horizonNanoseconds: Int64
+    /// After how long without a signal a server looks for what another left, in milliseconds.
+    package var lookMilliseconds: Int
     /// Whether a server is accepted that may lose what was answered, or that others could listen to.
     package var acceptsUnsafeServer: Bool
     /// What the schemas' names begin with.
@@ -30,7 +32,8 @@ package struct PostgresOptions: Sendable {
     package init(
         connections: Int = 16, waitNanoseconds: Int64 = 5_000_000_000, waiting: Int = 2000,
         connectMilliseconds: Int = 5000, statementMilliseconds: Int = 30_000, lockMilliseconds: Int = 10_000,
-        attempts: Int = 20, horizonNanoseconds: Int64 = 1_000_000_000, acceptsUnsafeServer: Bool = false,
+        attempts: Int = 20, horizonNanoseconds: Int64 = 1_000_000_000, lookMilliseconds: Int = 5000,
+        acceptsUnsafeServer: Bool = false,
         prefix: String = "nephos", log: @escaping @Sendable (String) -> Void = { _ in },
         migrations: [Migration] = Migration.all
     ) {
@@ -42,6 +45,7 @@ package struct PostgresOptions: Sendable {
         self.lockMilliseconds = lockMilliseconds
         self.attempts = max(1, attempts)
         self.horizonNanoseconds = horizonNanoseconds
+        self.lookMilliseconds = lookMilliseconds
         self.acceptsUnsafeServer = acceptsUnsafeServer
         self.prefix = prefix
         beforeStatement = nil

@@ -13,11 +13,15 @@ enum PostgresSQL {
 
     static func text(_ sql: SQL, _ mode: Mode) -> String {
         let text = text(sql)
+        if claims.contains(sql) { return text + " FOR UPDATE SKIP LOCKED" }
         return mode == .writing && locks.contains(sql) ? text + " FOR UPDATE" : text
     }
 
     /// Those that read records by name: a write decides on them.
     private static let locks: Set<SQL> = [.recordByName, .recordsByNames]
+
+    /// Those by which one of several servers takes a piece of work for as long as its transaction lasts.
+    private static let claims: Set<SQL> = [.claimJob, .claimChangeEvent]
 
     private static func text(_ sql: SQL) -> String {
         switch sql {
@@ -49,6 +53,15 @@ enum PostgresSQL {
             FROM (\(changedZones(limit: "$3"))) AS zones WHERE last_change > $2 ORDER BY last_change LIMIT $4
             """
         case .lastChangeOfZones: "SELECT max(last_change) FROM (\(changedZones(limit: "$2"))) AS zones"
+        // What a feed does not show yet is not told: its client would fetch too early, and never again.
+        case .changeEvents: sql.text.replacing("WHERE id > 0", with: "WHERE sequence < complete_below()")
+        case .claimDueOutbox: sql.text.replacing("LIMIT $3", with: "LIMIT $3 FOR UPDATE SKIP LOCKED")
+        case .firstOutbox:
+            """
+            SELECT found.* FROM unnest($1::text[]::bigint[], $2::text[]) AS wanted (account, destination)
+            CROSS JOIN LATERAL (\(sql.text.replacing("$1", with: "wanted.account")
+                .replacing("$2", with: "wanted.destination").replacing("$3", with: "1"))) AS found
+            """
         case .noteChange:
             "INSERT INTO zone_change (sequence, owner, zone) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
         default: sql.text
@@ -74,9 +87,19 @@ enum PostgresSQL {
     // MARK: - Statements of this engine alone
 
     static let state = """
-        SELECT pg_current_xact_id()::text::bigint, base, pg_snapshot_xmin(pg_current_snapshot())::text::bigint
-        FROM store_state
+        SELECT pg_current_xact_id()::text::bigint, base, catalog_version, subscribed_version FROM store_state
         """
+    /// In the order of `SharedContent`.
+    static let versions = "SELECT catalog_version, subscribed_version FROM store_state"
+    static let advanceCatalog = "UPDATE store_state SET catalog_version = catalog_version + 1"
+    static let insertSubscribedType = """
+        WITH added AS (
+            INSERT INTO subscribed_type (owner, record_type, version)
+                SELECT $1::bigint, $2, subscribed_version + 1 FROM store_state
+            ON CONFLICT DO NOTHING RETURNING version)
+        UPDATE store_state SET subscribed_version = added.version FROM added
+        """
+    static let subscribedTypes = "SELECT owner, record_type FROM subscribed_type WHERE version > $1"
     static let horizon = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, base FROM store_state"
 
     /// Adds a record that was not there when the transaction looked.
@@ -113,7 +136,7 @@ enum PostgresSQL {
         .insertReference, .removeReference, .insertIndexEntry, .removeIndexEntry, .insertJob, .removeJob,
         .insertChangeEvent, .updateChangeEvent, .removeChangeEvent, .noteChange, .setClientChangeToken,
         .insertOutbox, .insertOutboxTogether, .updateOutbox, .removeOutboxOfSubject, .removeOldOutbox,
-        .putSharedRecord, .updateIndexDefinition,
+        .putSharedRecord, .updateIndexDefinition, .noteHandedOut,
     ]
 
     /// Statements that write and may run beside other writes: what they decide on is locked, or is nobody else's. All
@@ -122,6 +145,7 @@ enum PostgresSQL {
         .insertReference, .removeReference, .insertIndexEntry, .removeIndexEntry, .insertJob,
         .insertChangeEvent, .updateChangeEvent, .removeChangeEvent, .noteChange, .setClientChangeToken,
         .insertOutbox, .insertOutboxTogether, .updateOutbox, .removeOutbox, .removeOutboxOfSubject, .removeOldOutbox,
+        .claimDueOutbox, .noteHandedOut,
     ]
 
     /// Whether a statement changes something.
@@ -129,6 +153,6 @@ enum PostgresSQL {
 
     /// Those whose outcome depends on how far the store is complete.
     static let waitsForHorizon: Set<SQL> = [
-        .lastSequenceOfZone, .lastChangeOfZones, .lastDeletionOfZones, .lastSharedSequence,
+        .lastSequenceOfZone, .lastChangeOfZones, .lastDeletionOfZones, .lastSharedSequence, .changeEvents,
     ]
 }

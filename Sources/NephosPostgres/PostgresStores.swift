@@ -5,8 +5,7 @@ package final class PostgresStores: StoreProvider {
     private let address: PostgresAddress
     private let options: PostgresOptions
     let pool: PostgresPool
-    /// What a server keeps in memory of schemas and indexes is not announced to others yet, so there may be one.
-    private let lease: ServerLease
+    private let signals: PostgresSignals
     private let assetDirectory: String?
     package let blanks: (any StoreProvider)?
 
@@ -14,8 +13,7 @@ package final class PostgresStores: StoreProvider {
     /// - Parameters:
     ///   - assets: the directory of the files of assets; nil for temporary ones.
     ///   - blanks: gives stores that are empty and kept nowhere.
-    /// - Throws: `StorageError`: `.inputOutput` if the server cannot be reached, `.constraint` if it may not be used, `.inUse`
-    ///   if another process has these stores open.
+    /// - Throws: `StorageError`: `.inputOutput` if the server cannot be reached, `.constraint` if it may not be used.
     package init(
         _ address: PostgresAddress, options: PostgresOptions = PostgresOptions(), assets: String? = nil,
         blanks: (any StoreProvider)? = nil
@@ -25,13 +23,8 @@ package final class PostgresStores: StoreProvider {
         self.blanks = blanks
         assetDirectory = assets
         let damage = DamageLog(store: "the PostgreSQL database", write: options.log)
-        let lease = ServerLease(address, options)
-        self.lease = lease
-        pool = PostgresPool(options) {
-            try lease.renew()
-            return try PostgresConnection(address, options, damage: damage)
-        }
-        try lease.renew()
+        signals = PostgresSignals(address, options)
+        pool = PostgresPool(options) { try PostgresConnection(address, options, damage: damage) }
         try connected { connection in
             if !options.acceptsUnsafeServer { try ServerChecks.run(address, connection) }
             let prefix = PostgresAddress.quoted(options.prefix)
@@ -68,7 +61,7 @@ package final class PostgresStores: StoreProvider {
         try connected { connection in
             let schema = try schema(of: id, connection)
             try migrate(schema, connection)
-            return PostgresEngine(pool: pool, schema: schema, options: options)
+            return PostgresEngine(pool: pool, signals: signals, schema: schema, options: options)
         }
     }
 
@@ -137,6 +130,6 @@ package final class PostgresStores: StoreProvider {
 
     package func close() {
         pool.close()
-        lease.release()
+        signals.close()
     }
 }

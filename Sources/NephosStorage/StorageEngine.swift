@@ -21,6 +21,14 @@ package protocol StorageEngine: AnyObject, Sendable {
     /// - Throws: what `body` throws, or a `StorageError`; then nothing of it is kept.
     func write<T: Sendable>(_ body: @escaping @Sendable (any StorageTransaction) throws -> T) async throws -> T
 
+    /// Whether other processes may write the store.
+    var isShared: Bool { get }
+    /// Wakes the other processes that have the store open, for what was committed before the call. Best effort.
+    func signalOthers(_ signals: StoreSignals)
+    /// Has the signals of other processes given to `handler`, and all of them now and then, as some may have been lost.
+    /// `handler` must not block.
+    func onSignals(_ handler: @escaping @Sendable (StoreSignals) -> Void)
+
     /// Finishes the work that was handed in, then closes. Later calls throw `StorageError` `.closed`.
     func close() async
 }
@@ -126,6 +134,15 @@ package protocol StorageReader: ShareReader {
     ) throws -> [SubscriptionRow]
     /// The record types of each database that subscriptions are about; the empty one stands for all.
     func subscribedTypes() throws -> [OwnerID: Set<String>]
+    /// Those that became so after a version of `.subscribedTypes`, and maybe others.
+    func subscribedTypes(after version: Int64) throws -> [OwnerID: Set<String>]
+
+    /// Whether what was cached at a version is what the store has. An engine whose store several processes write may
+    /// answer true before it knows, and runs the body again where that was wrong; one whose store has one writer, which
+    /// announces its changes itself, always does.
+    func isCurrent(_ version: Int64, of content: SharedContent) throws -> Bool
+    /// The version in this snapshot; no number of any meaning where the store has one writer.
+    func version(of content: SharedContent) throws -> Int64
 
     /// What is to be told, the oldest first.
     func changeEvents(limit: Int) throws -> [ChangeEventRow]
@@ -142,6 +159,8 @@ package protocol StorageReader: ShareReader {
     func outboxDestinations(account: Int64, subject: String) throws -> Set<String>
     /// What is due at `now` or before, that which is due the longest first.
     func dueOutbox(at now: Int64, limit: Int) throws -> [OutboxRow]
+    /// The oldest notification of each of several destinations that have one. Costs one way to the database.
+    func firstOutbox(of destinations: [OutboxDestinationKey]) throws -> [OutboxRow]
     /// When the next notification becomes due that is not due at `now`; nil where there is none.
     func nextOutboxDue(after now: Int64) throws -> Int64?
 
@@ -237,6 +256,9 @@ package protocol StorageTransaction: StorageReader, ShareTransaction {
     /// Adds a job under a new id.
     func insert(_ job: JobRow) throws
     func removeJob(id: Int64) throws
+    /// Keeps other transactions from a job until this one ends.
+    /// - Returns: false where it is gone, or another transaction has it.
+    func claim(_ job: JobRow) throws -> Bool
 
     /// Adds an index that is to be built, under a new id. One of the same type and components must not exist.
     func insertIndexDefinition(recordType: String, components: String, sequence: Int64) throws -> IndexDefinitionRow
@@ -260,7 +282,16 @@ package protocol StorageTransaction: StorageReader, ShareTransaction {
     /// Keeps up to which subscription an event was told, and of which sequence it is.
     func update(_ event: ChangeEventRow) throws
     func removeChangeEvent(id: Int64) throws
+    /// Keeps other transactions from an event until this one ends.
+    /// - Parameter position: up to which subscription it was told when it was read.
+    /// - Returns: false where it is gone, was told further since, or another transaction has it.
+    func claimChangeEvent(id: Int64, at position: SubscriptionPosition?) throws -> Bool
 
+    /// Makes what is cached of the schema and the indexes stale everywhere. The transaction runs alone.
+    func advanceCatalog() throws
+    /// Makes the record type one that has subscribers, if it is not: an empty one stands for all. The transaction runs
+    /// alone.
+    func insertSubscribedType(_ recordType: String, owner: OwnerID) throws
     /// Writes the subscription of that owner, account and id, whether or not one exists; one that does stays one since it
     /// was first written.
     func put(_ subscription: SubscriptionRow) throws
@@ -271,6 +302,8 @@ package protocol StorageTransaction: StorageReader, ShareTransaction {
 
     /// Writes the token, whether or not it exists.
     func put(_ token: PushTokenRow) throws
+    /// Keeps which notification was given to the client last, 0 for none that it may have.
+    func noteHandedOut(_ id: Int64, token: String) throws
     /// Removes a token. What waits for its destinations stays.
     func removePushToken(_ token: String) throws
 
@@ -280,8 +313,12 @@ package protocol StorageTransaction: StorageReader, ShareTransaction {
     /// Adds a notification at each of `places`; where it says it goes itself does not matter.
     /// - Throws: `StorageError` `.constraint` if a destination has one with its id.
     func insert(_ notification: OutboxRow, at places: [OutboxPlace]) throws
-    /// Notes an attempt to deliver, and when the next is due. Changes nothing where there is no such notification.
-    func updateOutbox(account: Int64, destination: String, id: Int64, attempts: Int64, due: Int64) throws
+    /// Gives what is due at `now` or before, as `dueOutbox`, and leaves it due at `until` should nobody settle it before.
+    /// What another transaction is about to claim is left out.
+    func claimDueOutbox(at now: Int64, until: Int64, limit: Int) throws -> [OutboxRow]
+    /// Notes an attempt to deliver, and when the next is due. Changes nothing where there is no such notification, or its
+    /// `due` is another by now.
+    func updateOutbox(_ row: OutboxRow, attempts: Int64, due: Int64) throws
     /// - Returns: whether there was one.
     @discardableResult
     func removeOutbox(account: Int64, destination: String, id: Int64) throws -> Bool

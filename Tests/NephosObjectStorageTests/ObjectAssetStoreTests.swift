@@ -116,12 +116,12 @@ struct ObjectAssetStoreTests {
         // A file that was never whole, as a kill leaves it.
         try Data([3]).write(to: spool.appendingPathComponent("unfinished"))
         let next = store()
-        let left = try next.leftovers().sorted { $0.name < $1.name }
+        let left = try next.leftovers(olderThan: 0).sorted { $0.name < $1.name }
         #expect(left.map(\.name) == ["with-row", "without-row"])
         try left[0].end(true)
         try left[1].end(false)
         #expect(try next.files(after: "", limit: 10) == ["with-row"])
-        #expect(try entries() == [] && next.leftovers().isEmpty)
+        #expect(try entries() == [] && next.leftovers(olderThan: 0).isEmpty)
     }
 
     @Test func `a discarded file is gone, and stays to be removed where the service is out of reach`() throws {
@@ -132,7 +132,7 @@ struct ObjectAssetStoreTests {
         let file = try write([1], as: "file-2", to: store)
         try service.setFaults(Array(repeating: "500", count: 4))
         file.discard()
-        let left = try store.leftovers()
+        let left = try store.leftovers(olderThan: 0)
         #expect(left.map(\.name) == ["file-2"])
         try left.first?.end(false)
         #expect(try store.files(after: "", limit: 10) == [])

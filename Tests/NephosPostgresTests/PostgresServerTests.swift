@@ -41,16 +41,39 @@ import Testing
         #expect(error?.code == .inputOutput)
     }
 
-    @Test("A second server over the same stores is refused until the first is closed")
-    func oneServer() throws {
-        let options = TestCluster.options(connections: 2)
-        let first = try PostgresStores(try TestCluster.address.get(), options: options)
-        let error = #expect(throws: StorageError.self) {
-            _ = try PostgresStores(try TestCluster.address.get(), options: options)
-        }
-        #expect(error?.code == .inUse)
-        first.close()
-        try PostgresStores(try TestCluster.address.get(), options: options).close()
+    @Test("What one server signals another hears, and not itself; both look when the connection was lost")
+    func signals() async throws {
+        let name = "nephos-signals-\(UUID().uuidString)"
+        let address = try PostgresAddress("\(try TestCluster.text.get()) application_name=\(name)")
+        var options = TestCluster.options(connections: 1)
+        options.lookMilliseconds = 600_000
+        let id = TestCluster.newStore()
+        let (first, second) = (
+            try PostgresStores(address, options: options), try PostgresStores(address, options: options)
+        )
+        let (one, other) = (try first.open(id), try second.open(id))
+        let (ownHeard, own) = AsyncStream<StoreSignals>.makeStream()
+        let (heard, hear) = AsyncStream<StoreSignals>.makeStream()
+        one.onSignals { own.yield($0) }
+        other.onSignals { hear.yield($0) }
+        var (mine, others) = (ownHeard.makeAsyncIterator(), heard.makeAsyncIterator())
+        // Each looks for everything once it listens.
+        #expect(await mine.next() == .all)
+        #expect(await others.next() == .all)
+        one.signalOthers(.polls)
+        #expect(await others.next() == .polls)
+        let killer = try PostgresConnection(
+            try TestCluster.address.get(), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
+        _ = try killer.ask(
+            "SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity WHERE application_name = '\(name)'")
+        // Its own signal never came; this is the look after the loss.
+        #expect(await mine.next() == .all)
+        #expect(await others.next() == .all)
+        other.signalOthers(.work)
+        #expect(await mine.next() == .work)
+        killer.close()
+        for engine in [one, other] { await engine.close() }
+        for stores in [first, second] { stores.close() }
     }
 
     @Test("Connections that the server ended are made anew, and statements are prepared again")

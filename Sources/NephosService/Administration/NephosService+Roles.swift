@@ -35,6 +35,7 @@ extension NephosService {
             store.schemas.beginChange()
             defer { store.schemas.endChange() }
             return try await store.engine.write { transaction in
+                try transaction.advanceCatalog()
                 let account = try Self.account(named: request.account, transaction)
                 guard try Schema(transaction).roles.contains(request.role) else {
                     throw ServiceError(

@@ -23,9 +23,12 @@ final class StoreAssets: Sendable {
 
     /// Finds out whether there are files, and ends what a process left that was killed between a file and its row.
     func resume() async throws {
-        let any = try await engine.read { try $0.hasAssets() }
+        // Another server may keep the first one at any time.
+        let any = try await engine.isShared ? true : engine.read { try $0.hasAssets() }
         anyAsset.store(any, ordering: .releasing)
-        let left = try await files.threads.run { [files] in try files.leftovers() }
+        // Other servers may be receiving files.
+        let age = engine.isShared ? Limits.receiptLifetime / 1000 : 0
+        let left = try await files.threads.run { [files] in try files.leftovers(olderThan: age) }
         if left.isEmpty { return }
         let known = try await engine.read { reader in
             try left.map { try reader.hasAssetFile(named: $0.name) }

@@ -82,17 +82,24 @@ final class BackgroundWork: Sendable {
     private func doStep(of job: JobRow) async throws {
         do {
             let limit = pieces.withLock { $0.records }
-            let (leftEvents, duration) = try await engine.write {
+            let done: (leftEvents: Bool, duration: Duration)? = try await engine.write {
                 [environment, indexes, accounts, notifier] transaction in
+                guard try transaction.claim(job) else { return nil }
+                try notifier.watched.refresh(transaction)
                 let writer = IndexWriter(definitions: try indexes.definitions(in: transaction), accounts: accounts)
                 let step = BackgroundStep(
                     job: job, limit: limit, environment: environment, indexes: writer, notifier: notifier)
                 let start = ContinuousClock.now
                 return (try step.run(in: transaction), start.duration(to: .now))
             }
-            pieces.withLock { $0.took(duration) }
+            guard let done else {
+                // Another server does it, or did. Should that one die, this one takes it over.
+                _ = schedule.withLock { $0.failed(job, now: environment.now()) }
+                return
+            }
+            pieces.withLock { $0.took(done.duration) }
             schedule.withLock { $0.succeeded(job) }
-            if leftEvents { tellSubscribers() }
+            if done.leftEvents { tellSubscribers() }
         } catch let error as StorageError where error.code == .closed {
             throw error
         } catch {

@@ -148,7 +148,10 @@ actor IndexBuilder {
     ) async throws -> T {
         catalog.beginChange()
         defer { catalog.endChange() }
-        return try await engine.write(body)
+        return try await engine.write { transaction in
+            try transaction.advanceCatalog()
+            return try body(transaction)
+        }
     }
 }
 

@@ -12,6 +12,6 @@ extension AnnouncedCatalog<IndexDefinitions> {
 
     /// The definitions in a snapshot that was taken after `moment`.
     func definitions(asOf moment: Moment, _ reader: any StorageReader) throws -> IndexDefinitions {
-        try content(asOf: moment) { IndexDefinitions(try reader.indexDefinitions()) }
+        try content(asOf: moment, reader) { IndexDefinitions(try reader.indexDefinitions()) }
     }
 }

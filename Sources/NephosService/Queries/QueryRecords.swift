@@ -94,7 +94,7 @@ final class QueryRecords: Sendable {
         // The zone first: without it the type does not matter.
         let zones = try zones(reader)
         // The versions are read before the schema and the indexes: a plan can be newer than its versions, never older.
-        let key = marker == nil ? planKey(store, moments) : nil
+        let key = marker == nil ? try planKey(store, moments, reader) : nil
         let known = bounds.collects ? key.flatMap { store.plannedQueries.find($0) } : nil
         let query = try known?.query ?? validated(store, moments.schema, reader)
         let page = QueryPage(
@@ -135,9 +135,11 @@ final class QueryRecords: Sendable {
     // MARK: - Preparation
 
     /// Nil while the schema or the indexes change.
-    private func planKey(_ store: Store, _ moments: Moments) -> PlannedQueries.Key? {
-        guard let schema = store.schemas.version(asOf: moments.schema),
-            let indexes = store.indexes.version(asOf: moments.indexes)
+    private func planKey(
+        _ store: Store, _ moments: Moments, _ reader: any StorageReader
+    ) throws -> PlannedQueries.Key? {
+        guard let schema = try store.schemas.version(asOf: moments.schema, reader),
+            let indexes = try store.indexes.version(asOf: moments.indexes, reader)
         else { return nil }
         return PlannedQueries.Key(decoded, caller, PlannedQueries.Versions(schema: schema, indexes: indexes))
     }
@@ -163,7 +165,7 @@ final class QueryRecords: Sendable {
             // What the known schema lacks may have been added since.
             let schema = try Schema(reader)
             let query = try validate(schema)
-            store.schemas.remember(schema, asOf: moment)
+            store.schemas.remember(schema, at: try reader.version(of: .catalog), asOf: moment)
             return query
         }
     }

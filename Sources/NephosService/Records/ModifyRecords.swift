@@ -109,8 +109,8 @@ struct ModifyRecords {
         var outcomes: [RecordOutcome]
         /// The schema as it is with these changes, where it was not known before.
         var schema: Schema?
-        /// When the schema that it began with was the store's.
-        var moment: SchemaCatalog.Moment?
+        /// When the schema that it began with was the store's, and at which version.
+        var cached: (moment: SchemaCatalog.Moment, version: Int64)?
         var leftJobs: Bool
         /// Whether there are subscribers to tell.
         var leftEvents = false

@@ -12,16 +12,19 @@ extension NephosService {
                 configuration: self.configuration)
             let applied = try await store.engine.write { transaction in
                 let moment = store.schemas.now
+                try store.watched.refresh(transaction)
                 var applied = try modify.run(
                     schema: store.schemas.schema(asOf: moment, transaction), accounts: store.accounts,
                     indexes: store.indexes.definitions(in: transaction), notifier: store.notifier,
                     lookups: store.lookups, in: transaction)
-                applied.moment = moment
+                if applied.schema != nil {
+                    applied.cached = (moment, try transaction.version(of: .catalog))
+                }
                 return applied
             }
             if applied.leftEvents { store.fanOut.wake() }
-            if let schema = applied.schema, let moment = applied.moment {
-                store.schemas.remember(schema, asOf: moment)
+            if let schema = applied.schema, let (moment, version) = applied.cached {
+                store.schemas.remember(schema, at: version, asOf: moment)
             }
             if applied.leftJobs || store.background.isPurgeDue { store.background.wake() }
             return modify.response(applied)

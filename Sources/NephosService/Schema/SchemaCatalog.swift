@@ -10,6 +10,6 @@ typealias SchemaCatalog = AnnouncedCatalog<Schema>
 extension AnnouncedCatalog<Schema> {
     /// The schema as a transaction that runs at `moment`, or a snapshot that was taken after it, has to see it.
     func schema(asOf moment: Moment, _ reader: any StorageReader) throws -> Schema {
-        try content(asOf: moment) { try Schema(reader) }
+        try content(asOf: moment, reader) { try Schema(reader) }
     }
 }

@@ -1,3 +1,4 @@
+import NephosStorage
 import Synchronization
 
 /// Something of the store's that is kept in memory and must never be older than the store: the schema, the indexes.
@@ -8,8 +9,8 @@ import Synchronization
 /// transaction's. What is read while nothing changes is committed, as a write is answered after its commit; so that is
 /// what is kept.
 ///
-/// This takes one process that writes the store. Where there are several, the content needs a version in the store that
-/// each transaction reads.
+/// Changes of other processes are noticed by the version of the catalogue in the store (`SharedContent`), which a change
+/// advances and every transaction that uses what is kept compares.
 final class AnnouncedCatalog<Content: Sendable>: Sendable {
     /// A moment in the life of the content.
     struct Moment: Equatable, Sendable {
@@ -20,7 +21,7 @@ final class AnnouncedCatalog<Content: Sendable>: Sendable {
         var changing = 0
         /// How many changes began or ended.
         var changes = 0
-        var known: Content?
+        var known: (content: Content, version: Int64)?
         /// How many contents were kept.
         var versions = 0
     }
@@ -46,26 +47,38 @@ final class AnnouncedCatalog<Content: Sendable>: Sendable {
 
     /// The content as a transaction that runs at `moment`, or a snapshot that was taken after it, has to see it.
     /// - Parameter read: reads it from the store.
-    func content(asOf moment: Moment, read: () throws -> Content) rethrows -> Content {
+    func content(
+        asOf moment: Moment, _ reader: any StorageReader, read: () throws -> Content
+    ) throws -> Content {
         let known = state.withLock { $0.changing == 0 && $0.changes == moment.changes ? $0.known : nil }
-        if let known { return known }
+        if let known, try reader.isCurrent(known.version, of: .catalog) { return known.content }
+        let version = try reader.version(of: .catalog)
         let content = try read()
-        remember(content, asOf: moment)
+        remember(content, at: version, asOf: moment)
         return content
     }
 
     /// Tells what is kept, and may be used at `moment`, from what was kept before; nil where nothing is.
-    func version(asOf moment: Moment) -> Int? {
+    func version(asOf moment: Moment, _ reader: any StorageReader) throws -> Int? {
+        guard let kept = kept(asOf: moment), try reader.isCurrent(kept.version, of: .catalog) else { return nil }
+        return kept.count
+    }
+
+    /// What tells apart what is kept, and the catalogue's version that it is of.
+    func kept(asOf moment: Moment) -> (count: Int, version: Int64)? {
         state.withLock { state in
-            state.changing == 0 && state.changes == moment.changes && state.known != nil ? state.versions : nil
+            guard state.changing == 0, state.changes == moment.changes, let known = state.known else { return nil }
+            return (state.versions, known.version)
         }
     }
 
     /// Keeps what was committed, or read while nothing changed.
-    func remember(_ content: Content, asOf moment: Moment) {
+    /// - Parameter version: the catalogue's in the store then.
+    func remember(_ content: Content, at version: Int64, asOf moment: Moment) {
         state.withLock { state in
             guard state.changing == 0 && state.changes == moment.changes else { return }
-            state.known = content
+            if let known = state.known, known.version > version { return }
+            state.known = (content, version)
             state.versions += 1
         }
     }

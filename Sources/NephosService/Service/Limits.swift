@@ -127,6 +127,8 @@ package enum Limits {
     static let notificationsPerRead = 1000
     /// Notifications that are being sent at a time, by store.
     static let concurrentDeliveries = 64
+    /// Milliseconds for which one of several servers has a notification that it sends: far longer than a delivery lasts.
+    static let deliveryClaim: Int64 = 120_000
     /// Characters of a push token, and bytes of a client's own name.
     static let pushTokenLength = 512
     static let clientIDLength = 255

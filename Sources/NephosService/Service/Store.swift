@@ -46,7 +46,10 @@ final class Store: Sendable {
             container: id.container, engine: engine, environment: environment, accounts: accounts, schemas: schemas,
             outlets: configuration.notifications,
             deliver: { [courier, dispatcher] notices in
-                if !notices.polled.isEmpty { courier.wake(notices.polled) }
+                if !notices.polled.isEmpty {
+                    courier.wake(notices.polled)
+                    engine.signalOthers(.polls)
+                }
                 if notices.hasDue { dispatcher.wake() }
             })
         background = BackgroundWork(
@@ -99,6 +102,15 @@ final class Store: Sendable {
         try await engine.read { [watched] in try watched.load($0) }
         try await assets.resume()
         await continueInBackground()
+        guard engine.isShared else { return }
+        engine.onSignals { [weak self] signals in self?.hear(signals) }
+    }
+
+    /// Looks for what another server left, or where something may be that it left.
+    private func hear(_ signals: StoreSignals) {
+        if signals.contains(.polls) { courier.look(in: engine) }
+        guard signals.contains(.work), worksInBackground else { return }
+        Task { await continueInBackground() }
     }
 
     /// Goes on with what commits left to the background.
@@ -115,7 +127,7 @@ final class Store: Sendable {
     func isIdle() async -> Bool {
         guard courier.waiting == 0, assets.uploads.isEmpty else { return false }
         let hasWork = try? await engine.read { reader in
-            try !reader.jobs(limit: 1).isEmpty || !reader.changeEvents(limit: 1).isEmpty
+            try !reader.jobs(limit: 1).isEmpty || reader.lastChangeEvent() != nil
                 || !reader.dueOutbox(at: .max, limit: 1).isEmpty
                 || !reader.indexDefinitions().allSatisfy(\.isReady)
         }

@@ -79,6 +79,7 @@ extension NephosService {
             try Self.check(request)
             let environment = self.environment
             let (answers, leftEvents) = try await store.engine.write { transaction in
+                try store.watched.refresh(transaction)
                 let visit = ShareVisit(
                     resolve: ResolveShare(
                         caller: caller, account: account, container: context.container,

@@ -24,6 +24,7 @@ package final class Courier: Sendable {
     }
 
     private let state = Mutex(State())
+    private let looking = WorkLoop()
     private let environment: ServiceEnvironment
     /// How long a poll waits.
     private let duration: Duration
@@ -34,8 +35,8 @@ package final class Courier: Sendable {
     }
 
     /// Takes a poll in. One that waits by the same token is over: its client came again.
-    func enter(_ token: String) -> CourierWaiter {
-        let waiter = CourierWaiter(enteredAt: environment.now())
+    func enter(_ token: String, account: Int64) -> CourierWaiter {
+        let waiter = CourierWaiter(enteredAt: environment.now(), account: account)
         let (old, isClosed) = state.withLock { state in
             if state.isClosed { return (state.waiters[token], true) }
             if state.timer == nil { state.timer = Task { await self.endWhatIsDue() } }
@@ -60,6 +61,35 @@ package final class Courier: Sendable {
         }
         for (waiter, row) in woken { waiter.finish(row) }
     }
+
+    /// Finds in the store what others committed for those who wait: one statement for a thousand of them.
+    func look(in engine: any StorageEngine) {
+        looking.wake { [self] in
+            do {
+                let accounts = state.withLock { $0.waiters.mapValues(\.account) }
+                let tokens = Array(accounts.keys)
+                for start in stride(from: 0, to: tokens.count, by: Self.tokensPerLook) {
+                    let some = tokens[start..<min(start + Self.tokensPerLook, tokens.count)]
+                    let keys = some.map { token in
+                        OutboxDestinationKey(
+                            account: accounts[token] ?? 0, destination: OutboxDestination.courier(token: token).text)
+                    }
+                    let rows = try await engine.read { try $0.firstOutbox(of: keys) }
+                    let tokensOfKeys = Dictionary(uniqueKeysWithValues: zip(keys.map(\.destination), some))
+                    wake(
+                        rows.reduce(into: [:]) { found, row in
+                            if let token = tokensOfKeys[row.destination] { found[token] = row }
+                        })
+                }
+                return true
+            } catch {
+                environment.log("looking for the notifications of polls: \(error)")
+                return false
+            }
+        }
+    }
+
+    private static let tokensPerLook = 1000
 
     // MARK: Time
 
@@ -143,9 +173,12 @@ final class CourierWaiter: Sendable {
     private let state = Mutex(State.idle)
     /// In milliseconds since 1970.
     let enteredAt: Int64
+    /// Whose token it is.
+    let account: Int64
 
-    init(enteredAt: Int64) {
+    init(enteredAt: Int64, account: Int64) {
         self.enteredAt = enteredAt
+        self.account = account
     }
 
     /// Ends the wait; only the first time counts.

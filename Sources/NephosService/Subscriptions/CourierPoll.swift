@@ -27,17 +27,18 @@ struct CourierPoll {
         guard let row else { throw ServiceError.unknownPushToken }
         try await acknowledge(row)
         // First in, then look: what is committed from now on finds the poll waiting.
-        let waiter = store.courier.enter(token)
+        let waiter = store.courier.enter(token, account: row.account)
         defer { store.courier.leave(token, waiter) }
         let waiting = try await store.engine.read { [destination] in
             try $0.outbox(account: row.account, destination: destination, limit: 1).first
         }
-        if let waiting { return handOut(waiting) }
+        if let waiting { return try await handOut(waiting) }
         guard let new = await waiter.wait() else { return nil }
-        return handOut(new)
+        return try await handOut(new)
     }
 
-    private func handOut(_ row: OutboxRow) -> PolledNotification {
+    private func handOut(_ row: OutboxRow) async throws -> PolledNotification {
+        if store.engine.isShared { return try await handOutForAll(row) }
         store.courier.handOut(row, token)
         let (courier, token, id) = (store.courier, token, row.id)
         return PolledNotification(payload: row.payload) { wasSent in
@@ -45,12 +46,32 @@ struct CourierPoll {
         }
     }
 
+    /// The next poll may come to another server, which then has to know.
+    private func handOutForAll(_ row: OutboxRow) async throws -> PolledNotification {
+        try await store.engine.write { [token] in try $0.noteHandedOut(row.id, token: token) }
+        let (engine, environment, token) = (store.engine, environment, token)
+        return PolledNotification(payload: row.payload) { wasSent in
+            if wasSent { return }
+            Task {
+                do {
+                    try await engine.write { transaction in
+                        guard try transaction.pushToken(token)?.handedOut == row.id else { return }
+                        try transaction.noteHandedOut(0, token: token)
+                    }
+                } catch {
+                    environment.log("notification \(row.notificationID) may be taken for received: \(error)")
+                }
+            }
+        }
+    }
+
     /// Removes what the client has, and notes that it is there.
     private func acknowledge(_ row: PushTokenRow) async throws {
         let last = store.courier.takeHandedOut(token)
+        let isShared = store.engine.isShared
         var received: Int64?
         switch receipt {
-        case .implied: received = last?.id
+        case .implied: received = isShared && row.handedOut > 0 ? row.handedOut : last?.id
         case .exact(nil): break
         case .exact(let id?): received = last?.notificationID == id ? last?.id : try await find(id, row.account)
         }
@@ -60,9 +81,11 @@ struct CourierPoll {
             seen.polls = true
             seen.seenAt = now
         }
-        guard received != nil || seen != row else { return }
+        let isForgotten = isShared && row.handedOut > 0
+        guard received != nil || seen != row || isForgotten else { return }
         try await store.engine.write { [seen, received, destination] transaction in
             if seen != row { try transaction.put(seen) }
+            if isForgotten { try transaction.noteHandedOut(0, token: row.token) }
             if let received {
                 try transaction.removeOutbox(account: row.account, destination: destination, id: received)
             }

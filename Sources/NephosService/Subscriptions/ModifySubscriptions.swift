@@ -101,6 +101,7 @@ struct ModifySubscriptions {
         }
         // Before the commit: the next save must not overlook it.
         watched.insert(row.recordType, in: owner)
+        try transaction.insertSubscribedType(row.recordType, owner: owner)
         try transaction.put(row)
         known.insert(subscription, zone: zone)
         return subscription

@@ -19,6 +19,7 @@ final class NotificationFanOut: Sendable {
     private let attempts = Mutex(FanOutAttempts())
     /// Waits for the event that is tried again next.
     private let retry = Mutex<Task<Void, Never>?>(nil)
+    private let look = Mutex<Task<Void, Never>?>(nil)
 
     init(
         container: String, engine: any StorageEngine, environment: ServiceEnvironment, accounts: Accounts,
@@ -46,6 +47,7 @@ final class NotificationFanOut: Sendable {
     func close() async {
         await loop.close()
         retry.withLock { $0?.cancel() }
+        look.withLock { $0?.cancel() }
     }
 
     /// - Returns: false where nothing more can be done for now.
@@ -59,6 +61,10 @@ final class NotificationFanOut: Sendable {
                 guard let next = try await nextEvent() else { break }
                 try await fanOut(next)
             }
+            if engine.isShared, try await engine.read({ try $0.lastChangeEvent() }) != nil { lookAgain() }
+            return true
+        } catch is TakenOver {
+            lookAgain()
             return true
         } catch {
             environment.log("telling subscribers stopped: \(error)")
@@ -70,14 +76,36 @@ final class NotificationFanOut: Sendable {
     private func fanOut(_ next: FanOutReader.Next) async throws {
         do {
             let page = try await page(next)
-            try await tell(page)
+            guard try await tell(page) else {
+                // Another server is at it.
+                throw TakenOver()
+            }
             attempts.withLock { $0.advanced(page.event.id, page.counts, isDone: page.end == nil) }
         } catch let error as StorageError where error.code == .closed {
+            throw error
+        } catch let error as TakenOver {
             throw error
         } catch {
             let now = environment.now()
             let pause = attempts.withLock { $0.failed(next.event.id, now: now) }
             environment.log("change event \(next.event.id) failed, next attempt in \(pause) ms: \(error)")
+        }
+    }
+
+    /// Another server fans out the event.
+    private struct TakenOver: Error {}
+
+    /// Wakes the job for events that are not in the feeds yet, or that another server has, which may die. The pause is one
+    /// of real time, as it is for other processes.
+    private func lookAgain() {
+        look.withLock { look in
+            guard look == nil, !loop.isClosed else { return }
+            look = Task { [weak self] in
+                try? await Task.sleep(for: .milliseconds(100))
+                if Task.isCancelled { return }
+                self?.look.withLock { $0 = nil }
+                self?.wake()
+            }
         }
     }
 
@@ -140,16 +168,20 @@ final class NotificationFanOut: Sendable {
         return page
     }
 
-    private func tell(_ page: FanOutPage) async throws {
+    /// - Returns: false where another server told of the event meanwhile, or is about to.
+    private func tell(_ page: FanOutPage) async throws -> Bool {
         var rest = page.items[...]
         var isFirst = true
+        var known = page.event.position
         while isFirst || !rest.isEmpty {
-            if loop.isClosed { return }
+            if loop.isClosed { return true }
             let piece = Self.piece(&rest)
             let isEnd = rest.isEmpty
             let covered = isFirst ? page.covered : []
             isFirst = false
-            let notices = try await engine.write { [outlets, environment] transaction in
+            let told: (notices: Notices, position: SubscriptionPosition?)? = try await engine.write {
+                [outlets, environment, known] transaction in
+                guard try transaction.claimChangeEvent(id: page.event.id, at: known) else { return nil }
                 var outbox = OutboxWriter(outlets, by: page.origin, at: environment.now(), transaction)
                 for item in piece { try Self.leave(item, &outbox) }
                 for id in covered { try transaction.removeChangeEvent(id: id) }
@@ -164,10 +196,13 @@ final class NotificationFanOut: Sendable {
                 } else {
                     try transaction.update(event)
                 }
-                return try outbox.finish()
+                return (try outbox.finish(), event.position)
             }
-            deliver(notices)
+            guard let told else { return false }
+            known = told.position
+            deliver(told.notices)
         }
+        return true
     }
 
     /// The next notifications, at most `Limits.outboxRowsPerFanOut` outbox rows of them.

@@ -63,11 +63,18 @@ final class OutboxDispatcher: Sendable {
         let inFlight = state.withLock { $0.inFlight }
         let free = Limits.concurrentDeliveries - inFlight.count
         if loop.isClosed || free <= 0 { return }
-        let (rows, next) = try await engine.read { reader in
+        var (rows, next) = try await engine.read { reader in
             (
                 try reader.dueOutbox(at: now, limit: Limits.concurrentDeliveries + inFlight.count),
                 try reader.nextOutboxDue(after: now)
             )
+        }
+        if engine.isShared && !rows.isEmpty {
+            // Should this server die, another sends them once the claim is over.
+            rows = try await engine.write {
+                try $0.claimDueOutbox(at: now, until: now + Limits.deliveryClaim, limit: free)
+            }
+            next = min(next ?? .max, now + Limits.deliveryClaim)
         }
         let new = rows.filter { !inFlight.contains($0.id) }.prefix(free)
         state.withLock { state in
@@ -151,9 +158,7 @@ final class OutboxDispatcher: Sendable {
                 break
             }
             try await engine.write {
-                try $0.updateOutbox(
-                    account: row.account, destination: row.destination, id: row.id,
-                    attempts: Int64(notification.attempt), due: due)
+                try $0.updateOutbox(row, attempts: Int64(notification.attempt), due: due)
             }
             return
         case .rejected(let reason, let since):

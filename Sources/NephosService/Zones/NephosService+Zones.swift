@@ -29,6 +29,7 @@ extension NephosService {
             try modify.validate()
             let environment = self.environment
             let (response, leftEvents) = try await store.engine.write { transaction in
+                try store.watched.refresh(transaction)
                 let leaving = LeaveShares(
                     caller: caller, environment: environment,
                     indexes: IndexWriter(
@@ -52,7 +53,10 @@ extension NephosService {
             _ = try caller.requireAccount()
             let remove = RemoveZones(
                 zoneNames: zoneNames, reason: reason, caller: caller, environment: self.environment)
-            let (names, leftEvents) = try await store.engine.write { try remove.apply(store.notifier, in: $0) }
+            let (names, leftEvents) = try await store.engine.write { transaction in
+                try store.watched.refresh(transaction)
+                return try remove.apply(store.notifier, in: transaction)
+            }
             if leftEvents { store.fanOut.wake() }
             store.background.wake()
             return names

@@ -91,8 +91,8 @@ package final class AssetDirectory: AssetStore {
         name.utf8.lexicographicallyPrecedes(file.utf8)
     }
 
-    package func leftovers() throws -> [AssetLeftover] {
-        try UnpublishedFiles(uploads).announced().map { file in
+    package func leftovers(olderThan seconds: Int64) throws -> [AssetLeftover] {
+        try UnpublishedFiles(uploads).announced(olderThan: seconds).map { file in
             let published = path(of: file.name)
             return AssetLeftover(name: file.name) { hasRow in
                 if !hasRow { unlink(published) }

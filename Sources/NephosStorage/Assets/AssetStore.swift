@@ -14,7 +14,8 @@ package protocol AssetStore: AnyObject, Sendable {
     func files(after name: String, limit: Int) throws -> [String]
     /// What a process that ended left of publishing: files that may be without a row, and have to be looked up.
     /// Unfinished files are removed.
-    func leftovers() throws -> [AssetLeftover]
+    /// - Parameter seconds: the least since it was written last.
+    func leftovers(olderThan seconds: Int64) throws -> [AssetLeftover]
     /// Bytes that are free where the files are; nil where there is no end to them.
     func freeBytes() throws -> Int64?
     /// Keeps the files from being removed until the result goes; nil where there are none yet.

@@ -40,15 +40,22 @@ package struct UnpublishedFiles: Sendable {
     }
 
     /// What a process that ended left of publishing. Files that were never about to be published are removed.
-    package func announced() throws -> [(name: String, path: String)] {
+    /// - Parameter seconds: the least since it was written last.
+    package func announced(olderThan seconds: Int64) throws -> [(name: String, path: String)] {
         try FileSystem.names(in: path).compactMap { entry in
-            if entry == RemovalLock.name { return nil }
+            if entry == RemovalLock.name || seconds > 0 && age(of: entry) < seconds { return nil }
             guard let dot = entry.firstIndex(of: ".") else {
                 unlink("\(path)/\(entry)")
                 return nil
             }
             return (String(entry[entry.index(after: dot)...]), "\(path)/\(entry)")
         }
+    }
+
+    private func age(of entry: String) -> Int64 {
+        var status = stat()
+        guard lstat("\(path)/\(entry)", &status) == 0 else { return 0 }
+        return Int64(time(nil) - status.st_mtim.tv_sec)
     }
 
     /// Holds the files that were published from here, or has them removed.

@@ -155,7 +155,8 @@ extension Migration {
             environment {text} NOT NULL,
             device {integer} NOT NULL,
             polls {integer} NOT NULL,
-            seen_at {integer} NOT NULL
+            seen_at {integer} NOT NULL,
+            handed_out {integer} NOT NULL
         ) {clustered};
         CREATE INDEX push_token_account ON push_token (account);
         """

@@ -43,9 +43,13 @@ package struct PushTokenRow: Hashable, Sendable {
     package var polls: Bool
     /// When the client was last heard of, in milliseconds since 1970.
     package var seenAt: Int64
+    /// The notification that was given to it last and of which no receipt has come; 0 for none, and where one process
+    /// writes the store, which knows.
+    package var handedOut: Int64
 
     package init(
-        token: String, account: Int64, client: String, environment: String, isDevice: Bool, polls: Bool, seenAt: Int64
+        token: String, account: Int64, client: String, environment: String, isDevice: Bool, polls: Bool,
+        seenAt: Int64, handedOut: Int64 = 0
     ) {
         self.token = token
         self.account = account
@@ -54,6 +58,18 @@ package struct PushTokenRow: Hashable, Sendable {
         self.isDevice = isDevice
         self.polls = polls
         self.seenAt = seenAt
+        self.handedOut = handedOut
+    }
+}
+
+/// A destination of notifications of an account.
+package struct OutboxDestinationKey: Hashable, Sendable {
+    package var account: Int64
+    package var destination: String
+
+    package init(account: Int64, destination: String) {
+        self.account = account
+        self.destination = destination
     }
 }
 

@@ -27,6 +27,14 @@ extension SQLTransaction {
     package func removeChangeEvent(id: Int64) throws {
         try change(.removeChangeEvent) { try $0.bind(id) }
     }
+
+    package func claimChangeEvent(id: Int64, at position: SubscriptionPosition?) throws -> Bool {
+        try row(.claimChangeEvent) {
+            try $0.bind(id)
+        } read: {
+            SubscriptionPosition($0, from: 0) == position
+        } ?? false
+    }
 }
 
 extension ChangeEventRow {
@@ -34,10 +42,15 @@ extension ChangeEventRow {
         self.init(
             id: row.integer(0), zone: ZoneKey(owner: OwnerID(rawValue: row.integer(1)), id: row.integer(2)),
             zoneName: row.text(3), sequence: row.integer(4), originAccount: row.integer(5), originClient: row.text(6),
-            body: row.bytes(7),
-            position: row.optionalText(8).map { type in
-                SubscriptionPosition(
-                    recordType: type, account: row.integer(9), id: row.text(10), count: row.integer(11))
-            })
+            body: row.bytes(7), position: SubscriptionPosition(row, from: 8))
+    }
+}
+
+extension SubscriptionPosition {
+    fileprivate init?(_ row: any SQLStatement, from column: Int) {
+        guard let type = row.optionalText(column) else { return nil }
+        self.init(
+            recordType: type, account: row.integer(column + 1), id: row.text(column + 2),
+            count: row.integer(column + 3))
     }
 }

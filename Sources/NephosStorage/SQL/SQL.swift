@@ -15,16 +15,16 @@ package enum SQL: Int, CaseIterable, Sendable {
     case referencesTo, referencesToAny, referencesToAfter, referencesFrom
     case insertReference, removeReference, purgeReferencesOfRecords, purgeReferences
     case recordTypes, schemaFields, insertRecordType, putSchemaField
-    case jobs, jobsAfter, anyJob, insertJob, removeJob
+    case jobs, jobsAfter, anyJob, insertJob, removeJob, claimJob
     case zonesAfter, indexDefinitions, insertIndexDefinition, updateIndexDefinition, removeIndexDefinition
     case indexEntries, indexEntriesAfter, countIndexEntries, indexedRecords, indexedRecordsAfter
     case hasIndexEntry, insertIndexEntry, removeIndexEntry, removeIndexEntries, firstIndexOfZone, purgeIndexEntries
     case subscriptionByID, subscriptionsOfAccount, subscriptionsOfType, nextSubscribedType
-    case changeEvents, lastChangeEvent, insertChangeEvent, updateChangeEvent, removeChangeEvent
+    case changeEvents, lastChangeEvent, insertChangeEvent, updateChangeEvent, removeChangeEvent, claimChangeEvent
     case putSubscription, removeSubscription, removeSubscriptionsOfZone
-    case pushToken, pushTokensOfAccount, putPushToken, removePushToken
+    case pushToken, pushTokensOfAccount, putPushToken, removePushToken, noteHandedOut
     case outboxOfDestination, outboxDestinationsOfSubject, dueOutbox, nextOutboxDue
-    case insertOutbox, insertOutboxTogether, updateOutbox
+    case insertOutbox, insertOutboxTogether, updateOutbox, claimDueOutbox, firstOutbox
     case removeOutbox, removeOutboxOfSubject, removeOldOutbox
     case shareByID, shareByGUID, shareByName, lastShareOfRoot, sharesOfZone, putShare, zoneByID
     case participantsOfShare, participantsOfAccount, participantByGUID, putParticipant, removeParticipant
@@ -206,6 +206,7 @@ package enum SQL: Int, CaseIterable, Sendable {
         case .anyJob: "SELECT 1 FROM job WHERE owner = $1 AND zone = $2 AND kind = $3 LIMIT 1"
         case .insertJob: "INSERT INTO job (kind, owner, zone, subject) VALUES ($1, $2, $3, $4)"
         case .removeJob: "DELETE FROM job WHERE id = $1"
+        case .claimJob: "SELECT 1 FROM job WHERE id = $1"
 
         case .zonesAfter:
             "SELECT id, owner, name, sequence FROM zone WHERE id > $1 AND deleted = 0 ORDER BY id LIMIT $2"
@@ -321,18 +322,22 @@ package enum SQL: Int, CaseIterable, Sendable {
             WHERE id = $6
             """
         case .removeChangeEvent: "DELETE FROM change_event WHERE id = $1"
+        case .claimChangeEvent:
+            "SELECT done_type, done_account, done_id, done_count FROM change_event WHERE id = $1"
 
         case .pushToken: "SELECT \(Self.pushTokenColumns) FROM push_token WHERE token = $1"
         case .pushTokensOfAccount:
             "SELECT \(Self.pushTokenColumns) FROM push_token WHERE account = $1 ORDER BY token"
         case .putPushToken:
             """
-            INSERT INTO push_token (\(Self.pushTokenColumns)) VALUES ($1, $2, $3, $4, $5, $6, $7)
+            INSERT INTO push_token (\(Self.pushTokenColumns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
             ON CONFLICT (token) DO UPDATE SET
                 account = excluded.account, client = excluded.client, environment = excluded.environment,
-                device = excluded.device, polls = excluded.polls, seen_at = excluded.seen_at
+                device = excluded.device, polls = excluded.polls, seen_at = excluded.seen_at,
+                handed_out = excluded.handed_out
             """
         case .removePushToken: "DELETE FROM push_token WHERE token = $1"
+        case .noteHandedOut: "UPDATE push_token SET handed_out = $1 WHERE token = $2"
 
         case .outboxOfDestination:
             "SELECT \(Self.outboxColumns) FROM outbox WHERE account = $1 AND destination = $2 ORDER BY id LIMIT $3"
@@ -352,7 +357,18 @@ package enum SQL: Int, CaseIterable, Sendable {
                     return ", ($1, $\(own), $\(own + 1), $4, $5, $6, $7, $8, $9, $10, $11, $\(own + 2))"
                 }.joined()
         case .updateOutbox:
-            "UPDATE outbox SET attempts = $1, due = $2 WHERE account = $3 AND destination = $4 AND id = $5"
+            """
+            UPDATE outbox SET attempts = $1, due = $2
+            WHERE account = $3 AND destination = $4 AND id = $5 AND due = $6
+            """
+        case .claimDueOutbox:
+            """
+            UPDATE outbox SET due = $1 WHERE (account, destination, id) IN (
+                SELECT account, destination, id FROM outbox WHERE due > 0 AND due <= $2 ORDER BY due, id LIMIT $3)
+            RETURNING \(Self.outboxColumns)
+            """
+        // Where the connection is remote; elsewhere one look after another is as good.
+        case .firstOutbox: Self.outboxOfDestination.text
         case .removeOutbox: "DELETE FROM outbox WHERE account = $1 AND destination = $2 AND id = $3"
         case .removeOutboxOfSubject:
             "DELETE FROM outbox WHERE account = $1 AND destination = $2 AND subject <> '' AND subject = $3"
@@ -382,7 +398,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     }
 
     private static let subscriptionColumns = "owner, account, id, record_type, zone, body, since"
-    private static let pushTokenColumns = "token, account, client, environment, device, polls, seen_at"
+    private static let pushTokenColumns = "token, account, client, environment, device, polls, seen_at, handed_out"
     /// The notifications that `insertOutboxTogether` adds: the same one at as many places.
     static let outboxRowsTogether = 16
     private static let outboxColumns = """

@@ -27,6 +27,13 @@ package protocol SQLConnection: AnyObject {
     static var isRemote: Bool { get }
     /// No commit that is still to come has a change sequence below it.
     var horizon: Int64 { get }
+    /// As `StorageReader` and `StorageTransaction` have them.
+    func isCurrent(_ version: Int64, of content: SharedContent) throws -> Bool
+    func version(of content: SharedContent) throws -> Int64
+    func advanceCatalog() throws
+    func insertSubscribedType(_ recordType: String, owner: Int64) throws
+    /// - Returns: nil where the database keeps no version of them.
+    func subscribedTypes(after version: Int64) throws -> [(owner: Int64, recordType: String)]?
     /// Writes a record in a way of the connection's own.
     /// - Returns: its number; nil where it is to be written by `SQL.updateRecord` and `SQL.putRecord`.
     func put(_ record: RecordRow) throws -> RowNumber?
@@ -52,6 +59,11 @@ extension SQLConnection {
     package func runAlone() throws {}
     package static var isRemote: Bool { false }
     package var horizon: Int64 { .max }
+    package func isCurrent(_ version: Int64, of content: SharedContent) throws -> Bool { true }
+    package func version(of content: SharedContent) throws -> Int64 { 0 }
+    package func advanceCatalog() throws {}
+    package func insertSubscribedType(_ recordType: String, owner: Int64) throws {}
+    package func subscribedTypes(after version: Int64) throws -> [(owner: Int64, recordType: String)]? { nil }
     package func put(_ record: RecordRow) throws -> RowNumber? { nil }
     // For databases whose servers have a limit of their own.
     package func interruptStatements(at time: MonotonicTime?) -> Bool { false }

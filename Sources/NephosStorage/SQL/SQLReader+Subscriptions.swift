@@ -65,6 +65,20 @@ extension SQLReader {
         try rows(.dueOutbox, bind: { try $0.bind(now).bind(limit: limit) }, read: { OutboxRow($0) })
     }
 
+    package final func firstOutbox(of destinations: [OutboxDestinationKey]) throws -> [OutboxRow] {
+        if destinations.isEmpty { return [] }
+        if type(of: connection).isRemote {
+            return try rows(.firstOutbox) {
+                try $0.bind(destinations.map { String($0.account) }).bind(destinations.map(\.destination))
+            } read: {
+                OutboxRow($0)
+            }
+        }
+        return try destinations.compactMap {
+            try outbox(account: $0.account, destination: $0.destination, limit: 1).first
+        }
+    }
+
     package final func nextOutboxDue(after now: Int64) throws -> Int64? {
         try row(.nextOutboxDue, bind: { try $0.bind(now) }, read: { $0.integer(0) })
     }
@@ -89,8 +103,12 @@ extension SQLTransaction {
     package func put(_ token: PushTokenRow) throws {
         try change(.putPushToken) {
             try $0.bind(token.token).bind(token.account).bind(token.client).bind(token.environment)
-                .bind(token.isDevice ? 1 : 0).bind(token.polls ? 1 : 0).bind(token.seenAt)
+                .bind(token.isDevice ? 1 : 0).bind(token.polls ? 1 : 0).bind(token.seenAt).bind(token.handedOut)
         }
+    }
+
+    package func noteHandedOut(_ id: Int64, token: String) throws {
+        try change(.noteHandedOut) { try $0.bind(id).bind(token) }
     }
 
     package func removePushToken(_ token: String) throws {
@@ -118,11 +136,19 @@ extension SQLTransaction {
         }
     }
 
-    package func updateOutbox(
-        account: Int64, destination: String, id: Int64, attempts: Int64, due: Int64
-    ) throws {
+    package func claimDueOutbox(at now: Int64, until: Int64, limit: Int) throws -> [OutboxRow] {
+        hasWritten = true
+        let claimed = try rows(.claimDueOutbox) {
+            try $0.bind(until).bind(now).bind(limit: limit)
+        } read: {
+            OutboxRow($0)
+        }
+        return claimed.sorted { $0.id < $1.id }
+    }
+
+    package func updateOutbox(_ row: OutboxRow, attempts: Int64, due: Int64) throws {
         try change(.updateOutbox) {
-            try $0.bind(attempts).bind(due).bind(account).bind(destination).bind(id)
+            try $0.bind(attempts).bind(due).bind(row.account).bind(row.destination).bind(row.id).bind(row.due)
         }
     }
 
@@ -152,7 +178,8 @@ extension PushTokenRow {
     fileprivate init(_ row: any SQLStatement) {
         self.init(
             token: row.text(0), account: row.integer(1), client: row.text(2), environment: row.text(3),
-            isDevice: row.integer(4) != 0, polls: row.integer(5) != 0, seenAt: row.integer(6))
+            isDevice: row.integer(4) != 0, polls: row.integer(5) != 0, seenAt: row.integer(6),
+            handedOut: row.integer(7))
     }
 }
 

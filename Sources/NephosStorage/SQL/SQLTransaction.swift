@@ -154,6 +154,10 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
     package func removeJob(id: Int64) throws {
         try change(.removeJob) { try $0.bind(id) }
     }
+
+    package func claim(_ job: JobRow) throws -> Bool {
+        try row(.claimJob, bind: { try $0.bind(job.id) }, read: { _ in true }) ?? false
+    }
 }
 
 extension SQLStatement {

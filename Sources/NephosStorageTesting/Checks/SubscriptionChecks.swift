@@ -143,6 +143,7 @@ extension StorageConformance {
                 second.isDevice = false
                 second.polls = true
                 second.seenAt = .max
+                second.handedOut = 7
                 second.client = ""
                 second.environment = "production"
                 try await engine.write { [second] transaction in
@@ -153,6 +154,8 @@ extension StorageConformance {
                 try expect(try await engine.read { try $0.pushTokens(account: 1) }, equals: [second])
                 try expect(try await engine.read { try $0.pushToken("T") }, equals: nil)
                 try expect(try await engine.read { try $0.pushToken("t") }, equals: other)
+                try await engine.write { try $0.noteHandedOut(12, token: "t") }
+                try expect(try await engine.read { try $0.pushToken("t")?.handedOut }, equals: 12)
             },
         ] + outbox
 
@@ -184,12 +187,35 @@ extension StorageConformance {
             try expect(try await engine.read { try $0.nextOutboxDue(after: 20) }, equals: 30)
             try expect(try await engine.read { try $0.nextOutboxDue(after: 30) }, equals: nil)
             try await engine.write { transaction in
-                try transaction.updateOutbox(account: 1, destination: "e", id: 2, attempts: 3, due: 40)
-                try transaction.updateOutbox(account: 1, destination: "e", id: 99, attempts: 3, due: 1)
+                try transaction.updateOutbox(OutboxRow.sample("e", id: 2, due: 10), attempts: 3, due: 40)
+                try transaction.updateOutbox(OutboxRow.sample("e", id: 99, due: 10), attempts: 3, due: 1)
+                // Another server has it by now.
+                try transaction.updateOutbox(OutboxRow.sample(id: 1, due: 29), attempts: 9, due: 1)
             }
             let later = try await engine.read { try $0.dueOutbox(at: 40, limit: 9) }
             try expect(later.map(\.id), equals: [3, 1, 2])
             try expect(later.map(\.attempts), equals: [0, 0, 3])
+            let first = try await engine.read {
+                try $0.firstOutbox(of: [
+                    OutboxDestinationKey(account: 1, destination: "d"),
+                    OutboxDestinationKey(account: 9, destination: "d"),
+                    OutboxDestinationKey(account: 2, destination: "d"),
+                ])
+            }
+            try expect(first.map(\.id).sorted(), equals: [1, 3])
+        },
+        .engine("What was claimed is due again when the claim is over, and not before") { engine in
+            try await engine.write { transaction in
+                for id in 1...3 { try transaction.insert(OutboxRow.sample(id: Int64(id), due: 10)) }
+            }
+            let claimed = try await engine.write { try $0.claimDueOutbox(at: 10, until: 50, limit: 2) }
+            try expect(claimed.map(\.id), equals: [1, 2])
+            try expect(claimed.map(\.due), equals: [50, 50])
+            let rest = try await engine.write { try $0.claimDueOutbox(at: 49, until: 90, limit: 9) }
+            try expect(rest.map(\.id), equals: [3])
+            try expect(try await engine.read { try $0.dueOutbox(at: 50, limit: 9) }.map(\.id), equals: [1, 2])
+            try await engine.write { try $0.updateOutbox(claimed[0], attempts: 1, due: 70) }
+            try expect(try await engine.read { try $0.nextOutboxDue(after: 50) }, equals: 70)
         },
         .engine("Notifications are removed one by one, by subject, and all but the newest") { engine in
             try await engine.write { transaction in

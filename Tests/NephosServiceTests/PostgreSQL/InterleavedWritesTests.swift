@@ -10,7 +10,7 @@ import Testing
 
 /// Two requests at once: the second comes whole, or as far as it gets, before each statement of the first. What is left
 /// is always what one after the other could have left.
-@Suite("Writes beside each other over PostgreSQL", .whenPostgreSQLIsChosen, .oneAtATime) struct InterleavedWritesTests {
+@Suite("Writes beside each other over PostgreSQL", .overPostgreSQL, .oneAtATime) struct InterleavedWritesTests {
     @Test(arguments: Interleaving.all, [false, true])
     func `whatever comes between, the rules hold`(_ interleaving: Interleaving, isSwapped: Bool) async throws {
         let turn = Turn()

@@ -6,7 +6,7 @@ import Testing
 @testable import NephosService
 
 /// How often each request waits for PostgreSQL: the table of Documentation/PostgreSQL.md.
-@Suite(.whenPostgreSQLIsChosen, .oneAtATime) struct RoundTripTests {
+@Suite(.overPostgreSQL, .oneAtATime) struct RoundTripTests {
     @Test func `requests wait for the server so often and no more, however many records they have`() async throws {
         let stores = try PostgresStores(
             try TestCluster.address.get(),

@@ -78,21 +78,21 @@ import Testing
     func contentVersions() {
         let catalog = AnnouncedCatalog<Int>()
         let first = catalog.now
-        #expect(catalog.version(asOf: first) == nil)
-        catalog.remember(1, asOf: first)
-        let version = catalog.version(asOf: first)
+        #expect(catalog.kept(asOf: first)?.count == nil)
+        catalog.remember(1, at: 1, asOf: first)
+        let version = catalog.kept(asOf: first)?.count
         #expect(version != nil)
-        #expect(catalog.version(asOf: first) == version)
-        catalog.remember(2, asOf: first)
-        let second = catalog.version(asOf: first)
+        #expect(catalog.kept(asOf: first)?.count == version)
+        catalog.remember(2, at: 1, asOf: first)
+        let second = catalog.kept(asOf: first)?.count
         #expect(second != nil && second != version)
         catalog.beginChange()
-        #expect(catalog.version(asOf: catalog.now) == nil)
+        #expect(catalog.kept(asOf: catalog.now)?.count == nil)
         catalog.endChange()
-        #expect(catalog.version(asOf: first) == nil)
-        #expect(catalog.version(asOf: catalog.now) == nil, "nothing is cached yet")
+        #expect(catalog.kept(asOf: first)?.count == nil)
+        #expect(catalog.kept(asOf: catalog.now)?.count == nil, "nothing is cached yet")
         let last = catalog.now
-        catalog.remember(1, asOf: last)
-        #expect(catalog.version(asOf: last) != version && catalog.version(asOf: last) != second)
+        catalog.remember(1, at: 1, asOf: last)
+        #expect(catalog.kept(asOf: last)?.count != version && catalog.kept(asOf: last)?.count != second)
     }
 }

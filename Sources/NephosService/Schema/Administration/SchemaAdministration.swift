@@ -118,7 +118,10 @@ struct SchemaAdministration {
             store.schemas.endChange()
             store.indexes.endChange()
         }
-        return try await store.engine.write(body)
+        return try await store.engine.write { transaction in
+            try transaction.advanceCatalog()
+            return try body(transaction)
+        }
     }
 }
 

@@ -1,0 +1,167 @@
+import CPostgres
+import Glibc
+import NephosStorage
+
+/// The signals of a server's stores, over `NOTIFY` and `LISTEN` on two connections of their own.
+///
+/// `NOTIFY` within a transaction takes a lock of the whole cluster at its commit, so a signal is sent after the commit, and
+/// those of a moment go together. Where the connection that listens was lost, and every few seconds, each store is told to
+/// look for everything.
+final class PostgresSignals: @unchecked Sendable {
+    // Sendable because `lock` guards these.
+    private let lock = Lock()
+    private let condition: Condition
+    private var handlers: [String: @Sendable (StoreSignals) -> Void] = [:]
+    private var waiting: [String: StoreSignals] = [:]
+    private var isRunning = false
+    private var isClosed = false
+    /// Ends the wait of the thread that listens.
+    private var wakeUp: (read: Int32, write: Int32) = (-1, -1)
+
+    private let address: PostgresAddress
+    private let options: PostgresOptions
+    private let channel: String
+    /// What this server's own signals are known by.
+    private let sender = String(UInt64.random(in: .min ... .max), radix: 36)
+    /// Those of so long go together, in nanoseconds.
+    private static let coalescing: Int64 = 5_000_000
+    private static let reconnectPause: Int64 = 500_000_000
+
+    init(_ address: PostgresAddress, _ options: PostgresOptions) {
+        self.address = address
+        self.options = options
+        channel = options.prefix
+        condition = Condition(lock)
+    }
+
+    // MARK: Stores
+
+    /// Has a store's signals given to `handler`, on a thread of this object's.
+    func register(_ schema: String, _ handler: @escaping @Sendable (StoreSignals) -> Void) throws {
+        let starts = lock.withLock { () -> Bool in
+            handlers[schema] = handler
+            defer { isRunning = true }
+            return !isRunning && !isClosed
+        }
+        guard starts else { return }
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw StorageError(system: errno, while: "making a pipe") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        lock.withLock { wakeUp = (ends[0], ends[1]) }
+        try EngineThread.start { [self] in listen() }
+        try EngineThread.start { [self] in send() }
+    }
+
+    func unregister(_ schema: String) {
+        lock.withLock { handlers[schema] = nil }
+    }
+
+    func signal(_ schema: String, _ signals: StoreSignals) {
+        lock.withLock {
+            guard isRunning, !isClosed else { return }
+            waiting[schema, default: []].formUnion(signals)
+            condition.signal()
+        }
+    }
+
+    func close() {
+        lock.withLock {
+            isClosed = true
+            handlers = [:]
+            condition.broadcast()
+            if wakeUp.write >= 0 {
+                var byte: UInt8 = 0
+                _ = write(wakeUp.write, &byte, 1)
+            }
+        }
+    }
+
+    // MARK: Sending
+
+    private func send() {
+        var connection: PostgresConnection?
+        while let batch = take() {
+            let payloads = batch.map { "\(sender) \($0.value.rawValue) \($0.key)" }
+            let calls = payloads.map {
+                "pg_notify(\(PostgresAddress.literal(channel)), \(PostgresAddress.literal($0)))::text"
+            }
+            do {
+                if connection?.isBroken ?? true {
+                    connection?.close()
+                    connection = try PostgresConnection(address, options, damage: nil)
+                }
+                for start in stride(from: 0, to: calls.count, by: 1000) {
+                    let some = calls[start..<min(start + 1000, calls.count)].joined(separator: ", ")
+                    _ = try connection?.ask("SELECT \(some)")
+                }
+            } catch {
+                // The others look by themselves after a while.
+                options.log("signals to other servers: \(error)")
+                connection?.close()
+                connection = nil
+                EngineThread.sleep(nanoseconds: Self.reconnectPause)
+            }
+            EngineThread.sleep(nanoseconds: Self.coalescing)
+        }
+        connection?.close()
+    }
+
+    /// What waits to be sent; nil once this is closed.
+    private func take() -> [String: StoreSignals]? {
+        lock.lock()
+        defer { lock.unlock() }
+        while waiting.isEmpty && !isClosed { condition.wait() }
+        if isClosed { return nil }
+        defer { waiting = [:] }
+        return waiting
+    }
+
+    // MARK: Listening
+
+    private func listen() {
+        while !lock.withLock({ isClosed }) {
+            do {
+                let connection = try PostgresConnection(address, options, damage: nil)
+                defer { connection.close() }
+                try connection.execute("LISTEN \(PostgresAddress.quoted(channel))")
+                // What was signalled before is lost.
+                deliverToAll()
+                try listen(on: connection)
+            } catch {
+                if lock.withLock({ isClosed }) { break }
+                options.log("signals from other servers: \(error)")
+                EngineThread.sleep(nanoseconds: Self.reconnectPause)
+            }
+        }
+        let ends = lock.withLock { () -> (Int32, Int32) in
+            defer { wakeUp = (-1, -1) }
+            return wakeUp
+        }
+        Glibc.close(ends.0)
+        Glibc.close(ends.1)
+    }
+
+    private func listen(on connection: PostgresConnection) throws {
+        while true {
+            let (wake, isClosed) = lock.withLock { (wakeUp.read, self.isClosed) }
+            if isClosed { return }
+            if try connection.waitForNotifications(orFor: wake, milliseconds: options.lookMilliseconds) {
+                for payload in try connection.takeNotifications() { deliver(payload) }
+            } else {
+                // A connection may be lost without a word.
+                _ = try connection.ask("SELECT '1'")
+                deliverToAll()
+            }
+        }
+    }
+
+    private func deliver(_ payload: String) {
+        let parts = payload.split(separator: " ", maxSplits: 2)
+        guard parts.count == 3, parts[0] != sender, let signals = Int(parts[1]) else { return }
+        lock.withLock { handlers[String(parts[2])] }?(StoreSignals(rawValue: signals))
+    }
+
+    private func deliverToAll() {
+        for handler in lock.withLock({ Array(handlers.values) }) { handler(.all) }
+    }
+}

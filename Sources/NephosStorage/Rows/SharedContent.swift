@@ -1,0 +1,8 @@
+/// What a service caches of a store, each with a version in the store, so that a change that another process makes is
+/// noticed.
+package enum SharedContent: Int, CaseIterable, Sendable {
+    /// The schema, who has its roles, and the index definitions.
+    case catalog
+    /// The record types that have subscribers, by owner.
+    case subscribedTypes
+}

@@ -1,0 +1,96 @@
+import NephosPostgres
+import NephosPostgresTesting
+import NephosStorage
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+/// Two servers over one database: what one does, the other knows with its next transaction, or is woken for.
+@Suite("Many servers over PostgreSQL", .overPostgreSQL, .oneAtATime) struct ManyServersTests {
+    /// Two services with the same stores, as two processes would have them.
+    private func servers() throws -> (one: TestCloud, other: TestCloud) {
+        var options = TestCluster.options(connections: 4)
+        options.lookMilliseconds = 200
+        let address = try TestCluster.address.get()
+        // Identifiers are not given twice, whichever server makes them.
+        let clock = TestCloud.Clock()
+        func cloud() throws -> TestCloud {
+            TestCloud(ServiceConfiguration(), stores: try PostgresStores(address, options: options), clock: clock)
+        }
+        return (try cloud(), try cloud())
+    }
+
+    @Test func `a schema that one imports is that of the next save on the other`() async throws {
+        let (one, other) = try servers()
+        let database = TestDatabase(one)
+        // Both know the schema as it was.
+        for cloud in [one, other] { _ = try await TestDatabase(cloud).modify([.force("a", ["n": .int64(1)])]) }
+        _ = try await one.service.importSchema(
+            schemaText("Note (n NUMBER QUERYABLE, title STRING)"), database.context)
+        let wrong = try await TestDatabase(other).modify([.force("b", ["title": .int64(1)])])
+        #expect(wrong.map(\.summary) != ["saved"], "a field of another type")
+        // What was dropped is not found in a cache.
+        _ = try await TestDatabase(other).modify([.delete("a")])
+        _ = try await one.service.importSchema(schemaText("Note (title STRING)"), database.context)
+        let query = Query(recordType: "Note", filterBy: [Filter(.field("n"), .equals, .int64(1))])
+        await #expect(throws: ServiceError.self) {
+            _ = try await other.service.queryRecords(QueryRecordsRequest(query: query), TestDatabase(other).context)
+        }
+        for cloud in [one, other] { await cloud.service.close() }
+    }
+
+    @Test func `an index that one builds holds what the other saves from then on`() async throws {
+        let (one, other) = try servers()
+        func query(_ cloud: TestCloud) async throws -> [String] {
+            let query = Query(recordType: "Note", filterBy: [Filter(.field("n"), .greaterThan, .int64(0))])
+            return try await cloud.service.queryRecords(QueryRecordsRequest(query: query), TestDatabase(cloud).context)
+                .records.compactMap { $0.record?.recordName }
+        }
+        _ = try await TestDatabase(other).modify([.force("a", ["n": .int64(1)])])
+        #expect(try await query(one) == ["a"])
+        _ = try await TestDatabase(other).modify([.force("b", ["n": .int64(2)])])
+        #expect(try await query(one) == ["a", "b"])
+        #expect(try await query(other) == ["a", "b"])
+        for cloud in [one, other] { await cloud.service.close() }
+    }
+
+    @Test func `a save on one server is notified to a poll on the other, and its receipt counts on either`()
+        async throws
+    {
+        let (one, other) = try servers()
+        let here = try await TestDatabase(one, client: "phone").making(zone: "Z")
+        // Both servers know that nobody watches.
+        _ = try await TestDatabase(other, zone: "Z").modify([.force("a")])
+        _ = try await here.save(.zone("all", "Z"))
+        let device = try await TestDevice(one, client: "phone")
+        let token = device.token.apnsToken
+        let poll = Task { try await device.poll() }
+        while one.service.waitingPolls == 0 { await Task.yield() }
+        _ = try await TestDatabase(other, zone: "Z", client: "pad").modify([.force("b")])
+        let first = try #require(try await poll.value)
+        #expect(try NotificationPayload(decoding: first.payload).summary == "all: zone Z")
+        first.wasSent(true)
+
+        // The next poll, to the other server, is the receipt: it gets the next notification and not the same.
+        _ = try await TestDatabase(one, zone: "Z", client: "pad").modify([.force("c")])
+        await one.service.tellSubscribers()
+        let next = try #require(
+            try await other.service.nextNotification(token: token, receipt: .implied, here.context))
+        #expect(next.payload != first.payload)
+        for cloud in [one, other] { await cloud.service.close() }
+    }
+
+    @Test func `what a server left when it ended, another does`() async throws {
+        let (one, other) = try servers()
+        // The other has the store open, and nothing to do.
+        for cloud in [one, other] { _ = try await TestDatabase(cloud).modify([.force("x")]) }
+        let engine = try #require(one.service.openStores.first).engine
+        // As it is committed by a server that ends before it wakes its own background.
+        try await engine.write {
+            try $0.insert(JobRow(kind: "of a version to come", zone: ZoneKey(owner: .everyone, id: 1), subject: ""))
+        }
+        while try await !engine.read({ try $0.jobs(limit: 9).isEmpty }) { try await Task.sleep(for: .milliseconds(20)) }
+        for cloud in [one, other] { await cloud.service.close() }
+    }
+}
