@@ -169,13 +169,19 @@ struct DevCommand {
     private func run() -> Never {
         // Before there are threads: each inherits the mask, so that only this one gets these signals.
         let signals = StopSignals()
+        do throws(ListeningError) {
+            try ThreadRoom.check()
+        } catch {
+            Console.fail(
+                "\(error). Raise the limit: of processes (ulimit -u), TasksMax= of a service, pids.max of a container.")
+        }
         let (stops, stop) = AsyncStream.makeStream(of: Void.self)
         Task {
             do {
                 try await serve(until: stops)
                 exit(0)
             } catch let error as ListeningError {
-                Console.fail("\(error). Stop what uses it, or choose another port with --port N.")
+                Console.fail("\(error). \(Self.remedy(of: error))")
             } catch let error as StorageError {
                 Console.fail(error.message)
             } catch {
@@ -189,6 +195,13 @@ struct DevCommand {
         if let signal = signals.wait(seconds: Self.stopSeconds) { exit(128 + signal) }
         Console.note("stopped while requests were under way; none of them was acknowledged")
         _exit(0)
+    }
+
+    private static func remedy(of error: ListeningError) -> String {
+        switch error {
+        case .portInUse, .notPermitted: "Stop what uses it, or choose another port with --port N."
+        case .system, .tooFewThreads: "The process's limits, of threads, files or memory, may be too low."
+        }
     }
 
     private func serve(until stops: AsyncStream<Void>) async throws {

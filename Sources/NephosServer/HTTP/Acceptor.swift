@@ -74,7 +74,11 @@ final class Acceptor: @unchecked Sendable {
                 nextWatch = WatchedConnection.now + Int64(watchInterval)
             }
             guard found > 0 else { continue }
-            if polled[0].revents != 0 { return }
+            if polled[0].revents != 0 {
+                // Who has connected already is answered too.
+                for socket in sockets { acceptAll(socket.descriptor, &turn) }
+                return
+            }
             for socket in polled.dropFirst() where socket.revents != 0 { acceptAll(socket.fd, &turn) }
         }
     }

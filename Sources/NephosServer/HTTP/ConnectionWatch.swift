@@ -72,6 +72,8 @@ final class WatchedConnection: Sendable {
 final class ConnectionWatch: Sendable {
     private let connections = Mutex<[Int32: WatchedConnection]>([:])
 
+    var isEmpty: Bool { connections.withLock(\.isEmpty) }
+
     func opened(_ connection: OpaquePointer, _ options: HTTPServer.Options) -> WatchedConnection {
         let watched = WatchedConnection(nephos_mhd_socket(connection), 0)
         watched.allow(options)

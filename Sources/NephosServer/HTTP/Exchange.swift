@@ -44,6 +44,7 @@ final class Exchange {
     /// The headers have arrived.
     func begin(_ connection: OpaquePointer, method: String, _ bridge: HTTPBridge) -> MHD_Result {
         bridge.openRequests.enter()
+        bridge.begunRequests.add(1, ordering: .relaxed)
         phase = .receiving
         request.method = HTTPMethod(named: method)
         begun = WatchedConnection.now
@@ -93,7 +94,7 @@ final class Exchange {
         let request = self.request
         self.request.body = []
         phase = .running(run)
-        bridge.runningHandlers.enter()
+        guard bridge.mayBeginHandler() else { return queue(bridge.options.unfinished, connection, bridge) }
         run.start {
             run.give(await bridge.handler(request))
             bridge.runningHandlers.leave()
@@ -127,7 +128,7 @@ final class Exchange {
         self.request.stream = nil
         phase = .streaming(run, stream)
         bridge.streams.add(stream)
-        bridge.runningHandlers.enter()
+        guard bridge.mayBeginHandler() else { return queue(bridge.options.unfinished, connection, bridge) }
         run.start {
             run.give(await bridge.handler(request))
             bridge.runningHandlers.leave()

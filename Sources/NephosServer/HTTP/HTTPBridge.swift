@@ -10,6 +10,10 @@ final class HTTPBridge: @unchecked Sendable {
     let handler: HTTPServer.Handler
     let log: @Sendable (String) -> Void
     let isStopping = Atomic(false)
+    /// Whether what arrives from now on is answered at once that the server stops.
+    let isClosing = Atomic(false)
+    /// How many requests' headers have arrived.
+    let begunRequests = Atomic(0)
     /// Requests whose headers have arrived and whose answer is not wholly written.
     let openRequests = DispatchGroup()
     /// Requests whose handler runs: their connections are suspended.
@@ -46,6 +50,15 @@ final class HTTPBridge: @unchecked Sendable {
             | MHD_USE_ERROR_LOG.rawValue | MHD_USE_NO_LISTEN_SOCKET.rawValue
         return nephos_mhd_start(
             flags, options.connectionLimit, options.idleTimeout, options.connectionMemory, callbacks)
+    }
+
+    /// Whether a request's handler may run; then it counts as running. First counted, then looked: who closes does it in the
+    /// other order.
+    func mayBeginHandler() -> Bool {
+        runningHandlers.enter()
+        if !isClosing.load(ordering: .sequentiallyConsistent) { return true }
+        runningHandlers.leave()
+        return false
     }
 
     func noteSuspended(_ run: RequestRun) {

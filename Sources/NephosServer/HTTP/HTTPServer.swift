@@ -43,8 +43,10 @@ package final class HTTPServer: Sendable {
         /// Seconds that `stop()` waits for requests to arrive whole and to be answered, and for answers to be read. What is
         /// not answered by then is answered with `unfinished`.
         package var stopTimeout = 2.0
+        /// Seconds without a request after which no more are expected on the connections that are open.
+        package var stopQuiet = 0.03
         /// Seconds that `stop()` waits for `unfinished` to be read.
-        package var unfinishedTimeout = 0.5
+        package var unfinishedTimeout = 1.0
         /// Says that a request could not be finished.
         package var unfinished = HTTPResponse(status: 503)
 
@@ -89,8 +91,9 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    /// Stops accepting, finishes the requests that were accepted, then closes every connection. Takes no longer than
-    /// `stopTimeout` and `unfinishedTimeout`. Calling it again does nothing.
+    /// Stops accepting, finishes the requests that were accepted, and those that follow on their connections, each of which ends
+    /// with its next answer; then closes every connection. Takes no longer than `stopTimeout` and `unfinishedTimeout`.
+    /// Calling it again does nothing.
     package func stop() async {
         await onOwnThread { [self] in stopBlocking() }
     }
@@ -104,14 +107,30 @@ package final class HTTPServer: Sendable {
         bridge.isStopping.store(true, ordering: .releasing)
         taken.acceptor.stop()
         for socket in taken.sockets { socket.close() }
-        if bridge.openRequests.wait(timeout: .now() + bridge.options.stopTimeout) == .timedOut {
+        let isDone = waitUntilQuiet(until: .now() + bridge.options.stopTimeout)
+        // From here on no handler begins: what still arrives is answered at once.
+        bridge.isClosing.store(true, ordering: .sequentiallyConsistent)
+        if !isDone || bridge.openRequests.wait(timeout: .now() + bridge.options.stopQuiet) == .timedOut {
             bridge.streams.cutAll()
             bridge.answerSuspended(bridge.options.unfinished)
             _ = bridge.openRequests.wait(timeout: .now() + bridge.options.unfinishedTimeout)
         }
         // A daemon may not be stopped while one of its connections is suspended. Such a one ends with the process.
-        let hasEnded = bridge.runningHandlers.wait(timeout: .now() + bridge.options.unfinishedTimeout) == .success
+        let hasEnded = bridge.runningHandlers.wait(timeout: .now() + bridge.options.stopQuiet) == .success
         guard hasEnded, !bridge.hasSuspended else { return }
         for daemon in taken.daemons { MHD_stop_daemon(daemon) }
+    }
+
+    /// Returns when every request is answered and no other came for a moment: a client that has had an answer and asks again
+    /// finds its connection open, gets one more, and is told that it was the last.
+    /// - Returns: false where that took too long.
+    private func waitUntilQuiet(until deadline: DispatchTime) -> Bool {
+        while bridge.openRequests.wait(timeout: deadline) == .success {
+            if bridge.connections.isEmpty { return true }
+            let begun = bridge.begunRequests.load(ordering: .relaxed)
+            usleep(UInt32(bridge.options.stopQuiet * 1_000_000))
+            if bridge.begunRequests.load(ordering: .relaxed) == begun { return true }
+        }
+        return false
     }
 }

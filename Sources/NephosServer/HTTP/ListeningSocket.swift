@@ -7,12 +7,16 @@ package enum ListeningError: Error, Hashable, Sendable, CustomStringConvertible 
     case portInUse(UInt16)
     case notPermitted(UInt16)
     case system(call: String, message: String)
+    /// The process may have so many threads more.
+    case tooFewThreads(Int, needed: Int)
 
     package var description: String {
         switch self {
         case .portInUse(let port): "port \(port) is in use by another program"
         case .notPermitted(let port): "no permission to listen on port \(port)"
         case .system(let call, let message): "\(call): \(message)"
+        case .tooFewThreads(let count, let needed):
+            "the system lets this process have \(count) more threads, and a server needs \(needed)"
         }
     }
 }

@@ -75,6 +75,18 @@ import Testing
         }
     }
 
+    @Test(arguments: [1, 2, 3, 8])
+    func `where the system lets it have too few threads it does not start, and says so`(threads: Int) async throws {
+        try await withTemporaryDirectory { directory in
+            let finished = try await StartedNephos(
+                ["dev", "--in-memory", "--port", "0"], threads: threads, in: directory
+            ).finish()
+            #expect(finished.exited && finished.status == 1, "\(finished.errors)")
+            #expect(finished.errors.contains("threads, and a server needs") && finished.errors.contains("ulimit -u"))
+            #expect(finished.output == "")
+        }
+    }
+
     @Test func refusesADataDirectoryThatIsInUse() async throws {
         try await withTemporaryDirectory { directory in
             let first = try StartedNephos(["dev", "--port", "0", "--data", directory.path])

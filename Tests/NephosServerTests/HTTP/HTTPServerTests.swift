@@ -349,6 +349,56 @@ import Testing
         #expect(try await half.isClosedByServer())
     }
 
+    @Test func `clients that go on asking while it stops are all answered, to the last request`() async throws {
+        var options = HTTPServer.Options()
+        options.stopQuiet = 0.5
+        options.stopTimeout = 30
+        let gate = Gate()
+        let server = try HTTPServer(ListeningSocket.loopback(port: 0), options: options) { request in
+            await gate.pass()
+            return await Self.echo(request)
+        }
+        await gate.open()
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    let connection = try TestConnection(port: server.port)
+                    while true {
+                        // Throws where the connection ends without an answer.
+                        let response = try await connection.request("POST", "/", body: "x")
+                        if response.headers["connection"]?.lowercased() == "close" { return response.text == "x" }
+                    }
+                }
+            }
+            await gate.arrived(100)
+            await server.stop()
+            for try await isWhole in group { #expect(isWhole) }
+        }
+    }
+
+    @Test func `what arrives after the last moment is answered that the server stops`() async throws {
+        let gate = Gate()
+        var options = HTTPServer.Options()
+        options.stopTimeout = 0.01
+        options.unfinished = HTTPResponse(status: 503, body: Array("stopping".utf8))
+        options.unfinishedTimeout = 30
+        let server = try HTTPServer(ListeningSocket.loopback(port: 0), options: options) { request in
+            if request.target == "/held" { await gate.pass() }
+            return await Self.echo(request)
+        }
+        let (held, half) = (try TestConnection(port: server.port), try TestConnection(port: server.port))
+        try await half.send("POST /late HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nla")
+        try await held.send("GET /held HTTP/1.1\r\nHost: x\r\n\r\n")
+        await gate.arrived(1)
+        async let stopped: Void = server.stop()
+        #expect(try await held.response().text == "stopping")
+        try await half.send("te")
+        let late = try await half.response()
+        #expect(late.status == 503 && late.text == "stopping")
+        await gate.open()
+        await stopped
+    }
+
     @Test func stopsOnce() async throws {
         let server = try HTTPServer(lastingSockets(), handler: Self.echo)
         await server.stop()

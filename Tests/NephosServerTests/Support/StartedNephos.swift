@@ -14,11 +14,8 @@ final class StartedNephos: @unchecked Sendable {
         environment: [String: String] = [:],
         input: Any? = nil
     ) throws {
-        // The products lie beside the test runner.
-        process.executableURL = URL(
-            fileURLWithPath: try FileManager.default.destinationOfSymbolicLink(
-                atPath: "/proc/self/exe")
-        ).deletingLastPathComponent().appendingPathComponent(product)
+        process.executableURL =
+            product.hasPrefix("/") ? URL(fileURLWithPath: product) : try Self.url(ofProduct: product)
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.currentDirectoryURL = directory
@@ -26,6 +23,27 @@ final class StartedNephos: @unchecked Sendable {
         process.standardOutput = output
         process.standardError = errors
         try process.run()
+    }
+
+    /// The products lie beside the test runner.
+    static func url(ofProduct product: String) throws -> URL {
+        URL(fileURLWithPath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+            .deletingLastPathComponent().appendingPathComponent(product)
+    }
+
+    /// Starts it so that the system lets its user have so many threads and processes.
+    convenience init(_ arguments: [String], threads: Int, in directory: URL) throws {
+        var product = try Self.url(ofProduct: "nephos")
+        var wrapper = ["prlimit", "--nproc=\(threads)"]
+        if geteuid() == 0 {
+            // That limit is none for root, and what root has others may not reach.
+            let copy = directory.appendingPathComponent("nephos")
+            try FileManager.default.copyItem(at: product, to: copy)
+            product = copy
+            wrapper = ["setpriv", "--reuid=61000", "--clear-groups"] + wrapper
+        }
+        let others = wrapper + [product.path] + arguments
+        try self.init(others, in: directory, product: "/usr/bin/env")
     }
 
     deinit {
