@@ -117,7 +117,8 @@ let package = Package(
         tests(
             "NephosServerTests",
             [
-                "NephosServer", "NephosService", "NephosSQLite", "NephosWire", "CloudKit", "nephos", "Readme",
+                "NephosServer", "NephosService", "NephosSQLite", "NephosStorage", "NephosWire", "CloudKit", "nephos",
+                "Readme",
                 "Countries", "ContactList", "Photos",
             ]),
         tests(

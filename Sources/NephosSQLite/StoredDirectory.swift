@@ -51,24 +51,32 @@ package struct StoredDirectory: Sendable {
             try copy.execute("PRAGMA journal_mode = DELETE")
             let problems = try copy.integrityProblems()
             if let first = problems.first { throw StorageError(.damaged, "\(file(id)): \(first)") }
-            // What was answered after the backup is not there: no token, receipt or change tag of that time may fit what comes.
-            if asNewIncarnation {
-                try copy.execute(
-                    """
-                    BEGIN IMMEDIATE;
-                    DELETE FROM store_secret;
-                    UPDATE change_sequence SET last = last + \(Self.incarnation);
-                    COMMIT;
-                    """)
-            }
+            if asNewIncarnation { try Self.beginIncarnation(copy) }
         }
         guard fsync(descriptor) == 0 else { throw StorageError(system: errno, while: "synchronizing \(draft)") }
         guard rename(draft, target) == 0 else { throw StorageError(system: errno, while: "renaming \(draft)") }
         try FileSystem.synchronizeParent(of: target)
     }
 
-    /// Change sequences that a restored store skips: more than anybody wrote since the backup.
-    private static let incarnation: Int64 = 1 << 32
+    /// What was answered after the backup is not there: no token, receipt or change tag of that time may fit what comes. So
+    /// the store goes on behind every number that it may have given, of changes and of rows, and keeps which those are. What
+    /// was given before the backup stays good, and with it the secret.
+    private static func beginIncarnation(_ copy: Connection) throws {
+        try copy.execute(
+            """
+            BEGIN IMMEDIATE;
+            INSERT INTO lost_sequences (first, last) SELECT last + 1, last + \(skipped) FROM change_sequence;
+            UPDATE change_sequence SET last = last + \(skipped);
+            INSERT INTO sqlite_sequence (name, seq)
+                SELECT name, 0 FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%'
+                    AND name NOT IN (SELECT name FROM sqlite_sequence);
+            UPDATE sqlite_sequence SET seq = seq + \(skipped);
+            COMMIT;
+            """)
+    }
+
+    /// Numbers that a restored store skips: more than anybody used up since the backup.
+    private static let skipped: Int64 = 1 << 32
 }
 
 /// A store as it was at one moment. Nothing can be written.

@@ -37,6 +37,9 @@ package protocol StorageEngine: AnyObject, Sendable {
 package protocol StorageReader: ShareReader {
     /// The store's secret; nil before one was set.
     func secret() throws -> [UInt8]?
+    /// The change sequences that the store gave after the backups were taken that it was restored from, and lost; no row
+    /// has one of them. Nothing of it changes while a store is open.
+    func lostSequences() throws -> [ClosedRange<Int64>]
 
     func account(named name: String) throws -> AccountRow?
     func account(id: Int64) throws -> AccountRow?

@@ -14,16 +14,25 @@ struct ChangeToken: Equatable {
     /// While a first fetch goes on, the change sequence that was the last when it began: what was deleted up to there is
     /// no news to who never had it. 0 otherwise.
     var firstFetchEnd: Int64
+    /// While a fetch goes on, the last change sequence in the feed when its page was read: what has changed up to there is
+    /// not where it was before. 0 otherwise.
+    var seen: Int64
 
     /// What is known of deletions: of those up to here nothing is missing.
     var deletionsKnown: Int64 { max(sequence, firstFetchEnd) }
 
     private static let version: UInt8 = 2
 
-    init(feed: Feed, sequence: Int64, firstFetchEnd: Int64 = 0) {
+    init(feed: Feed, sequence: Int64, firstFetchEnd: Int64 = 0, seen: Int64 = 0) {
         self.feed = feed
         self.sequence = sequence
         self.firstFetchEnd = firstFetchEnd
+        self.seen = seen
+    }
+
+    /// Whether it was given in a time of which the store has lost everything.
+    private func isLost(_ strings: OpaqueStrings) -> Bool {
+        [sequence, firstFetchEnd, seen].contains(where: strings.isLost)
     }
 
     // MARK: Expiry
@@ -33,12 +42,13 @@ struct ChangeToken: Equatable {
     ///   - last: the last change sequence in the feed.
     ///   - forgotten: the change sequence up to which the feed has purged its tombstones.
     /// - Throws: `changeTokenExpired` for what is no token, for one of another feed, for one from before the tombstones
-    ///   that were purged, and for one of changes that the store does not have: the store was restored from a backup.
+    ///   that were purged, and for one from when there were changes that the store does not have: it was restored from a
+    ///   backup.
     init(
         unexpired text: String, _ strings: OpaqueStrings, _ feed: Feed, last: Int64, forgotten: Int64
     ) throws(ServiceError) {
         guard let token = ChangeToken(text, strings), token.feed == feed, token.deletionsKnown >= forgotten,
-            token.deletionsKnown <= last
+            token.deletionsKnown <= last, !token.isLost(strings)
         else { throw .changeTokenExpired }
         self = token
     }
@@ -46,7 +56,7 @@ struct ChangeToken: Equatable {
     /// The end of a fetch of several pages.
     /// - Throws: `changeTokenExpired` for what is no such end, and for one of another feed.
     init(fetchEnd text: String, _ strings: OpaqueStrings, _ feed: Feed) throws(ServiceError) {
-        guard let token = ChangeToken(text, strings, for: .fetchEnd), token.feed == feed else {
+        guard let token = ChangeToken(text, strings, for: .fetchEnd), token.feed == feed, !token.isLost(strings) else {
             throw .changeTokenExpired
         }
         self = token
@@ -76,6 +86,10 @@ struct ChangeToken: Equatable {
             numbers.append(firstFetchEnd)
             kind += 2
         }
+        if seen != 0 {
+            numbers.append(seen)
+            kind += 4
+        }
         return numbers.reduce(into: [Self.version, kind]) { bytes, number in
             withUnsafeBytes(of: number.bigEndian) { bytes += $0 }
         }
@@ -87,12 +101,12 @@ struct ChangeToken: Equatable {
             bytes[start..<start + 8].reduce(Int64(0)) { $0 << 8 | Int64($1) }
         }
         guard numbers.allSatisfy({ $0 >= 0 }) else { return nil }
-        switch (bytes[1], numbers.count) {
-        case (0, 1): self.init(feed: .database, sequence: numbers[0])
-        case (1, 2): self.init(feed: .zone(numbers[0]), sequence: numbers[1])
-        case (2, 2): self.init(feed: .database, sequence: numbers[0], firstFetchEnd: numbers[1])
-        case (3, 3): self.init(feed: .zone(numbers[0]), sequence: numbers[1], firstFetchEnd: numbers[2])
-        default: return nil
-        }
+        let kind = bytes[1]
+        guard kind < 8, numbers.count == 1 + kind.nonzeroBitCount else { return nil }
+        var rest = numbers[...]
+        let feed = kind & 1 == 0 ? Feed.database : .zone(rest.removeFirst())
+        let sequence = rest.removeFirst()
+        let firstFetchEnd = kind & 2 == 0 ? 0 : rest.removeFirst()
+        self.init(feed: feed, sequence: sequence, firstFetchEnd: firstFetchEnd, seen: rest.first ?? 0)
     }
 }

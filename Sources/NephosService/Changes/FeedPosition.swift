@@ -13,6 +13,8 @@ struct FeedPosition {
     let isFirstFetch: Bool
     /// The change sequence after which nothing belongs to the fetch.
     let end: Int64
+    /// Up to where the feed was complete when the page was read.
+    private let last: Int64
 
     /// - Parameters:
     ///   - token: where the last page ended; nil is the beginning.
@@ -30,6 +32,7 @@ struct FeedPosition {
         self.feed = feed
         // The end is past what was forgotten, so that the token of a finished fetch has not expired.
         let last = max(last, forgotten)
+        self.last = last
         if let position = token ?? deletionsSince {
             // Below the horizon a token may stand where a record was that has changed since, above it.
             let reach = horizon == .max ? last : max(last, horizon - 1)
@@ -53,10 +56,11 @@ struct FeedPosition {
 
     /// The token for who has read up to `position`.
     func token(at position: Int64, _ strings: OpaqueStrings) -> String {
-        let isOver = position >= end
+        let sequence = position >= end ? max(position, end) : position
         return ChangeToken(
-            feed: feed, sequence: isOver ? max(position, end) : position,
-            firstFetchEnd: isFirstFetch && position < deletionsKnown ? deletionsKnown : 0
+            feed: feed, sequence: sequence,
+            firstFetchEnd: isFirstFetch && position < deletionsKnown ? deletionsKnown : 0,
+            seen: last > sequence ? last : 0
         ).text(strings)
     }
 

@@ -178,6 +178,7 @@ struct IndexBuildStep {
             row.builtZone = pass.zone
             row.builtSequence = pass.sequence
             row.isReady = isDone
+            row.leavesOut = row.leavesOut || pass.leavesOut
             try transaction.updateIndexDefinition(row)
         }
         return false
@@ -209,6 +210,8 @@ private struct IndexPass {
     /// The zone it is at, or the next one's least id.
     private(set) var zone: Int64
     private(set) var sequence: Int64
+    /// Whether a record was damaged.
+    private(set) var leavesOut = false
     private var rowsLeft: Int
     private var entries: [IndexEntryRow] = []
 
@@ -252,6 +255,14 @@ private struct IndexPass {
         while rowsLeft > 0 {
             let limit = Limits.recordsPerIndexRead
             let rows = try transaction.records(zone: key, after: sequence, limit: limit)
+            for row in rows where row.isDamaged {
+                leavesOut = true
+                entries += indexes.definitions.map { definition in
+                    IndexEntryRow(
+                        zone: key, definition: IndexDefinitionRow.leftOut(of: definition.id), value: [],
+                        name: row.name, record: row.number.value)
+                }
+            }
             for row in rows where row.type == recordType && !row.isDeleted {
                 let record = try writer.record(row, indexes, transaction)
                 for definition in indexes.definitions {

@@ -16,6 +16,8 @@ struct IndexBulkBuild: Sendable {
     private let lastSequence: Int64
     /// The last record that was gathered.
     private var sequence: Int64
+    /// Whether one of those that were gathered was damaged.
+    private var leavesOut = false
     /// Whether the zone has no more.
     private var isAtEnd = false
     /// Up to where the feed was looked through for records that were saved since, and their numbers.
@@ -61,6 +63,11 @@ struct IndexBulkBuild: Sendable {
                 break
             }
             gathered.sequence = row.sequence
+            if row.isDamaged {
+                gathered.leavesOut = true
+                for definition in definitions { gathered.entries.add(definition.leftOut, [], row) }
+                continue
+            }
             guard row.type == recordType, !row.isDeleted else { continue }
             let record = try writer.record(row, indexes, reader)
             for definition in indexes.definitions {
@@ -75,6 +82,8 @@ struct IndexBulkBuild: Sendable {
     struct Gathered: Sendable {
         var sequence: Int64
         var isAtEnd = true
+        /// Whether a record was damaged.
+        var leavesOut = false
         var entries = EntryBatch()
     }
 
@@ -83,6 +92,7 @@ struct IndexBulkBuild: Sendable {
         entries.add(gathered.entries)
         sequence = gathered.sequence
         isAtEnd = gathered.isAtEnd
+        leavesOut = leavesOut || gathered.leavesOut
         guard isAtEnd || entries.size >= Limits.indexBuildMemory else { return false }
         entries.sort()
         return true
@@ -114,6 +124,7 @@ struct IndexBulkBuild: Sendable {
             for var row in definitions {
                 row.builtZone = isAtEnd ? zone.id + 1 : zone.id
                 row.builtSequence = isAtEnd ? 0 : sequence
+                row.leavesOut = row.leavesOut || leavesOut
                 try transaction.updateIndexDefinition(row)
             }
         }

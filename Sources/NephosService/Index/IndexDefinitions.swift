@@ -6,6 +6,8 @@ struct IndexDefinition: Hashable, Sendable {
     var id: Int64
     var signature: IndexSignature
     var isReady: Bool
+    /// Whether it lacks records that were damaged when it was built (`IndexDefinitionRow.leftOut`).
+    var leavesOut = false
 }
 
 /// The indexes over the records of one type.
@@ -18,6 +20,8 @@ struct TypeIndexes: Sendable {
     /// Whether an index has something that every save changes, or is being built: then a save that changes nothing of the
     /// record moves it out of the building's way all the same.
     private(set) var looksAtEverySave = false
+    /// Whether an index lacks records that were damaged when it was built.
+    private(set) var leavesOut = false
 
     func ready(_ signature: IndexSignature) -> Int64? {
         definitions.first { $0.isReady && $0.signature == signature }?.id
@@ -27,6 +31,7 @@ struct TypeIndexes: Sendable {
 
     fileprivate mutating func add(_ definition: IndexDefinition) {
         definitions.append(definition)
+        leavesOut = leavesOut || definition.leavesOut
         looksAtEverySave = looksAtEverySave || !definition.isReady
         for component in definition.signature.components {
             switch component.key {
@@ -50,7 +55,8 @@ struct IndexDefinitions: Sendable {
             // One that a newer version made is left alone.
             guard let signature = IndexSignature(row.components) else { continue }
             byType[row.recordType, default: TypeIndexes()].add(
-                IndexDefinition(id: row.id, signature: signature, isReady: row.isReady))
+                IndexDefinition(
+                    id: row.id, signature: signature, isReady: row.isReady, leavesOut: row.leavesOut))
         }
     }
 

@@ -33,8 +33,10 @@ struct IndexRemoval {
         var rest = self
         var room = Limits.entriesPerIndexRemoval
         for zone in try transaction.zones(after: zone, limit: Limits.zonesPerIndexRemoval) {
-            let range = IndexRange(zone: zone.key, definition: definition, from: [], to: OrderedBytes.end)
-            room -= try transaction.removeIndexEntries(range, limit: room)
+            for definition in [definition, IndexDefinitionRow.leftOut(of: definition)] where room > 0 {
+                let range = IndexRange(zone: zone.key, definition: definition, from: [], to: OrderedBytes.end)
+                room -= try transaction.removeIndexEntries(range, limit: room)
+            }
             if room <= 0 { break }
             rest.zone = zone.key.id
         }

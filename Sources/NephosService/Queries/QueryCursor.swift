@@ -23,11 +23,13 @@ struct QueryCursor: Equatable {
     var phase: Phase
     /// The change sequence at the first page; 0 where the order is stable.
     var start: Int64
+    /// The change sequence when the page was read; 0 where the order is stable.
+    var seen: Int64 = 0
     var given: GivenRecords
     /// The order, where the query left it to the service.
     var order: String?
 
-    private static let version: UInt8 = 3
+    private static let version: UInt8 = 4
 
     /// - Parameter query: the query, and where it looks.
     func text(_ strings: OpaqueStrings, query: [UInt8]) -> String {
@@ -38,6 +40,7 @@ struct QueryCursor: Equatable {
         var bytes = ByteWriter(reserving: given.byteCount + 256)
         bytes.append(Self.version)
         bytes.append(UInt64(bitPattern: start))
+        bytes.append(UInt64(bitPattern: seen))
         bytes.append(UInt64(bitPattern: given.fullSince ?? -1))
         bytes.append(order ?? "")
         switch phase {
@@ -56,9 +59,10 @@ struct QueryCursor: Equatable {
         return Array(bytes.bytes)
     }
 
-    init(phase: Phase, start: Int64, given: GivenRecords, order: String?) {
+    init(phase: Phase, start: Int64, seen: Int64 = 0, given: GivenRecords, order: String?) {
         self.phase = phase
         self.start = start
+        self.seen = seen
         self.given = given
         self.order = order
     }
@@ -71,7 +75,8 @@ struct QueryCursor: Equatable {
 
     init?(bytes content: [UInt8]) {
         var bytes = ByteReader(content)
-        guard bytes.byte() == Self.version, let start = bytes.integer(), let fullSince = bytes.integer(),
+        guard bytes.byte() == Self.version, let start = bytes.integer(), let seen = bytes.integer(),
+            let fullSince = bytes.integer(),
             let order = bytes.bytes(), let kind = bytes.byte(), kind < 4
         else { return nil }
         if kind & 1 == 0 {
@@ -87,6 +92,7 @@ struct QueryCursor: Equatable {
         else { return nil }
         guard bytes.isAtEnd else { return nil }
         self.start = Int64(bitPattern: start)
+        self.seen = Int64(bitPattern: seen)
         self.order = kind & 2 == 0 ? nil : String(decoding: order, as: UTF8.self)
         self.given = given
     }

@@ -177,6 +177,10 @@ final class QueryRecords: Sendable {
                 "the continuationMarker is not one of this query's: send what the last page gave, with the query of the first page"
             )
         }
+        // Places in an order by name stay; what the others remember of changes is lost.
+        if [cursor.start, cursor.seen].contains(where: caller.opaqueStrings.isLost) {
+            throw .invalid("the store was restored from a backup since the query's last page: begin again")
+        }
         return cursor
     }
 

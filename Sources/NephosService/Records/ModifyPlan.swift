@@ -25,8 +25,8 @@ struct ModifyPlan {
         self.backgroundCascade = backgroundCascade
         self.sharing = sharing
         needsSchemaRead = draft.hasGrown
-        var additions = SchemaAdditions()
-        var growing = JustInTimeSchema(environment: draft.environment, schema: base)
+        var additions = SchemaAdditions(maker: draft.maker)
+        var growing = JustInTimeSchema(environment: draft.environment, schema: base, maker: draft.maker)
         if draft.hasGrown {
             // Only now is it known which saves remain, so only now what the schema gains.
             for case .save(let save) in decisions where growing.admits(save.row.type) {

@@ -6,7 +6,7 @@ extension ZoneBatch {
     func plan(_ operations: [Result<ValidOperation, ServiceError>], schema: Schema) throws -> ModifyPlan {
         var decisions: [ItemDecision] = []
         decisions.reserveCapacity(operations.count)
-        var draft = JustInTimeSchema(environment: containerEnvironment, schema: schema)
+        var draft = JustInTimeSchema(environment: containerEnvironment, schema: schema, maker: caller.account?.id)
         let permissions = RecordPermissions(caller, schema)
         let names = operations.compactMap { try? $0.get().recordName }
         // By their bytes: different names may be equal strings.
@@ -210,22 +210,33 @@ extension ZoneBatch {
 
     /// Refuses saves that would give a record more owned ones than it may have.
     private func refuseTooManySources(_ decisions: inout [ItemDecision]) throws {
-        var counts: [String: Int] = [:]
+        var counts: [OwnedRecords: Int] = [:]
         for (index, decision) in decisions.enumerated() {
             guard case .save(let save) = decision, !save.newEdges.isEmpty else { continue }
             for edge in save.newEdges.subtracting(save.oldEdges) where edge.kind == .deleteSelf {
-                let count = try counts[edge.target] ?? ownedCount(edge, decisions)
-                counts[edge.target] = count + 1
+                let owned = OwnedRecords(
+                    owner: edge.target, creator: caller.scope == .public ? save.row.createdBy : nil)
+                let count = try counts[owned] ?? count(owned, decisions)
+                counts[owned] = count + 1
                 guard count >= Limits.deleteSelfSources else { continue }
                 decisions[index] = .refuse(ParentRules.tooManySources(of: edge.target), server: nil)
             }
         }
     }
 
-    /// How many of the stored records an edge's target owns, without those that the batch takes from it.
-    private func ownedCount(_ edge: ReferenceEdge, _ decisions: [ItemDecision]) throws -> Int {
+    /// The records that one owns, as far as they count together: in the public database, where everybody may point at
+    /// everything, those of one creator, so that nobody can use up another's.
+    private struct OwnedRecords: Hashable {
+        var owner: String
+        /// Nil where all count.
+        var creator: Int64?
+    }
+
+    /// How many of the stored records one owns, without those that the batch takes from it.
+    private func count(_ owned: OwnedRecords, _ decisions: [ItemDecision]) throws -> Int {
+        let edge = ReferenceEdge(target: owned.owner, kind: .deleteSelf)
         func sources(_ limit: Int) throws -> [ReferenceRow] {
-            try reader.references(zone: zone.key, to: edge.target, kinds: [.deleteSelf], after: nil, limit: limit)
+            try reader.references(zone: zone.key, to: owned.owner, kinds: [.deleteSelf], after: nil, limit: limit)
         }
         let count = try sources(Limits.deleteSelfSources).count
         if count < Limits.deleteSelfSources { return count }
@@ -237,7 +248,15 @@ extension ZoneBatch {
             case .save, .leave, .nothing, .refuse: break
             }
         }
-        return try sources(Limits.deleteSelfSources + leaving.count).count { !leaving.contains($0.source) }
+        guard let creator = owned.creator else {
+            return try sources(Limits.deleteSelfSources + leaving.count).count { !leaving.contains($0.source) }
+        }
+        return try sources(Limits.ownedRead).count { row in
+            if leaving.contains(row.source) { return false }
+            var isOwn = false
+            try reader.visitRecord(zone: zone.key, named: row.source) { isOwn = $0.createdBy == creator }
+            return isOwn
+        }
     }
 
     /// Refuses saves that make a record its own ancestor.

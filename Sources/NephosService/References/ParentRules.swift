@@ -36,7 +36,7 @@ enum ParentRules {
     static func tooManySources(of target: String) -> ServiceError {
         .limitExceeded(
             "Limit exceeded for number of owning references to single record: at most \(Limits.deleteSelfSources) may"
-                + " point at '\(target)' with DELETE_SELF")
+                + " point at '\(target)' with DELETE_SELF, of the public database's those of one creator")
     }
 
     /// - Parameter source: nil where whoever deletes may not know it.

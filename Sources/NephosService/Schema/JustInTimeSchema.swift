@@ -13,6 +13,8 @@ struct SchemaAdditions: Equatable {
 
     var recordTypes: [String] = []
     var fields: [AddedField] = []
+    /// The account whose save it is, by its number.
+    var maker: Int64?
 
     var isEmpty: Bool { recordTypes.isEmpty && fields.isEmpty }
 
@@ -20,6 +22,7 @@ struct SchemaAdditions: Equatable {
         for type in recordTypes {
             try transaction.insertRecordType(type)
             try transaction.put(SchemaRows.row(newRecordType: type))
+            if let maker { try transaction.put(SchemaRows.row(maker: maker, ofRecordType: type)) }
         }
         for added in fields {
             try transaction.put(
@@ -31,12 +34,15 @@ struct SchemaAdditions: Equatable {
 /// Checks records against a schema that grows with them.
 struct JustInTimeSchema {
     let environment: ContainerEnvironment
+    /// The account that saves, by its number; nil where none counts.
+    let maker: Int64?
     /// The schema with all additions so far.
     private(set) var schema: Schema
     private(set) var hasGrown = false
 
-    init(environment: ContainerEnvironment, schema: Schema) {
+    init(environment: ContainerEnvironment, schema: Schema, maker: Int64? = nil) {
         self.environment = environment
+        self.maker = maker
         self.schema = schema
     }
 
@@ -56,7 +62,7 @@ struct JustInTimeSchema {
     mutating func admit(
         _ fields: RecordFields, recordType: String
     ) throws(ServiceError) -> (fields: RecordFields, additions: SchemaAdditions) {
-        var additions = SchemaAdditions()
+        var additions = SchemaAdditions(maker: maker)
         let known = schema.recordType(recordType)
         if known == nil {
             guard environment == .development else {
@@ -91,7 +97,7 @@ struct JustInTimeSchema {
         }
         try checkSize(additions, known, recordType)
         if !additions.isEmpty { hasGrown = true }
-        for type in additions.recordTypes { schema.add(recordType: type) }
+        for type in additions.recordTypes { schema.add(recordType: type, maker: maker) }
         for added in additions.fields { schema.add(field: added.field, added.type, to: added.recordType) }
         return (fitted, additions)
     }
@@ -103,6 +109,11 @@ struct JustInTimeSchema {
             throw .limitExceeded(
                 "record type '\(recordType)' is not in the schema, to which saves add no more than"
                     + " \(Limits.typesPerContainer) types: add it by an import")
+        }
+        if known == nil, let maker, schema.typesMade(by: maker) >= Limits.typesPerAccount {
+            throw .limitExceeded(
+                "record type '\(recordType)' is not in the schema, to which the saves of one account add no more than"
+                    + " \(Limits.typesPerAccount) types: add it by an import")
         }
         let fields = (known?.fields.count ?? 0) + additions.fields.count
         if !additions.fields.isEmpty, fields > Limits.fieldsPerType {

@@ -10,13 +10,21 @@ package struct Schema: Equatable, Sendable {
     /// is.
     private(set) var members: [String: Set<Int64>] = [:]
 
+    /// The accounts whose saves made a type, by their numbers, in development. No part of what the schema language says
+    /// either.
+    private(set) var makers: [String: Int64] = [:]
+
     package init() {}
 
     /// What every container has from the start: the type of its users.
     static let initial = Schema(recordTypes: [SystemRecordType.user: RecordTypeSchema(automatic: SystemRecordType.user)]
     )
 
-    init(recordTypes: [String: RecordTypeSchema], roles: Set<String> = [], members: [String: Set<Int64>] = [:]) {
+    init(
+        recordTypes: [String: RecordTypeSchema], roles: Set<String> = [], members: [String: Set<Int64>] = [:],
+        makers: [String: Int64] = [:]
+    ) {
+        self.makers = makers
         self.recordTypes = recordTypes
         self.roles = roles
         self.members = members
@@ -63,11 +71,16 @@ package struct Schema: Equatable, Sendable {
         members.isEmpty ? [] : members.compactMap { $0.value.contains(account) ? $0.key : nil }
     }
 
+    /// How many of the types an account's saves made.
+    func typesMade(by account: Int64) -> Int { makers.count { $0.value == account && recordTypes[$0.key] != nil } }
+
     // MARK: - Growth
 
     /// Adds a type as a save does in development.
-    mutating func add(recordType: String) {
-        if recordTypes[recordType] == nil { recordTypes[recordType] = RecordTypeSchema(automatic: recordType) }
+    mutating func add(recordType: String, maker: Int64? = nil) {
+        guard recordTypes[recordType] == nil else { return }
+        recordTypes[recordType] = RecordTypeSchema(automatic: recordType)
+        makers[recordType] = maker
     }
 
     /// Adds a field as a save does in development, with the indexes that its type gets automatically.

@@ -10,6 +10,7 @@ import NephosStorage
 /// | the type | empty | its grants in the schema language. Empty, or no row: the standard grants. `DROPPED`: there is no such type |
 /// | empty | the role | `ROLE`. Empty: there is no such role |
 /// | empty | the role, `@`, the account's number | `MEMBER`. Empty: the account has not that role |
+/// | empty | `@`, the type | `MADE`, the number of the account whose save made it. Empty: no save did |
 ///
 /// A row that is no longer needed says so and stays, as rows of the schema are only ever written. A type that a save made
 /// has thus one row and one for each of its own fields.
@@ -18,6 +19,7 @@ enum SchemaRows {
     private static let dropped = "DROPPED"
     private static let role = "ROLE"
     private static let member = "MEMBER"
+    private static let made = "MADE "
     /// The field that stands for the type itself.
     private static let typeItself = ""
     /// The type that stands for the container.
@@ -31,10 +33,15 @@ enum SchemaRows {
         var types: [String: RecordTypeSchema] = [:]
         var roles: Set<String> = []
         var members: [String: Set<Int64>] = [:]
+        var makers: [String: Int64] = [:]
         for name in recordTypes { types[name] = RecordTypeSchema(automatic: name) }
         var gone: [String] = []
         for row in fields {
             if row.recordType == container {
+                if row.field.hasPrefix("@"), row.type.hasPrefix(made) {
+                    makers[String(row.field.dropFirst())] = Int64(row.type.dropFirst(made.count))
+                    continue
+                }
                 if row.type == role { roles.insert(row.field) }
                 let parts = row.field.split(separator: "@")
                 if row.type == member, parts.count == 2, let account = Int64(parts[1]) {
@@ -55,7 +62,7 @@ enum SchemaRows {
             types[row.recordType]?.indexes.insert(index)
         }
         for name in gone { types[name] = nil }
-        return Schema(recordTypes: types, roles: roles, members: members)
+        return Schema(recordTypes: types, roles: roles, members: members, makers: makers)
     }
 
     private static func field(_ text: String) -> SchemaField? {
@@ -70,6 +77,11 @@ enum SchemaRows {
 
     static func row(newRecordType name: String) -> SchemaFieldRow {
         SchemaFieldRow(recordType: name, field: typeItself, type: "")
+    }
+
+    /// - Parameter maker: nil where the type was not made by a save.
+    static func row(maker: Int64?, ofRecordType name: String) -> SchemaFieldRow {
+        SchemaFieldRow(recordType: container, field: "@\(name)", type: maker.map { "\(made)\($0)" } ?? "")
     }
 
     static func row(_ field: SchemaField, named name: String, of recordType: String) -> SchemaFieldRow {
@@ -95,6 +107,9 @@ enum SchemaRows {
         }
         for name in Set(old.recordTypes.keys).union(new.recordTypes.keys).sorted() {
             try write(new.recordTypes[name], replacing: old.recordTypes[name], named: name, in: transaction)
+            if new.recordTypes[name] == nil, old.makers[name] != nil {
+                try transaction.put(row(maker: nil, ofRecordType: name))
+            }
         }
     }
 

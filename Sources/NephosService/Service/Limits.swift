@@ -24,7 +24,10 @@ package enum Limits {
     /// Records that may point at one record with `DELETE_SELF`: `CKRecord.Reference`, Apple's documentation ("This limit
     /// is 750 references, and any attempt to exceed it results in an error from the server"); CloudKit Web Services, Data
     /// Size Limits.
+    ///
+    /// In the public database, of one creator's, as far as the first `ownedRead` of all tell.
     package static let deleteSelfSources = 750
+    static let ownedRead = 2000
     /// References to a record of the public database that are looked at for one by whom deletes it; others hold nothing.
     static let holdersRead = 2000
 
@@ -32,6 +35,8 @@ package enum Limits {
     /// whole schema to go through.
     package static let fieldsPerType = 500
     package static let typesPerContainer = 500
+    /// Those of the types that one account's saves may make, so that nobody can use up the others'.
+    package static let typesPerAccount = 100
     /// Indexes of several fields that a schema declares for a record type, fields of one, and those of them that are compared
     /// for equality: every save keeps all of them up.
     static let indexesPerType = 24

@@ -6,6 +6,9 @@ import NephosStorage
 /// Each is authenticated, and good only where it was made: in its store, of whose secret the key is made; for one
 /// database as one account sees it; for one purpose and one request. What comes back otherwise was not given by this
 /// service, and nothing of it is looked at.
+///
+/// What says how far a client has read has the change sequence that was the last then, or one that follows from it, so that
+/// a store that was restored from a backup of before knows it (`isLost`).
 struct OpaqueStrings: Sendable {
     enum Purpose: String {
         /// `continuationMarker` of `records/query`.
@@ -23,6 +26,11 @@ struct OpaqueStrings: Sendable {
     let key: AuthenticationKey
     /// What tells the database, as its caller sees it, from others.
     let database: String
+    /// The change sequences that the store gave and lost.
+    var lost: [ClosedRange<Int64>] = []
+
+    /// Whether a string with this change sequence was given by the store in a time of which it has lost everything.
+    func isLost(_ sequence: Int64) -> Bool { lost.contains { $0.contains(sequence) } }
 
     /// - Parameter request: what of the request has to be the same when the string comes back.
     func text(_ content: [UInt8], for purpose: Purpose, of request: [UInt8] = []) -> String {

@@ -8,6 +8,8 @@ final class Store: Sendable {
     let engine: any StorageEngine
     /// What authenticates the store's opaque strings.
     let key: AuthenticationKey
+    /// The change sequences that it gave and lost.
+    private let lost: [ClosedRange<Int64>]
     /// The files of its records.
     let assets: StoreAssets
     /// What authenticates their addresses and receipts.
@@ -28,12 +30,13 @@ final class Store: Sendable {
     private let worksInBackground: Bool
 
     init(
-        id: StoreID, engine: any StorageEngine, files: any AssetStore, key: AuthenticationKey,
+        id: StoreID, engine: any StorageEngine, files: any AssetStore, _ prepared: Prepared,
         environment: ServiceEnvironment, configuration: ServiceConfiguration
     ) {
         self.id = id
         self.engine = engine
-        self.key = key
+        key = prepared.key
+        lost = prepared.lost
         tokens = AssetTokens(key: key, place: id)
         assets = StoreAssets(files, engine, environment)
         self.environment = environment
@@ -63,7 +66,7 @@ final class Store: Sendable {
     func caller(_ context: RequestContext) async throws -> Caller {
         var caller = Caller(
             scope: context.scope, account: nil, clientID: context.clientID, requestID: context.requestID, storeID: id,
-            key: key,
+            key: key, lost: lost,
             assets: AssetAccess(
                 tokens, baseURL: context.baseURL, now: environment.now(), hasAssets: assets.hasAssets))
         guard let name = context.account else { return caller }
@@ -81,19 +84,26 @@ final class Store: Sendable {
         return account
     }
 
+    /// What is read of a store when it is opened.
+    struct Prepared: Sendable {
+        var key: AuthenticationKey
+        var lost: [ClosedRange<Int64>] = []
+    }
+
     /// Makes what every store has, where it is not there yet: its secret, and the default zone of its public database.
-    static func prepare(
-        _ engine: any StorageEngine, _ environment: ServiceEnvironment
-    ) async throws -> AuthenticationKey {
-        let known = try await engine.read { reader -> AuthenticationKey? in
-            let zone = try reader.zone(owner: .everyone, named: ZoneIDDictionary.defaultZoneName)
-            return zone == nil ? nil : try StoreSecret.find(reader)
+    static func prepare(_ engine: any StorageEngine, _ environment: ServiceEnvironment) async throws -> Prepared {
+        let known = try await engine.read { reader -> Prepared? in
+            guard try reader.zone(owner: .everyone, named: ZoneIDDictionary.defaultZoneName) != nil,
+                let key = try StoreSecret.find(reader)
+            else { return nil }
+            return Prepared(key: key, lost: try reader.lostSequences())
         }
         if let known { return known }
         return try await engine.write { transaction in
             _ = try ZoneRegistry.defaultZone(owner: .everyone, in: transaction)
             try transaction.insertRecordType(SystemRecordType.user)
-            return try StoreSecret.findOrMake(environment, in: transaction)
+            return Prepared(
+                key: try StoreSecret.findOrMake(environment, in: transaction), lost: try transaction.lostSequences())
         }
     }
 

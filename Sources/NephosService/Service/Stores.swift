@@ -116,9 +116,9 @@ actor Stores {
             )
         }
         do {
-            let key = try await Store.prepare(engine, environment)
             let store = Store(
-                id: id, engine: engine, files: files, key: key, environment: environment, configuration: configuration)
+                id: id, engine: engine, files: files, try await Store.prepare(engine, environment),
+                environment: environment, configuration: configuration)
             try await store.resume()
             return store
         } catch {

@@ -71,6 +71,7 @@ struct SharedZoneFeed {
         for position in gone {
             guard try readDeparture(position, memberships, limit, &page, &room, &token) else {
                 page.hasMore = true
+                token.seen = try lastChange()
                 page.token = token
                 return page
             }
@@ -81,6 +82,7 @@ struct SharedZoneFeed {
                 break
             }
         }
+        token.seen = page.hasMore ? try lastChange() : 0
         page.token = token
         return page
     }

@@ -14,7 +14,9 @@ package struct Migration: Sendable {
 
     /// Every migration, in the order in which they run. As long as nothing was released there is one, which makes all
     /// tables.
-    package static let all = [Migration([.tables, .storeSecret, .changeEvents, .assets, .shareUpkeep, .keys])]
+    package static let all = [
+        Migration([.tables, .storeSecret, .changeEvents, .assets, .shareUpkeep, .keys, .lostSequences])
+    ]
 }
 
 extension [Migration] {

@@ -6,6 +6,8 @@ package struct IndexDefinitionRow: Hashable, Sendable {
     package var components: String
     /// Whether every record has its entries. Until then it is being built.
     package var isReady: Bool
+    /// Whether the building left out records that were damaged: they have their entries in `leftOut`.
+    package var leavesOut = false
     /// The change sequence of the definition: records that were written later have their entries from the start.
     package var definedAt: Int64
     /// How far the building is: the zone it is at, and the sequence of the last record there that has its entries.
@@ -24,6 +26,12 @@ package struct IndexDefinitionRow: Hashable, Sendable {
         self.builtZone = builtZone
         self.builtSequence = builtSequence
     }
+
+    /// The number of the list of records that the building left out, which is kept as an index is.
+    package var leftOut: Int64 { Self.leftOut(of: id) }
+
+    /// The same for the index of that id.
+    package static func leftOut(of id: Int64) -> Int64 { -id }
 }
 
 /// One way to find a record: in a zone, in an index, under a value whose bytes order it.

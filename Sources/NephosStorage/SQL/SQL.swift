@@ -4,7 +4,7 @@
 package enum SQL: Int, CaseIterable, Sendable {
     case savepoint, releaseSavepoint, rollbackToSavepoint
     case lastSequence, setLastSequence
-    case secret, setSecret
+    case secret, setSecret, lostSequences
     case accountByID, accountByName, accountByUserRecordName, insertAccount
     case zoneByName, zoneDeletion, zones, insertZone, markZoneDeleted, setClientChangeToken
     case zonesByChange, lastChangeOfZones, noteChange, deletedZones, lastDeletionOfZones, lastDeletedZone
@@ -50,6 +50,7 @@ package enum SQL: Int, CaseIterable, Sendable {
         case .setLastSequence: "UPDATE change_sequence SET last = $1"
 
         case .secret: "SELECT secret FROM store_secret WHERE id = 1"
+        case .lostSequences: "SELECT first, last FROM lost_sequences ORDER BY first"
         case .setSecret: "INSERT INTO store_secret (id, secret) VALUES (1, $1) ON CONFLICT (id) DO NOTHING"
 
         case .accountByID: "SELECT id, name, user_record_name FROM account WHERE id = $1"

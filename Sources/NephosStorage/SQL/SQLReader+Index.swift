@@ -9,9 +9,12 @@ extension SQLReader {
 
     package final func indexDefinitions() throws -> [IndexDefinitionRow] {
         try rows(.indexDefinitions, bind: { _ in }) { row in
-            IndexDefinitionRow(
-                id: row.integer(0), recordType: row.text(1), components: row.text(2), isReady: row.integer(3) != 0,
+            let state = row.integer(3)
+            var definition = IndexDefinitionRow(
+                id: row.integer(0), recordType: row.text(1), components: row.text(2), isReady: state & 1 != 0,
                 definedAt: row.integer(4), builtZone: row.integer(5), builtSequence: row.integer(6))
+            definition.leavesOut = state & 2 != 0
+            return definition
         }
     }
 
@@ -85,7 +88,8 @@ extension SQLTransaction {
 
     package func updateIndexDefinition(_ definition: IndexDefinitionRow) throws {
         try change(.updateIndexDefinition) {
-            try $0.bind(definition.isReady ? 1 : 0).bind(definition.builtZone).bind(definition.builtSequence)
+            let state: Int64 = (definition.isReady ? 1 : 0) | (definition.leavesOut ? 2 : 0)
+            try $0.bind(state).bind(definition.builtZone).bind(definition.builtSequence)
                 .bind(definition.id)
         }
     }

@@ -62,6 +62,13 @@ package class SQLReader: StorageReader {
         try row(.secret, bind: { _ in }, read: { $0.bytes(0) })
     }
 
+    package final func lostSequences() throws -> [ClosedRange<Int64>] {
+        try rows(.lostSequences, bind: { _ in }) { row in
+            let first = row.integer(0)
+            return first...max(first, row.integer(1))
+        }
+    }
+
     package final func account(named name: String) throws -> AccountRow? {
         try row(.accountByName, bind: { try $0.bind(name) }, read: { AccountRow($0) })
     }

@@ -73,7 +73,8 @@ struct RestoreCommand {
 
         No server may run, and the data directory must have none of the stores: move away
         what is there. Devices that knew the store as it was later get changeTokenExpired and
-        fetch everything again; upload addresses, receipts and cursors have expired.
+        fetch everything again; what was given before the backup (tokens, cursors, upload
+        addresses, receipts) is as good as it was.
 
         \(ObjectStorageArguments.note)
 

@@ -48,6 +48,25 @@ import Testing
         #expect(isBitwise(CKQuerySubscription.Options.firesOnce) && isBitwise(CKRecordZone.Capabilities.atomic))
     }
 
+    /// What a page lists under "Conforms To".
+    private func conforms<T: Copyable & Sendable & SendableMetatype & Hashable>(_ type: T.Type) {}
+    private func isCoded<T: NSSecureCoding & CVarArg & CustomStringConvertible & CustomDebugStringConvertible>(
+        _ type: T.Type
+    ) {}
+
+    @Test func `records, IDs and references are copyable, sendable, coded and described as Apple's pages list it`() {
+        conforms(CKRecord.self)
+        conforms(CKRecord.ID.self)
+        conforms(CKRecord.Reference.self)
+        conforms(CKRecord.ReferenceAction.self)
+        isCoded(CKRecord.self)
+        isCoded(CKRecord.ID.self)
+        isCoded(CKRecord.Reference.self)
+        func holds<Value: CKRecordValueProtocol>(_ value: Value) -> Any? { value }
+        #expect(holds(CKRecord.Reference(recordID: CKRecord.ID(recordName: "a"), action: .none)) is CKRecord.Reference)
+        #expect(Array(CKRecord(recordType: "Note")).isEmpty)
+    }
+
     @Test func `the initialiser that Objective-C's is imported as`() {
         let id = CKRecord.ID(recordName: "a")
         let record = CKRecord(__recordType: "Note", recordID: id)

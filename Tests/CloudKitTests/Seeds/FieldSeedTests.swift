@@ -114,6 +114,22 @@ import Testing
         }
     }
 
+    @Test("The limit of 1 MB doesn't include assets, whose files may have more", arguments: Transport.allCases)
+    func assetsBeyondTheSize(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let files = try TestFiles()
+            let record = note("album")
+            let contents = [pattern(1_300_000), pattern(2_500_000)]
+            record["images"] = try contents.map { CKAsset(fileURL: try files.file($0)) }
+            record["data"] = Data(count: 900_000)
+            try await cloud.database().save(record)
+            let fetched = try await cloud.database().record(for: record.recordID)
+            let assets = try #require(fetched["images"] as? [CKAsset])
+            #expect(try assets.map { try Data(contentsOf: try #require($0.fileURL)) } == contents)
+            #expect((fetched["data"] as? Data)?.count == 900_000)
+        }
+    }
+
     @Test("Values of any data type can be encrypted, and come back decrypted", arguments: Transport.allCases)
     func encryption(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in

@@ -118,6 +118,35 @@ import Testing
     }
 
     @Test(
+        "Use the value share of SystemFieldKey in a predicate to reference a record's share property",
+        arguments: Transport.allCases)
+    func shares(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let database = cloud.database()
+            let zone = try await database.zone("Z")
+            let (root, child, other, single) = (
+                note("root", in: zone), note("child", in: zone), note("other", in: zone), note("single", in: zone)
+            )
+            child.setParent(root)
+            let (share, second) = (CKShare(rootRecord: root), CKShare(rootRecord: other))
+            try await database.saveAll([root, child, other, single, share, second])
+            func found(_ share: CKShare) async throws -> [String] {
+                let predicate = NSPredicate(
+                    format: "%K == %@",
+                    argumentArray: [
+                        CKRecord.SystemFieldKey.share, CKRecord.Reference(recordID: share.recordID, action: .none),
+                    ])
+                let query = CKQuery(recordType: "Note", predicate: predicate)
+                return try await database.records(matching: query, inZoneWith: zone).matchResults.map(\.0.recordName)
+            }
+            #expect(try await found(share) == ["root"])
+            #expect(try await found(second) == ["other"])
+            try await database.deleteRecord(withID: share.recordID)
+            #expect(try await found(share) == [])
+        }
+    }
+
+    @Test(
         "SystemFieldKey has names for the metadata, by which records are found", arguments: Transport.allCases)
     func metadata(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in

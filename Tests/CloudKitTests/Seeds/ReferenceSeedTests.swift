@@ -172,6 +172,33 @@ import Testing
         }
     }
 
+    @Test(
+        "A record that is sent in the batch that deletes its share comes back without it, and is without it for everybody",
+        arguments: Transport.allCases)
+    func shareOfDeletedShare(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let database = cloud.database()
+            let zone = try await database.zone("Z")
+            let root = note("root", in: zone)
+            let share = CKShare(rootRecord: root)
+            try await database.saveAll([root, share])
+            #expect(root.share?.recordID == share.recordID)
+            root["title"] = "alone again"
+            let results = try await database.modifyRecords(saving: [root], deleting: [share.recordID])
+            for result in results.deleteResults.values { try result.get() }
+            let saved = try #require(try results.saveResults[root.recordID]?.get())
+            #expect(saved.share == nil && saved["title"] == "alone again")
+            #expect(root.share == nil)
+            let fetched = try await database.record(for: root.recordID)
+            #expect(fetched.share == nil && fetched["title"] == "alone again")
+            await expectFailure(.unknownItem) { try await database.record(for: share.recordID) }
+            // And can be shared anew.
+            let again = CKShare(rootRecord: root)
+            try await database.saveAll([root, again])
+            #expect(try await database.record(for: root.recordID).share?.recordID == again.recordID)
+        }
+    }
+
     @Test("The default zone doesn't support sharing; a custom zone does", arguments: Transport.allCases)
     func sharingZones(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in

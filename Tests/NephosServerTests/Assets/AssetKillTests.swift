@@ -1,5 +1,7 @@
 import Foundation
 import Glibc
+import NephosSQLite
+import NephosStorage
 import Testing
 
 /// A server that is killed while files are uploaded, saved and read: nothing that was answered is lost, and nothing stays
@@ -80,6 +82,66 @@ import Testing
                 if left == 0 { kill() }
             }
         }
+    }
+
+    @Test func `kills amid collection leave every file that a record has, and in the end no other`() async throws {
+        try await withTemporaryDirectory { data in
+            let folder = data.appendingPathComponent("iCloud.test/development.assets/files")
+            /// How many files there are, once there are no more than so many.
+            @Sendable func count(atMost limit: Int) async throws -> Int {
+                try await offThePool {
+                    while true {
+                        let found = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+                        let count = (found?.allObjects ?? []).count { ($0 as? URL)?.hasDirectoryPath == false }
+                        if count <= limit { return count }
+                    }
+                }
+            }
+            var server = try StartedNephos(["dev", "--port", "0", "--data", data.path])
+            var client = AssetClient(port: try readyPort(try await server.readyLine()))
+            let (kept, unneeded) = (20, 120)
+            for number in 0..<kept + unneeded {
+                let url = try await client.uploadURL(record: "r\(number)", field: "file")
+                let file = try await client.upload("content \(number)", to: url)
+                if number < kept { _ = try await client.save("r\(number)", field: "file", file) }
+            }
+            #expect(try await server.stop().status == 0)
+            try await Self.endRetention(data)
+            for left in [unneeded, unneeded - 1, unneeded / 2, unneeded / 3, 10, 1] {
+                server = try StartedNephos(["dev", "--port", "0", "--data", data.path])
+                client = AssetClient(port: try readyPort(try await server.readyLine()))
+                // A store that is used collects what is due.
+                _ = try await client.lookup("r0", field: "file")
+                _ = try await count(atMost: kept + left)
+                #expect(try await server.stop(SIGKILL).exited == false)
+            }
+            server = try StartedNephos(["dev", "--port", "0", "--data", data.path])
+            client = AssetClient(port: try readyPort(try await server.readyLine()))
+            for number in 0..<kept {
+                let field = try await client.lookup("r\(number)", field: "file")
+                let address = try #require(field["downloadURL"] as? String)
+                #expect(try await client.get(address).text == "content \(number)")
+            }
+            #expect(try await count(atMost: kept) == kept)
+            #expect(try await server.stop().status == 0)
+            let verified = try await StartedNephos(["verify", "--data", data.path]).finish()
+            #expect(verified.status == 0 && !verified.output.contains("no row"), "\(verified.output)")
+            #expect(verified.output.contains(" \(kept) files"), "\(verified.output)")
+        }
+    }
+
+    /// Lets a week go by for the files that no record has.
+    private static func endRetention(_ data: URL) async throws {
+        let directory = try DataDirectory(path: data.path)
+        defer { directory.close() }
+        let engine = try directory.open(StoreID(container: "iCloud.test", environment: "development"))
+        try await engine.write { transaction in
+            for asset in try transaction.assets(afterFile: "", limit: .max) where asset.neededUntil < .max / 2 {
+                try transaction.removeAssetReference(
+                    asset.content, zone: ZoneKey(owner: asset.owner, id: 0), record: "", neededUntil: 1)
+            }
+        }
+        await engine.close()
     }
 
     @Test func `a connection that is cut at every tenth of a file leaves nothing, and the next try is whole`()

@@ -37,28 +37,37 @@ import Testing
         return try #require((answer["zones"] as? [[String: Any]])?.first)
     }
 
-    @Test func `a running server is backed up, and restored as one that knows no token of before`() async throws {
+    @Test func `a running server is backed up, and restored as one that knows no token of after`() async throws {
         try await withTemporaryDirectory { directory in
             let (data, copy, restored) = (
                 directory.appendingPathComponent("data"), directory.appendingPathComponent("backup"),
                 directory.appendingPathComponent("restored")
             )
-            var token: String?
+            var (before, after): (String?, String?)
+            var (early, late): ([String: Any], [String: Any]) = ([:], [:])
             try await withServer(data) { client in
                 _ = try await client.post(
                     "zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#)
                 for number in 0..<5 { try await save("content \(number)", "r\(number)", client) }
                 try await save("content 0", "again", client)
+                before = try await changes(nil, client)["syncToken"] as? String
+                let address = try await client.uploadURL(record: "early", field: "file")
+                early = try await client.upload("early", to: address)
                 let backup = try await nephos("backup", "--data", data.path, copy.path)
                 #expect(backup.status == 0, "\(backup.errors)")
-                #expect(backup.output == "iCloud.test, development: 5 files with 45 bytes\n")
+                #expect(backup.output == "iCloud.test, development: 6 files with 50 bytes\n")
                 try await save("later", "later", client)
-                token = try await changes(nil, client)["syncToken"] as? String
+                late = try await client.upload("late", to: try await client.uploadURL(record: "late", field: "file"))
+                _ = try await client.post(
+                    "records/modify",
+                    #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{"#
+                        + #""recordName":"lost","recordType":"Note","fields":{}}}]}"#)
+                after = try await changes(nil, client)["syncToken"] as? String
                 let again = try await nephos("backup", "--data", data.path, copy.path)
                 #expect(again.status == 1 && again.errors.contains("is there already"))
             }
             let verified = try await nephos("verify", "--data", copy.path)
-            #expect(verified.status == 0 && verified.output.hasSuffix("8 records, 5 files with 45 bytes\n"))
+            #expect(verified.status == 0 && verified.output.hasSuffix("8 records, 6 files with 50 bytes\n"))
 
             let restore = try await nephos("restore", "--data", restored.path, copy.path)
             #expect(restore.status == 0, "\(restore.errors)")
@@ -66,10 +75,16 @@ import Testing
             try await withServer(restored) { client in
                 for number in 0..<5 { #expect(try await content("r\(number)", client) == "content \(number)") }
                 #expect(try await content("again", client) == "content 0")
-                let expired = try await changes(token, client)
-                #expect(
-                    expired["nephosClientErrorCode"] as? Int == 21 || expired["serverErrorCode"] != nil, "\(expired)")
-                #expect(try await changes(nil, client)["syncToken"] is String)
+                let expired = try await changes(after, client)
+                #expect(expired["serverErrorCode"] != nil, "\(expired)")
+                #expect(expired["syncToken"] == nil)
+                #expect(try await changes(before, client)["syncToken"] as? String == before)
+                // A receipt of before is good; one of a file that the backup lacks is not.
+                let saved = try await client.save("early", field: "file", early)
+                #expect(saved["serverErrorCode"] == nil, "\(saved)")
+                let earlyContent = try await content("early", client)
+                #expect(earlyContent == "early")
+                #expect(try await client.errorOfSaving("late", field: "file", late) != nil)
                 try await save("later", "later", client)
             }
             #expect(try await nephos("verify", "--data", restored.path).status == 0)

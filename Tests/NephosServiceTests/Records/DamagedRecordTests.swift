@@ -10,8 +10,10 @@ import Testing
 struct DamagedRecordTests {
     private let stores = TemporaryStores()
 
-    /// A zone with three records, of which `middle` is damaged, in a service that was started again.
-    private func damaged(_ body: (TestDatabase) async throws -> Void) async throws {
+    /// A zone with three records and others, of which `middle` is damaged, in a service that was started again.
+    private func damaged(
+        others: Int = 0, indexes: [String?] = [nil, "text", "rank"], _ body: (TestDatabase) async throws -> Void
+    ) async throws {
         defer { stores.remove() }
         let before = TestCloud(ServiceConfiguration(), stores: try stores.open())
         let database = try await TestDatabase(before).making(zone: "Z")
@@ -20,8 +22,11 @@ struct DamagedRecordTests {
                 .create(name, ["text": .string("needle-\(name)"), "rank": .int64(1)], parent: nil)
             ])
         }
-        // The indexes are made of the whole records.
-        for field in [nil, "text", "rank"] { _ = try await database.query(sortedBy: field) }
+        for start in stride(from: 0, to: others, by: 200) {
+            _ = try await database.modify((start..<start + 200).map { .create("n\($0)", ["rank": .int64(7)]) })
+        }
+        // These indexes are made of the whole records.
+        for field in indexes { _ = try await database.query(sortedBy: field) }
         await before.service.close()
         try stores.edit("iCloud.test") { data in
             while let place = data.range(of: Data("needle-middle".utf8)) { data[place.lowerBound] = 0x22 }
@@ -92,6 +97,54 @@ struct DamagedRecordTests {
         }
     }
 
+    /// Whether the index is made in one step, or gathered and sorted.
+    @Test(arguments: [0, 2000])
+    func `a query by an index that is made later gives the error, whatever it asks for`(others: Int) async throws {
+        try await damaged(others: others, indexes: []) { database in
+            for condition in [#"{"fieldName":"text","comparator":"EQUALS","fieldValue":{"value":"needle-first"}}"#] {
+                let results = try await database.query(where: condition)
+                try expectDamage(results, ["middle", "first"])
+            }
+            let none = #"{"fieldName":"rank","comparator":"EQUALS","fieldValue":{"value":99}}"#
+            try expectDamage(try await database.query(where: none), ["middle"])
+            #expect(try await database.count(where: none) == 1)
+            // By name no index is needed.
+            let named =
+                #"{"fieldName":"___recordID","comparator":"EQUALS","fieldValue":{"value":{"recordName":"first"}}}"#
+            #expect(try await database.query(where: named).compactMap(\.record?.recordName) == ["first"])
+            // Each once, though it is in no order.
+            let all = try await database.query(sortedBy: "rank", where: Self.three)
+            try expectDamage(all.sorted { $0.recordedName < $1.recordedName }, ["first", "last", "middle"])
+        }
+    }
+
+    private static let three = #"{"fieldName":"rank","comparator":"LESS_THAN","fieldValue":{"value":5}}"#
+
+    @Test func `with the zone, or the index, the list of what it left out is gone`() async throws {
+        try await damaged(indexes: []) { database in
+            _ = try await database.query(sortedBy: "rank")
+            let engine = try #require(database.cloud.service.openStores.first).engine
+            func lists() async throws -> Int {
+                try await engine.read { reader in
+                    try reader.indexDefinitions().reduce(0) { count, row in
+                        try reader.zones(after: 0, limit: 100).reduce(count) { count, zone in
+                            let list = IndexRange(
+                                zone: zone.key, definition: row.leftOut, from: [], to: OrderedBytes.end)
+                            return try count + reader.countIndexEntries(list, limit: 100)
+                        }
+                    }
+                }
+            }
+            #expect(try await lists() > 0)
+            let other = try await database.cloud.service.queryRecords(
+                database.cloud.service.decodedQuery(Array(#"{"query":{"recordType":"Note"}}"#.utf8)), database.context)
+            #expect(other.records.isEmpty)
+            try await database.deleteZone("Z")
+            await database.cloud.service.settle()
+            #expect(try await lists() == 0)
+        }
+    }
+
     @Test func `a save or deletion of it is refused at its item, and the others are done`() async throws {
         try await damaged { database in
             let results = try await database.modify(
@@ -118,11 +171,20 @@ extension RecordResult {
 }
 
 extension TestDatabase {
-    fileprivate func query(sortedBy field: String? = nil) async throws -> [RecordResult] {
+    fileprivate func query(sortedBy field: String? = nil, where condition: String = "") async throws -> [RecordResult] {
+        try await answer(sortedBy: field, where: condition).records
+    }
+
+    fileprivate func count(where condition: String) async throws -> Int? {
+        try await answer(sortedBy: nil, where: condition, #","nephosCount":true"#).count
+    }
+
+    private func answer(
+        sortedBy field: String?, where condition: String, _ more: String = ""
+    ) async throws -> QueryRecordsResponse {
         let body =
-            #"{"zoneID":{"zoneName":"\#(zone ?? "_defaultZone")"},"query":{"recordType":"Note""#
-            + (field.map { #","sortBy":[{"fieldName":"\#($0)"}]"# } ?? "") + "}}"
-        let asked = try cloud.service.decodedQuery(Array(body.utf8))
-        return try await cloud.service.queryRecords(asked, context).records
+            #"{"zoneID":{"zoneName":"\#(zone ?? "_defaultZone")"},"query":{"recordType":"Note","filterBy":[\#(condition)]"#
+            + (field.map { #","sortBy":[{"fieldName":"\#($0)"}]"# } ?? "") + "}\(more)}"
+        return try await cloud.service.queryRecords(cloud.service.decodedQuery(Array(body.utf8)), context)
     }
 }

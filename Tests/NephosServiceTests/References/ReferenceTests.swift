@@ -186,6 +186,27 @@ import Testing
         #expect(exchanged.map(\.summary) == ["saved", "deleted"])
     }
 
+    @Test func `in the public database nobody uses up the records that another's may own`() async throws {
+        let cloud = TestCloud()
+        let mine = TestDatabase(cloud, "mei", .public)
+        let others = TestDatabase(cloud, "tom", .public)
+        _ = try await mine.modify([.create("list")])
+        for start in stride(from: 0, to: 750, by: 150) {
+            let items = (start..<start + 150).map { RecordOperation.create("n\($0)", ["list": .owner("list")]) }
+            #expect(try await others.modify(items).allSatisfy { $0.record != nil })
+        }
+        let refused = try await others.modify([.create("o1", ["list": .owner("list")])])[0]
+        #expect(refused.error?.clientErrorCode == 27)
+        let own = try await mine.modify((0..<2).map { .create("m\($0)", ["list": .owner("list")]) })
+        #expect(own.map(\.summary) == ["saved", "saved"])
+        #expect(
+            try await TestDatabase(cloud, "ann", .public).modify([.create("a", ["list": .owner("list")])])[0]
+                .summary == "saved")
+        // One goes and one comes.
+        let exchanged = try await others.modify([.create("o1", ["list": .owner("list")]), .delete("n1")])
+        #expect(exchanged.map(\.summary) == ["saved", "deleted"])
+    }
+
     @Test(arguments: ["parent", "VALIDATE"])
     func `in the public database others cannot keep an owner from deleting`(kind: String) async throws {
         let cloud = TestCloud()

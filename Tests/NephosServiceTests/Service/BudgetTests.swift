@@ -90,10 +90,19 @@ import Testing
         // What the type has can still be saved.
         #expect(try await database.modify([.create("later", ["f0": .int64(2)])])[0].record != nil)
         var types = 0
-        for batch in 0..<3 {
+        for account in 0..<7 {
+            let database = TestDatabase(database.cloud, "account\(account)")
             let results = try await database.modify(
-                (0..<200).map { .create("t\(batch)-\($0)", type: "T\(batch)x\($0)") })
-            types += results.count { $0.record != nil }
+                (0..<101).map { .create("t\($0)", type: "T\(account)x\($0)") })
+            let made = results.count { $0.record != nil }
+            #expect(made <= Limits.typesPerAccount)
+            types += made
+            let error = results.last?.error
+            #expect(error?.clientErrorCode == ServiceError.ClientCode.limitExceeded.rawValue)
+            #expect(error?.reason.contains("add it by an import") == true)
+            if account == 0 { #expect(error?.reason.contains("of one account") == true && made == 100) }
+            // A type that is there is everybody's.
+            #expect(try await database.modify([.create("more", type: "T0x1")])[0].record != nil)
         }
         #expect(types > 400 && types < Limits.typesPerContainer)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import NephosSQLite
+import NephosStorage
 
 /// A data directory of its own, to be opened again.
 struct TemporaryStores {
@@ -8,6 +9,15 @@ struct TemporaryStores {
     /// - Parameter log: takes what an operator is told.
     func open(log: @escaping @Sendable (String) -> Void = { _ in }) throws -> DataDirectory {
         try DataDirectory(path: url.path, options: SQLiteOptions(log: log))
+    }
+
+    /// A copy of a container's store in development, which is closed, as `nephos restore` makes it of a backup.
+    func restored(_ container: String) throws -> TemporaryStores {
+        let copy = TemporaryStores()
+        try FileManager.default.createDirectory(at: copy.url, withIntermediateDirectories: true)
+        try StoredDirectory(path: url.path).copyDatabase(
+            StoreID(container: container, environment: "development"), to: copy.url.path, asNewIncarnation: true)
+        return copy
     }
 
     /// Changes the bytes of a container's store in development, which is closed.

@@ -24,6 +24,8 @@ extension QueryPage {
         var size = 0
         /// Bytes of those that were looked at.
         private var bytesRead = 0
+        /// How many of the results are records that an index leaves out.
+        private var leftOut = 0
         var result = Result()
 
         init(
@@ -41,6 +43,25 @@ extension QueryPage {
             start = page.cursor?.start ?? 0
             given = page.cursor?.given ?? GivenRecords()
             if remembers { given.reserve(min(page.limit, page.bounds.resultsPerPage)) }
+        }
+
+        // MARK: Damaged records
+
+        /// Gives the records that were damaged when an index was built, so that it cannot say whether they match: before all
+        /// others, as errors, beside as many results as are wanted.
+        mutating func readLeftOut() throws {
+            var seen: Set<Int64> = []
+            for definition in page.indexesWithGaps(plan) {
+                let list = IndexDefinitionRow.leftOut(of: definition)
+                for (index, zone) in page.zones.enumerated() {
+                    let range = IndexRange(zone: zone.key, definition: list, from: [], to: OrderedBytes.end)
+                    for entry in try page.reader.indexEntries(range, after: nil, limit: page.bounds.resultsPerPage)
+                    where seen.insert(entry.record.value).inserted {
+                        try page.reader.visitRecord(entry.record, zone: zone.key) { try look(at: $0, index, records) }
+                    }
+                }
+            }
+            leftOut = result.count
         }
 
         // MARK: In order
@@ -140,7 +161,7 @@ extension QueryPage {
                 || looks & 63 == 63 && page.isLate
         }
 
-        private var isAnswerFull: Bool { result.count >= page.limit || size >= page.bounds.answerSize }
+        private var isAnswerFull: Bool { result.count - leftOut >= page.limit || size >= page.bounds.answerSize }
 
         private mutating func readStream(after position: QueryPosition?) throws {
             var stream = try page.candidates(plan, order, after: position)
@@ -276,11 +297,14 @@ extension QueryPage {
         }
 
         private mutating func stop(at phase: QueryCursor.Phase) throws {
+            var seen: Int64 = 0
             if remembers {
-                if page.cursor == nil { start = try now() }
-                if given.count >= page.bounds.rememberedResults { given.becameFull(at: try now()) }
+                seen = try now()
+                if page.cursor == nil { start = seen }
+                if given.count >= page.bounds.rememberedResults { given.becameFull(at: seen) }
             }
-            result.cursor = QueryCursor(phase: phase, start: start, given: given, order: checks.orderText)
+            result.cursor = QueryCursor(
+                phase: phase, start: start, seen: seen, given: given, order: checks.orderText)
             result.looks = looks
         }
 

@@ -64,6 +64,7 @@ final class QueryPage {
         case .ordered(let position)?:
             try run.readInOrder(after: position)
         case nil:
+            try run.readLeftOut()
             try run.readInOrder(after: nil)
         }
         return run.result
@@ -73,7 +74,7 @@ final class QueryPage {
     func count(_ plan: QueryPlan) throws -> Int? {
         // The entries in the cells of a circle are not all in the circle.
         guard case .ordered(let scan, _) = plan, !scan.mayRepeat, isExact(plan),
-            conjuncts.allSatisfy({ plan.circle(of: $0) == nil })
+            conjuncts.allSatisfy({ plan.circle(of: $0) == nil }), indexesWithGaps(plan).isEmpty
         else { return nil }
         var count = 0
         for zone in zones {
@@ -108,6 +109,18 @@ final class QueryPage {
             else { return nil }
             return IndexProbe(conjunct: index, definition: id, points: points)
         }
+    }
+
+    /// The indexes among those that the plan uses which lack records that were damaged when they were built.
+    func indexesWithGaps(_ plan: QueryPlan) -> [Int64] {
+        guard indexes.leavesOut else { return [] }
+        var used = Set(probes(plan).map(\.definition))
+        switch plan {
+        case .ordered(let scan, _), .collected(let scan, _): used.formUnion(indexes.ready(scan))
+        case .distance(let distance, _): used.formUnion(indexes.ready(distance.scan))
+        case .named, .nothing: break
+        }
+        return indexes.definitions.filter { $0.leavesOut && used.contains($0.id) }.map(\.id).sorted()
     }
 
     func candidates(_ plan: QueryPlan, _ order: QueryOrder, after position: QueryPosition?) throws
@@ -242,6 +255,11 @@ final class QueryPage {
         }
         return (fields, needsUsers)
     }
+}
+
+extension TypeIndexes {
+    /// The indexes that a scan reads.
+    fileprivate func ready(_ scan: QueryScan) -> [Int64] { scan.ranges.compactMap { ready($0.signature) } }
 }
 
 /// Looks up whether a record has one of the values of a condition.
