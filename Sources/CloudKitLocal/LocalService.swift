@@ -131,6 +131,12 @@ final class LocalService: CloudService {
         try await ask(call) { service, context throws(ServiceError) in try await service.enroll(request, context) }
     }
 
+    func resetKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
+        try await ask(call) { service, context throws(ServiceError) in
+            try await service.resetKeys(ResetKeysRequest(), context)
+        }
+    }
+
     func lookupKeys(_ request: LookupKeysRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
         try await ask(call) { service, context throws(ServiceError) in try await service.lookupKeys(request, context) }
     }

@@ -15,8 +15,8 @@ package struct AccountDevices: Sendable {
         package var isThis: Bool
     }
 
-    private let service: any CloudService
-    private let container: String
+    let service: any CloudService
+    let container: String
 
     /// - Parameter environment: where the service is, and as whom it is asked.
     package init(container: String, _ environment: CloudKitEnvironment) {
@@ -165,11 +165,11 @@ package struct AccountDevices: Sendable {
 
     // MARK: How
 
-    private var enrolment: Enrolment {
+    var enrolment: Enrolment {
         Enrolment(service: service, container: container, environment: service.environmentName.rawValue)
     }
 
-    private func device() async throws(Failure) -> DeviceIdentity {
+    func device() async throws(Failure) -> DeviceIdentity {
         do throws(KeyFailure) {
             let device = try await enrolment.device()
             guard device.file != nil else {
@@ -181,7 +181,7 @@ package struct AccountDevices: Sendable {
         }
     }
 
-    private func stored() async throws(Failure) -> KeyFile.Contents {
+    func stored() async throws(Failure) -> KeyFile.Contents {
         do throws(ServiceFailure) {
             let (_, file) = try await enrolment.file()
             guard let contents = try? file.update({ $0 }) else {
@@ -238,7 +238,7 @@ package struct AccountDevices: Sendable {
         }
     }
 
-    private static func failure(_ error: KeyFailure) -> Failure {
+    static func failure(_ error: KeyFailure) -> Failure {
         switch error {
         case .invalid(let reason): Failure(description: reason)
         case .service(.refused(let error)): Failure(description: error.reason)

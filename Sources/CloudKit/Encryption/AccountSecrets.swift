@@ -63,6 +63,9 @@ struct DeviceIdentity: Sendable {
         self.file = file
     }
 
+    /// Whether the account has, or had, the key with this public half.
+    func has(_ publicKey: [UInt8]) -> Bool { accountKeys.values.contains { $0.publicKey == publicKey } }
+
     var accountKey: BoxKeyPair? { accountKeys[list.accountKeyVersion] }
 
     /// The first entry of a list: the device of these secrets, and their account key.

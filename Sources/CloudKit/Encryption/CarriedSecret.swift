@@ -27,11 +27,12 @@ struct CarriedSecret: Hashable, Sendable {
     private static let digits = Array("23456789ABCDEFGHJKMNPQRSTVWXYZ01".utf8)
 
     /// Base 32 in groups of four; of a recovery key with a checksum.
-    var text: String {
-        let isCode = bytes.count == Self.codeSize
+    var text: String { Self.text(bytes.count == Self.codeSize ? bytes : bytes + Self.checksum(bytes)) }
+
+    static func text(_ bytes: [UInt8]) -> String {
         var digits: [UInt8] = []
         var (bits, count) = (UInt64(0), 0)
-        for byte in isCode ? bytes : bytes + Self.checksum(bytes) {
+        for byte in bytes {
             bits = (bits << 8 | UInt64(byte)) & 0xFFFF
             count += 8
             while count >= 5 {

@@ -67,7 +67,7 @@ extension DatabaseRequestContext {
                 continue
             }
             do throws(SealedRecord.Failure) {
-                let context = place?.valueContext(recordName: record.recordName)
+                let context = place?.context(ofRecord: record.recordName)
                 try record.open(with: known, context)
             } catch {
                 failures[record.record.recordID] = notOpen(
@@ -89,11 +89,12 @@ extension DatabaseRequestContext {
             let isZoneWide = share.recordID.recordName == CKRecordNameZoneWideShare
             let name = KeyRing.GroupName(
                 zone: KeyZone(share.recordID.zoneID, call.scope), group: isZoneWide ? "" : share.recordID.recordName)
-            if wantsKeys, call.scope == .private {
-                try? await session.keyRing.tend(name, roots: [isZoneWide ? "" : root?.recordName ?? ""])
+            if wantsKeys {
+                // Keys of records are their owner's to wrap.
+                let roots = call.scope == .private ? [isZoneWide ? "" : root?.recordName ?? ""] : []
+                try? await session.keyRing.tend(name, roots: roots)
             }
-            guard let link = await session.keyRing.link(of: name) else { continue }
-            share.add(link)
+            share.add(await session.keyRing.links(of: name))
         }
     }
 

@@ -147,7 +147,7 @@ extension DatabaseRequestContext {
                 made[index] = KeyRing.KnownKey(
                     key: key, group: group, version: groupKeys.current, isInherited: false)
             }
-            request.operations[index].seal(with: key, place.valueContext(recordName: name))
+            request.operations[index].seal(with: key, place.context(ofRecord: name))
         }
         return made
     }

@@ -57,8 +57,8 @@ struct Enrolment: Sendable {
             stored.listCount == 0 || list.hashes[Int(stored.listCount) - 1] == [UInt8](stored.listHash)
         else {
             throw Self.unavailable(
-                "The service's list of the account's devices is not the one that this device knows: it was forked,"
-                    + " shortened or replaced.")
+                "The service's list of the account's devices is not the one that this device knows: the keys were reset"
+                    + " ('nephos keys accept' begins anew), or it was forked, shortened or replaced")
         }
         var approval = DeviceApproval(file: file, stored: stored, list: list, answer: answer, place: place)
         do throws(KeyFailure) {

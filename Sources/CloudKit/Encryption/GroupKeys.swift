@@ -9,46 +9,38 @@ struct GroupKeys: Sendable {
     private(set) var current: Int64 = 0
     /// The account key that its last version is for: the owner's.
     private(set) var recipient: [UInt8] = []
+    /// Whom the owner's devices named administrators last, by the hashes of their lists' first entries.
+    private(set) var administrators: Set<[UInt8]> = []
 
     /// Why a group's keys cannot be had.
     struct Invalid: Error, Hashable, Sendable {
         var reason: String
     }
 
+    /// Those of a group that has none.
+    init() {}
+
     /// Opens what the service keeps.
-    /// - Parameters:
-    ///   - boxes: the key for this account, where it is not the owner's.
-    ///   - owner: the devices of the owner, where that is another.
-    init(
-        _ wrapped: [WrappedGroupKey], boxes: [WrappedGroupKey] = [], of group: GroupPlace, _ device: DeviceIdentity,
-        owner: DeviceList? = nil
-    ) throws(Invalid) {
-        let owners = owner ?? device.list
-        for (index, key) in wrapped.enumerated() {
-            guard key.version == Int64(index) + 1 else {
-                throw Invalid(reason: "the service left out a version of the zone's key")
-            }
-            guard owners.knowsSigner(key.signer), Self.isSigned(key, group) else {
-                throw Invalid(reason: "version \(key.version) of the zone's key is not of a device of the owner's")
-            }
-        }
-        guard let last = wrapped.last else { return }
+    init(_ answer: KeysResponse, _ proof: GroupProof, _ device: DeviceIdentity) throws(Invalid) {
+        try proof.check(answer.group)
+        guard let last = answer.group.last else { return }
         current = last.version
         recipient = last.recipient
-        for box in boxes
-        where
-            !((owners.knowsSigner(box.signer) || device.list.knowsSigner(box.signer))
-            && box.previous.isEmpty && Self.isSigned(box, group))
-        {
+        administrators = proof.namedLast(answer.group)
+        for box in answer.boxes where !proof.isGenuine(box: box, answer.group) {
             throw Invalid(reason: "version \(box.version) of the zone's key is not of a device of the owner's")
         }
-        let mine = owner == nil ? wrapped.suffix(1) : boxes.sorted { $0.version < $1.version }.suffix(1)
+        // Boxes for account keys that were reset are of no use, and no harm.
+        let mine =
+            proof.isOwn
+            ? answer.group.suffix(1)
+            : answer.boxes.filter { device.has($0.recipient) }.sorted { $0.version < $1.version }.suffix(1)
         guard let box = mine.last else { return }
         guard box.version <= current,
             let pair = device.accountKeys.values.first(where: { $0.publicKey == box.recipient }),
             let opened = pair.open(box.box).flatMap(SealKey.init)
         else { throw Invalid(reason: "version \(box.version) of the zone's key is not for this account") }
-        try open(wrapped, from: box.version, opened, group)
+        try open(answer.group, from: box.version, opened, proof.group)
     }
 
     /// Opens the versions up to one whose key is known. What is under a key that is not the owner's does not open.
@@ -69,38 +61,103 @@ struct GroupKeys: Sendable {
         }
     }
 
-    private static func isSigned(_ key: WrappedGroupKey, _ group: GroupPlace) -> Bool {
-        SigningKeyPair.isValid(key.signature, of: group.signedBytes(key), by: key.signer)
-    }
-
     var isEmpty: Bool { current == 0 }
 
     /// The key that what is new is wrapped under; nil where there is none, or this account has not got it yet.
     var currentKey: SealKey? { keys[current] }
 
     /// The next version, to be handed to the service.
-    func next(for group: GroupPlace, _ device: DeviceIdentity) -> (wrapped: WrappedGroupKey, key: SealKey)? {
-        guard let recipient = device.accountKey?.publicKey else { return nil }
+    /// - Parameters:
+    ///   - recipient: the owner's present account key.
+    ///   - administrators: who may make those that follow, where a device of the owner's makes this one.
+    func next(
+        for group: GroupPlace, _ device: DeviceIdentity, recipient: [UInt8]? = nil, administrators: Set<[UInt8]> = []
+    ) -> (wrapped: WrappedGroupKey, key: SealKey)? {
+        guard let recipient = recipient ?? device.accountKey?.publicKey else { return nil }
         let key = SealKey.random()
         let version = current + 1
         let previous = keys[current].map {
             key.seal($0.bytes, context: group.previousKeyContext(version: version), header: [RecordKey.format])
         }
+        // Who has not the last version cannot make the next one.
+        if current > 0, previous == nil { return nil }
         let wrapped = Self.box(
-            key, version: version, for: recipient, previous: previous ?? [], of: group, by: device)
+            key, version: version, for: recipient, previous: previous ?? [],
+            administrators: administrators.sorted { $0.lexicographicallyPrecedes($1) }, of: group, by: device)
         return wrapped.map { ($0, key) }
     }
 
     /// A version of the key for an account.
     static func box(
-        _ key: SealKey, version: Int64, for recipient: [UInt8], previous: [UInt8] = [], of group: GroupPlace,
-        by device: DeviceIdentity
+        _ key: SealKey, version: Int64, for recipient: [UInt8], previous: [UInt8] = [],
+        administrators: [[UInt8]] = [], of group: GroupPlace, by device: DeviceIdentity
     ) -> WrappedGroupKey? {
         guard let box = BoxKeyPair.seal(key.bytes, for: recipient) else { return nil }
         var wrapped = WrappedGroupKey(
             version: version, recipient: recipient, box: box, previous: previous, signer: device.signing.publicKey,
             signature: [])
+        wrapped.administrators = administrators
         wrapped.signature = device.signing.signature(of: group.signedBytes(wrapped))
         return wrapped
+    }
+}
+
+/// Who may have made a group's keys: a device on the owner's list; for a share, also one of an administrator's, whom the last
+/// version of a device of the owner's names.
+struct GroupProof {
+    let group: GroupPlace
+    /// The list of the owner's devices.
+    let owner: DeviceList
+    /// Those of the account that opens.
+    let own: DeviceList
+    /// Those of administrators who signed.
+    let signers: [DeviceList]
+    /// Whether the group is the account's own.
+    let isOwn: Bool
+
+    /// What the versions before the last one of the owner's are follows from that one, which wraps them.
+    func check(_ wrapped: [WrappedGroupKey]) throws(GroupKeys.Invalid) {
+        let lastOfOwner = wrapped.lastIndex { owner.knowsSigner($0.signer) } ?? -1
+        var named: [[UInt8]]?
+        var accountKeyVersion: Int64 = 1
+        for (index, key) in wrapped.enumerated() {
+            guard key.version == Int64(index) + 1 else {
+                throw .init(reason: "the service left out a version of the zone's key")
+            }
+            let isOwners = owner.knowsSigner(key.signer)
+            guard isOwners || index > lastOfOwner else { continue }
+            guard let version = owner.accountKeyVersion(of: key.recipient), version >= accountKeyVersion,
+                isOwners
+                    ? owner.knowsSigner(key.signer, ofKeyFor: version)
+                    : key.administrators.isEmpty && isAdministrator(key.signer, among: named ?? []),
+                isSigned(key)
+            else {
+                throw .init(reason: "version \(key.version) of the zone's key is not of a device of the owner's")
+            }
+            accountKeyVersion = version
+            if isOwners { named = key.administrators }
+        }
+    }
+
+    func namedLast(_ wrapped: [WrappedGroupKey]) -> Set<[UInt8]> {
+        Set(wrapped.last { owner.knowsSigner($0.signer) }?.administrators ?? [])
+    }
+
+    /// Whether a key for this account is of the owner's, of its own, or of an administrator's.
+    func isGenuine(box: WrappedGroupKey, _ wrapped: [WrappedGroupKey]) -> Bool {
+        let named = wrapped.filter { owner.knowsSigner($0.signer) }.flatMap(\.administrators)
+        return box.previous.isEmpty && box.administrators.isEmpty && isSigned(box)
+            && (owner.knowsSigner(box.signer) || own.knowsSigner(box.signer)
+                || isAdministrator(box.signer, among: named))
+    }
+
+    private func isAdministrator(_ signer: [UInt8], among named: [[UInt8]]) -> Bool {
+        signers.contains { list in
+            list.knowsSigner(signer) && list.hashes.first.map(named.contains) ?? false
+        }
+    }
+
+    private func isSigned(_ key: WrappedGroupKey) -> Bool {
+        SigningKeyPair.isValid(key.signature, of: group.signedBytes(key), by: key.signer)
     }
 }

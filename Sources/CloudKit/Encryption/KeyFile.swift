@@ -15,6 +15,7 @@ struct KeyFile: Sendable {
         var code: Data?
         /// The same of the lists of others, by their user record names.
         var pins: [String: Pin]?
+        var waiting: [String: Waiting]?
     }
 
     /// A list of devices as it was seen last.
@@ -22,6 +23,39 @@ struct KeyFile: Sendable {
         var count: Int64
         /// Of its last entry.
         var hash: Data
+        /// Of its first entry, by which two people compare it.
+        var first: Data?
+
+        /// Nil for a list without entries.
+        init?(_ list: DeviceList) {
+            guard let first = list.hashes.first else { return nil }
+            self.init(count: list.count, hash: Data(list.hash), first: Data(first))
+        }
+
+        init(count: Int64, hash: Data, first: Data?) {
+            self.count = count
+            self.hash = hash
+            self.first = first
+        }
+
+        /// Whether a list is this one, or goes on from it.
+        func isBeginning(of list: DeviceList) -> Bool {
+            list.count >= count && (count == 0 || list.hashes[Int(count) - 1] == [UInt8](hash))
+        }
+    }
+
+    /// A group whose key somebody is to get once a person has accepted that one's list.
+    struct WaitingGroup: Hashable, Sendable, Codable {
+        var zoneName: String
+        /// The zone's owner; nil for the account.
+        var owner: String?
+        var group: String
+    }
+
+    /// Another account's list that is not the one that is known, until a person has decided.
+    struct Waiting: Hashable, Sendable, Codable {
+        var pin: Pin
+        var groups: Set<WaitingGroup> = []
     }
 
     /// Why the keys cannot be read or written.
@@ -70,6 +104,15 @@ struct KeyFile: Sendable {
         return result
     }
 
+    /// Copies the file beside itself, in the place of an earlier copy. Blocks.
+    func keepFormer() throws(Failure) {
+        let isKept = try update { _ in
+            unlink(path + ".former")
+            return link(path, path + ".former") == 0 || errno == ENOENT
+        }
+        guard isKept else { throw failure("copied") }
+    }
+
     /// Another account's list as this device saw it last; nil where it did not, or the file cannot be read. Blocks.
     func pin(of user: String) -> Pin? { try? update { $0?.pins?[user] } }
 
@@ -81,6 +124,26 @@ struct KeyFile: Sendable {
             contents?.pins = pins
         }
     }
+
+    /// Notes a list that a person has to look at. Blocks.
+    func keepWaiting(_ pin: Pin, of user: String) {
+        try? update { contents in
+            var waiting = contents?.waiting ?? [:]
+            waiting[user] = Waiting(pin: pin, groups: waiting[user]?.groups ?? [])
+            contents?.waiting = waiting
+        }
+    }
+
+    /// Notes what follows once that person has accepted it. Blocks.
+    func keepWaiting(_ group: WaitingGroup, of user: String) {
+        try? update { contents in
+            guard contents?.waiting?[user]?.groups.count ?? Self.waitingGroups < Self.waitingGroups else { return }
+            contents?.waiting?[user]?.groups.insert(group)
+        }
+    }
+
+    /// What is kept of one account.
+    private static let waitingGroups = 1000
 
     private func read() throws(Failure) -> Contents? {
         let file = open(path, O_RDONLY | O_CLOEXEC)

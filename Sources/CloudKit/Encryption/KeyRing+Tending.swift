@@ -2,29 +2,35 @@ import Foundation
 import NephosCrypto
 import NephosWire
 
-/// What the owner's library does for those who take part in a share.
+/// What the library of a share's owner does for those who take part, and an administrator's as far as the owner's devices
+/// named it.
 extension KeyRing {
-    /// Sees to a group of the account's own: that it has a key, and another one since somebody took part who does no more;
-    /// that all who take part, or are invited and have keys, have it; that its URL has a secret; and that the keys of
-    /// records are wrapped under it.
+    /// Sees to a group: that it has a key, and another one since somebody took part who does no more; that all who take part, or
+    /// are invited and have keys, have it; that its URLs have secrets; and, for the owner, that the keys of records are wrapped
+    /// under it.
     /// - Parameter roots: the records of which, and of what is below them, keys are to be wrapped; the empty name is all of
     ///   the zone.
     func tend(_ name: GroupName, roots: [String]) async throws(KeyFailure) {
-        let device = try await device()
-        let isShared = !name.group.isEmpty || roots == [""]
-        for _ in 1...Self.tendingAttempts {
+        for attempt in 1...Self.tendingAttempts {
             let answer = try await lookup(
-                LookupKeysRequest(
-                    zoneID: name.zone.zoneID, group: name.group, wantsGroup: true, wantsMembers: isShared),
+                LookupKeysRequest(zoneID: name.zone.zoneID, group: name.group, wantsGroup: true, wantsMembers: true),
                 name.zone)
-            let keys = try opened(answer, name, device)
+            let keys = try await opened(answer, name)
+            let device = try await device()
+            let isShared = answer.isShared || !name.group.isEmpty || roots == [""]
             guard let request = try request(name, answer, keys, isShared: isShared, device) else { break }
-            let after = try await put(request, name.zone)
-            _ = try opened(after, name, device)
+            let after: KeysResponse
+            do throws(KeyFailure) {
+                after = try await put(request, name.zone)
+            } catch {
+                guard case .service(.refused) = error, attempt == 1 else { throw error }
+                continue
+            }
+            _ = try await opened(after, name)
             // Where another device was faster with the key, this one goes on with that.
             if request.key == nil || after.group.last == request.key { break }
         }
-        if !roots.isEmpty { try await wrapKeys(below: roots, for: name, device) }
+        if !roots.isEmpty { try await wrapKeys(below: roots, for: name, try await device()) }
     }
 
     private static let tendingAttempts = 4
@@ -34,30 +40,65 @@ extension KeyRing {
         _ name: GroupName, _ answer: KeysResponse, _ keys: GroupKeys, isShared: Bool, _ device: DeviceIdentity
     ) throws(KeyFailure) -> PutGroupKeyRequest? {
         let place = GroupPlace(zone: place(of: name.zone, device), group: name.group)
+        let owner = try owner(of: name.zone, answer, device)
+        // Whose list is not the one that is known waits for a person; the others do not.
+        var lists: [String: DeviceList] = [:]
+        for member in answer.members where !member.entries.isEmpty {
+            do throws(KeyFailure) {
+                lists[member.userRecordName] = try list(of: member.userRecordName, member.entries, device)
+            } catch {
+                note(name, waitsFor: member.userRecordName, device)
+            }
+        }
+        let isWaiting = answer.members.contains { !$0.entries.isEmpty && lists[$0.userRecordName] == nil }
         var request = PutGroupKeyRequest(
-            zoneID: name.zone.zoneID, group: name.group, settled: answer.attention == 0 ? nil : answer.attention)
+            zoneID: name.zone.zoneID, group: name.group,
+            settled: answer.attention == 0 || isWaiting ? nil : answer.attention)
+        let administrators = Set(
+            answer.members.filter(\.isAdministrator).compactMap { lists[$0.userRecordName]?.hashes.first })
+        let isOwn = name.zone.owner == nil
         var (key, version) = (keys.currentKey, keys.current)
-        if keys.isEmpty || answer.isStale || isOld(keys, name, device) {
-            guard let next = keys.next(for: place, device) else { throw .invalid("the account has no key") }
+        if keys.isEmpty || answer.isStale || isOld(keys, name, device)
+            || isOwn && answer.isShared && administrators != keys.administrators
+        {
+            guard
+                let next = keys.next(
+                    for: place, device, recipient: owner.accountKey, administrators: isOwn ? administrators : [])
+            else { throw .invalid("the account has not the present key") }
             request.key = next.wrapped
             (key, version) = (next.key, next.wrapped.version)
         }
         guard let key else { throw .invalid("the account has not the present key") }
         for member in answer.members {
-            // Whose list is not the one that is known waits for a person; the others do not.
-            guard let list = try? list(of: member.userRecordName, member.entries, device),
-                request.key != nil || member.recipient != list.accountKey,
+            guard let list = lists[member.userRecordName], request.key != nil || member.recipient != list.accountKey,
                 let box = GroupKeys.box(key, version: version, for: list.accountKey, of: place, by: device)
             else { continue }
             request.boxes.append(GroupBox(userRecordName: member.userRecordName, key: box))
         }
-        if isShared, answer.link?.version != version, let owner = device.list.hashes.first {
-            let link = ShareLink(secret: .random(), owner: owner)
-            request.link = link.wrapped(key, version: version, of: place)
+        if isShared, let identity = owner.hashes.first {
+            addLinks(to: &request, answer, key, version, place, identity)
         }
         let isNothing =
-            request.key == nil && request.boxes.isEmpty && request.link == nil && request.settled == nil
+            request.key == nil && request.boxes.isEmpty && request.link == nil && request.oneTimeLinks.isEmpty
+            && request.settled == nil
         return isNothing ? nil : request
+    }
+
+    /// New secrets for URLs that have none under this version of the key.
+    private func addLinks(
+        to request: inout PutGroupKeyRequest, _ answer: KeysResponse, _ key: SealKey, _ version: Int64,
+        _ place: GroupPlace, _ identity: [UInt8]
+    ) {
+        if answer.link?.version != version {
+            request.link = ShareLink(secret: .random(), owner: identity).wrapped(key, version: version, of: place)
+        }
+        let present = Set(answer.oneTimeLinks.filter { $0.link.version == version }.map(\.participantID))
+        for id in answer.members.compactMap(\.oneTimeID) where !present.contains(id) {
+            let link = ShareLink(secret: .random(), owner: identity)
+            request.oneTimeLinks.append(
+                OneTimeLink(
+                    participantID: id, link: link.wrapped(key, version: version, of: place, participant: id)))
+        }
     }
 
     /// Wraps the keys of records for a group, page by page.
@@ -94,30 +135,51 @@ extension KeyRing {
 
     // MARK: Links
 
-    /// What the URL of a share has in its fragment; nil where this account cannot know it.
-    func link(of name: GroupName) async -> ShareLink? {
+    /// What the URLs of a share have in their fragments, as far as this account can know it.
+    func links(of name: GroupName) async -> ShareLinks {
+        var links = ShareLinks()
         guard let device = try? await device(),
             let answer = try? await lookup(
                 LookupKeysRequest(zoneID: name.zone.zoneID, group: name.group, wantsGroup: true), name.zone),
-            let link = answer.link, let keys = try? opened(answer, name, device)
-        else { return nil }
-        return ShareLink(link, keys, of: GroupPlace(zone: place(of: name.zone, device), group: name.group))
+            let keys = try? await opened(answer, name)
+        else { return links }
+        let place = GroupPlace(zone: place(of: name.zone, device), group: name.group)
+        links.share = answer.link.flatMap { ShareLink($0, keys, of: place) }
+        for link in answer.oneTimeLinks {
+            links.oneTime[link.participantID] = ShareLink(
+                link.link, keys, of: place, participant: link.participantID)
+        }
+        return links
     }
 
     /// Takes the key of a share that was accepted by its URL, and wraps it for the account, so that all its devices have it.
     func join(_ name: GroupName, by link: ShareLink) async throws(KeyFailure) {
-        let device = try await device()
-        let place = GroupPlace(zone: place(of: name.zone, device), group: name.group)
         let answer = try await lookup(
             LookupKeysRequest(zoneID: name.zone.zoneID, group: name.group, wantsGroup: true), name.zone)
-        if try opened(answer, name, device).currentKey != nil { return }
-        guard let user = name.zone.owner, try list(of: user, answer.ownerEntries, device).hashes.first == link.owner
-        else { throw .invalid("the devices that the service shows are not those of who shared") }
-        guard let wrapped = answer.link, let key = link.key(wrapped, of: place),
-            let recipient = device.accountKey?.publicKey,
-            let box = GroupKeys.box(key, version: wrapped.version, for: recipient, of: place, by: device)
+        if try await opened(answer, name).currentKey != nil { return }
+        let device = try await device()
+        let place = GroupPlace(zone: place(of: name.zone, device), group: name.group)
+        guard try owner(of: name.zone, answer, device).hashes.first == link.owner else {
+            throw .invalid("the devices that the service shows are not those of who shared")
+        }
+        let found = Self.open(answer, by: link, place)
+        guard let found, let recipient = device.accountKey?.publicKey,
+            let box = GroupKeys.box(found.key, version: found.version, for: recipient, of: place, by: device)
         else { return }
         let request = PutGroupKeyRequest(zoneID: name.zone.zoneID, group: name.group, boxes: [GroupBox(key: box)])
-        _ = try opened(try await put(request, name.zone), name, device)
+        _ = try await opened(try await put(request, name.zone), name)
+    }
+
+    /// The share's key, by the secret of its URL or of a one-time URL.
+    private static func open(
+        _ answer: KeysResponse, by link: ShareLink, _ place: GroupPlace
+    ) -> (key: SealKey, version: Int64)? {
+        for wrapped in answer.oneTimeLinks {
+            if let key = link.key(wrapped.link, of: place, participant: wrapped.participantID) {
+                return (key, wrapped.link.version)
+            }
+        }
+        guard let wrapped = answer.link, let key = link.key(wrapped, of: place) else { return nil }
+        return (key, wrapped.version)
     }
 }

@@ -16,6 +16,11 @@ struct KeyZone: Hashable, Sendable {
     var owner: String?
     var name: String
 
+    init(owner: String?, name: String) {
+        self.owner = owner
+        self.name = name
+    }
+
     init(_ zoneID: CKRecordZone.ID, _ scope: CKDatabase.Scope) {
         owner = scope == .shared ? zoneID.ownerName : nil
         name = zoneID.zoneName
@@ -117,24 +122,33 @@ actor KeyRing {
     }
 
     /// The list of another account's devices. The first one that is seen is the account's: a list that is not that one,
-    /// continued, waits for a person.
+    /// continued, waits for a person (`AccountDevices.accept`).
     func list(of user: String, _ entries: [[UInt8]], _ device: DeviceIdentity) throws(KeyFailure) -> DeviceList {
+        if user == device.place.owner { return device.list }
         let place = KeyPlace(container: container, environment: environment, owner: user)
-        guard let list = DeviceList(entries, in: place), list.count > 0 else {
+        guard let list = DeviceList(entries, in: place), let pin = KeyFile.Pin(list) else {
             throw .invalid("the list of the devices of \(user) is not one")
         }
-        let known = pins[user] ?? device.file?.pin(of: user)
-        if let known {
-            guard list.count >= known.count, list.hashes[Int(known.count) - 1] == [UInt8](known.hash) else {
+        // A service that keeps all keys is trusted with the lists too.
+        guard let file = device.file else { return list }
+        let known = pins[user] ?? file.pin(of: user)
+        if let known, !known.isBeginning(of: list) {
+            // What a person accepted meanwhile is in the file.
+            guard let accepted = file.pin(of: user), accepted.isBeginning(of: list) else {
+                file.keepWaiting(pin, of: user)
                 throw .invalid(
                     "the list of the devices of \(user) is not the one that this device knows: it was forked, shortened"
-                        + " or replaced")
+                        + " or replaced. 'nephos keys compare' shows both")
             }
         }
-        let pin = KeyFile.Pin(count: list.count, hash: Data(list.hash))
         pins[user] = pin
-        if known != pin { device.file?.keep(pin, of: user) }
+        if known != pin { file.keep(pin, of: user) }
         return list
+    }
+
+    func note(_ name: GroupName, waitsFor user: String, _ device: DeviceIdentity) {
+        device.file?.keepWaiting(
+            KeyFile.WaitingGroup(zoneName: name.zone.name, owner: name.zone.owner, group: name.group), of: user)
     }
 
     func place(of zone: KeyZone, _ device: DeviceIdentity) -> ZonePlace {
@@ -152,24 +166,17 @@ actor KeyRing {
         if let known = groups[name], !making || known.currentKey != nil && !isOld(known, name, device) {
             return (place, known)
         }
-        var keys = try opened(
+        var keys = try await opened(
             try await lookup(
                 LookupKeysRequest(
-                    zoneID: name.zone.zoneID, group: name.group, wantsGroup: true), name.zone), name, device)
+                    zoneID: name.zone.zoneID, group: name.group, wantsGroup: true), name.zone), name)
         if !keys.isEmpty, making, isOld(keys, name, device) {
             try await tend(name, roots: [])
             keys = groups[name] ?? keys
         }
         if keys.isEmpty, making, name.zone.owner == nil {
-            if name.group.isEmpty {
-                guard let first = keys.next(for: place, device) else { throw .invalid("the account has no key") }
-                keys = try opened(
-                    try await put(PutGroupKeyRequest(zoneID: name.zone.zoneID, key: first.wrapped), name.zone), name,
-                    device)
-            } else {
-                try await tend(name, roots: [])
-                keys = groups[name] ?? keys
-            }
+            try await tend(name, roots: [])
+            keys = groups[name] ?? keys
         }
         groups[name] = keys.isEmpty ? nil : keys
         return (place, keys)
@@ -192,27 +199,54 @@ actor KeyRing {
         do throws(ServiceFailure) {
             return try await service.putGroupKey(request, zone.call)
         } catch {
+            // The list of the account's devices may be another one by now.
+            if case .refused = error { identity = nil }
             throw .service(error)
         }
     }
 
-    func opened(
+    func opened(_ answer: KeysResponse, _ name: GroupName) async throws(KeyFailure) -> GroupKeys {
+        do throws(KeyFailure) {
+            return try open(answer, name, try await device())
+        } catch {
+            guard case .invalid = error else { throw error }
+            // A device may have signed that is on the list by now.
+            identity = nil
+            return try open(answer, name, try await device())
+        }
+    }
+
+    private func open(
         _ answer: KeysResponse, _ name: GroupName, _ device: DeviceIdentity
     ) throws(KeyFailure) -> GroupKeys {
-        let place = GroupPlace(zone: place(of: name.zone, device), group: name.group)
-        let owner: DeviceList? =
-            if let user = name.zone.owner, !answer.group.isEmpty {
-                try list(of: user, answer.ownerEntries, device)
-            } else {
-                nil
-            }
+        if answer.group.isEmpty {
+            groups[name] = nil
+            return GroupKeys()
+        }
+        let signers = answer.signers.compactMap { signer in
+            DeviceList(
+                signer.entries,
+                in: KeyPlace(container: container, environment: environment, owner: signer.userRecordName))
+        }
+        let proof = GroupProof(
+            group: GroupPlace(zone: place(of: name.zone, device), group: name.group),
+            owner: try owner(of: name.zone, answer, device), own: device.list, signers: signers,
+            isOwn: name.zone.owner == nil)
         do throws(GroupKeys.Invalid) {
-            let keys = try GroupKeys(answer.group, boxes: answer.boxes, of: place, device, owner: owner)
-            groups[name] = keys.isEmpty ? nil : keys
+            let keys = try GroupKeys(answer, proof, device)
+            groups[name] = keys
             return keys
         } catch {
             throw .invalid(error.reason)
         }
+    }
+
+    /// The list of the devices of a zone's owner.
+    func owner(
+        of zone: KeyZone, _ answer: KeysResponse, _ device: DeviceIdentity
+    ) throws(KeyFailure) -> DeviceList {
+        guard let user = zone.owner else { return device.list }
+        return try list(of: user, answer.ownerEntries, device)
     }
 
     /// Forgets what is known of a zone, as its keys, or those of its records, are others by now.
@@ -237,6 +271,17 @@ actor KeyRing {
     ///
     /// - Parameter names: the IDs of the keys that are needed of each; none are all that there are.
     func keys(
+        ofRecords names: [String: Set<[UInt8]>], in zone: KeyZone
+    ) async throws(KeyFailure) -> RecordKeys {
+        let hadKeys = groups.keys.contains { $0.zone == zone }
+        let found = try await lookUpKeys(ofRecords: names, in: zone)
+        guard hadKeys, !found.broken.isEmpty else { return found }
+        // The zone may have been made again, with other keys.
+        forget(zone)
+        return try await lookUpKeys(ofRecords: names, in: zone)
+    }
+
+    private func lookUpKeys(
         ofRecords names: [String: Set<[UInt8]>], in zone: KeyZone
     ) async throws(KeyFailure) -> RecordKeys {
         var found = RecordKeys()

@@ -41,27 +41,37 @@ struct ShareLink: Hashable, Sendable {
 
     // MARK: What the service keeps
 
-    /// - Parameter key: the share's key in that version.
-    func wrapped(_ key: SealKey, version: Int64, of group: GroupPlace) -> WrappedLink {
-        let context = group.linkContext(version: version)
+    /// - Parameters:
+    ///   - key: the share's key in that version.
+    ///   - participant: whose one-time URL has the link; nil is the share's.
+    func wrapped(_ key: SealKey, version: Int64, of group: GroupPlace, participant: String? = nil) -> WrappedLink {
+        let context = group.linkContext(version: version, participant: participant)
         return WrappedLink(
             version: version, key: secret.seal(key.bytes, context: context, header: [RecordKey.format]),
             secret: key.seal(secret.bytes + owner, context: context, header: [RecordKey.format]))
     }
 
     /// Nil where the link was not sealed under one of the keys.
-    init?(_ wrapped: WrappedLink, _ keys: GroupKeys, of group: GroupPlace) {
+    init?(_ wrapped: WrappedLink, _ keys: GroupKeys, of group: GroupPlace, participant: String? = nil) {
+        let context = group.linkContext(version: wrapped.version, participant: participant)
         guard wrapped.secret.first == RecordKey.format, let key = keys.keys[wrapped.version],
-            let bytes = key.open(wrapped.secret.dropFirst(), context: group.linkContext(version: wrapped.version)),
+            let bytes = key.open(wrapped.secret.dropFirst(), context: context),
             bytes.count == 64, let secret = SealKey(Array(bytes.prefix(32)))
         else { return nil }
         self.init(secret: secret, owner: Array(bytes.suffix(32)))
     }
 
     /// The share's key; nil where the secret is another link's.
-    func key(_ wrapped: WrappedLink, of group: GroupPlace) -> SealKey? {
+    func key(_ wrapped: WrappedLink, of group: GroupPlace, participant: String? = nil) -> SealKey? {
         guard wrapped.key.first == RecordKey.format else { return nil }
-        return secret.open(wrapped.key.dropFirst(), context: group.linkContext(version: wrapped.version))
-            .flatMap(SealKey.init)
+        let context = group.linkContext(version: wrapped.version, participant: participant)
+        return secret.open(wrapped.key.dropFirst(), context: context).flatMap(SealKey.init)
     }
+}
+
+/// What the URLs of a share have in their fragments.
+struct ShareLinks: Sendable {
+    var share: ShareLink?
+    /// By the identifiers of the participants who are to use them.
+    var oneTime: [String: ShareLink] = [:]
 }

@@ -91,7 +91,7 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
             items, accepting: false, containerCall, containerErrorContext)
         for (url, result) in zip(urls, results) {
             if let link = ShareLink(fragment: url.fragment), case .success(let metadata) = result {
-                metadata.share.add(link)
+                metadata.share.add(ShareLinks(share: link))
             }
         }
         deliver(Array(zip(urls, results))) { self.hand(out: $0.1, at: $0.0) }

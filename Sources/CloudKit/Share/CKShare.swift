@@ -103,10 +103,14 @@ open class CKShare: CKRecord, @unchecked Sendable {
     }
 
     /// Puts what opens the share's keys into its URLs.
-    func add(_ link: ShareLink) {
+    func add(_ links: ShareLinks) {
         shareState.withLock { state in
-            state.url = state.url.map(link.adding)
-            state.oneTimeURLs = state.oneTimeURLs.mapValues(link.adding)
+            if let link = links.share { state.url = state.url.map(link.adding) }
+            // A participant may have two identifiers, this side's and the service's.
+            let byURL = Dictionary(
+                state.oneTimeURLs.compactMap { id, url in links.oneTime[id].map { (url, $0) } }
+            ) { first, _ in first }
+            state.oneTimeURLs = state.oneTimeURLs.mapValues { byURL[$0]?.adding(to: $0) ?? $0 }
         }
     }
 

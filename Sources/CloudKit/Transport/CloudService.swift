@@ -51,6 +51,8 @@ package protocol CloudService: AnyObject, Sendable {
     func accountKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse
     /// keys/enroll
     func enroll(_ request: EnrollRequest, _ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse
+    /// keys/reset
+    func resetKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse
     /// keys/lookup
     func lookupKeys(_ request: LookupKeysRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse
     /// keys/group

@@ -9,11 +9,11 @@ extension ContainerSession {
         guard accepted.participantRole != .owner, share.shareState.withLock({ $0.hasKeys }),
             let link = ShareLink(fragment: metadata.share.url?.fragment)
         else { return }
-        share.add(link)
         let isZoneWide = share.recordID.recordName == CKRecordNameZoneWideShare
         let name = KeyRing.GroupName(
             zone: KeyZone(share.recordID.zoneID, .shared), group: isZoneWide ? "" : share.recordID.recordName)
         try? await keyRing.join(name, by: link)
+        share.add(await keyRing.links(of: name))
     }
 
     /// records/resolve and records/accept: one result for each short GUID.

@@ -119,6 +119,10 @@ final class HTTPService: CloudService {
         try await send("keys/enroll", request.encoded(), call)
     }
 
+    func resetKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
+        try await send("keys/reset", ResetKeysRequest().encoded(), call)
+    }
+
     func lookupKeys(_ request: LookupKeysRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
         try await send("keys/lookup", request.encoded(), isIdempotent: true, call)
     }

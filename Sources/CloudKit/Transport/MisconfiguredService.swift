@@ -53,6 +53,7 @@ final class MisconfiguredService: CloudService {
     var shareURLRoot: String { "" }
     func accountKeys(_: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse { throw failure }
     func enroll(_: EnrollRequest, _: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse { throw failure }
+    func resetKeys(_: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse { throw failure }
     func lookupKeys(_: LookupKeysRequest, _: ServiceCall) async throws(ServiceFailure) -> KeysResponse { throw failure }
     func putGroupKey(_: PutGroupKeyRequest, _: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
         throw failure

@@ -30,6 +30,7 @@ enum Routes {
         .database([.post], "assets/rereference", NephosService.rereferenceAssets),
         .database([.post], "keys/account", NephosService.accountKeys),
         .database([.post], "keys/enroll", NephosService.enroll),
+        .database([.post], "keys/reset", NephosService.resetKeys),
         .database([.post], "keys/lookup", NephosService.lookupKeys),
         .database([.post], "keys/group", NephosService.putGroupKey),
         .pushTokens("tokens/create", NephosService.createToken),

@@ -36,8 +36,49 @@ enum GroupKeys {
         .map { try WrappedGroupKey(decoding: $0.body) }
     }
 
+    /// Takes the key from an account.
+    static func removeBoxes(
+        of account: Int64, _ group: String, _ zone: ZoneKey, in transaction: any StorageTransaction
+    ) throws {
+        for row in try transaction.keys(zone: zone, kind: .groupBox, subject: group)
+        where row.id.suffix(8).elementsEqual(KeyRow.id(account)) {
+            try transaction.removeKey(zone: zone, kind: .groupBox, subject: group, id: row.id)
+        }
+    }
+
+    // MARK: Links
+
+    /// That of the share's URL has no ID, that of a one-time URL the participant's.
+    static func row(_ link: WrappedLink, participantID: String = "", of group: String, _ zone: ZoneKey) -> KeyRow {
+        KeyRow(zone: zone, kind: .link, subject: group, id: Array(participantID.utf8), body: link.encoded())
+    }
+
     static func link(of group: String, _ zone: ZoneKey, _ reader: any StorageReader) throws -> WrappedLink? {
-        try reader.keys(zone: zone, kind: .link, subject: group).first.map { try WrappedLink(decoding: $0.body) }
+        try reader.keys(zone: zone, kind: .link, subject: group).first(where: \.id.isEmpty).map {
+            try WrappedLink(decoding: $0.body)
+        }
+    }
+
+    static func oneTimeLinks(
+        of group: String, _ zone: ZoneKey, _ reader: any StorageReader
+    ) throws -> [OneTimeLink] {
+        try reader.keys(zone: zone, kind: .link, subject: group).filter { !$0.id.isEmpty }.map {
+            OneTimeLink(
+                participantID: String(decoding: $0.id, as: UTF8.self), link: try WrappedLink(decoding: $0.body))
+        }
+    }
+
+    // MARK: Administrators
+
+    /// The lists of devices of the administrators who signed keys, as they were then.
+    static func signers(
+        of group: String, _ zone: ZoneKey, _ reader: any StorageReader
+    ) throws -> [GroupSigner] {
+        try reader.keys(zone: zone, kind: .groupSigner, subject: group).map { try GroupSigner(decoding: $0.body) }
+    }
+
+    static func row(_ signer: GroupSigner, account: Int64, of group: String, _ zone: ZoneKey) -> KeyRow {
+        KeyRow(zone: zone, kind: .groupSigner, subject: group, id: KeyRow.id(account), body: signer.encoded())
     }
 
     /// The group whose key a share has: a zone that is shared as a whole has its own.
@@ -45,6 +86,33 @@ enum GroupKeys {
 
     static func hasKey(_ share: ShareRow, _ reader: any StorageReader) throws -> Bool {
         try !reader.keys(zone: share.zone, kind: .groupKey, subject: group(of: share)).isEmpty
+    }
+}
+
+/// What an account is to a group.
+enum KeyStanding: Equatable {
+    case owner, administrator, participant
+    /// It takes no part in the share, or there is none.
+    case outsider
+
+    init(_ zone: FoundZone, _ group: String) {
+        guard let shared = zone.shared else {
+            self = .owner
+            return
+        }
+        let part = shared.participations.first { GroupKeys.group(of: $0.share) == group }
+        self = part.map { $0.role == .administrator ? .administrator : .participant } ?? .outsider
+    }
+
+    /// Whether its library does what others lack.
+    var handsKeysOver: Bool { self == .owner || self == .administrator }
+}
+
+extension ShareParticipantRow {
+    /// The account that takes part, or is invited; nil where nobody knows which that is.
+    func invitedAccount(_ reader: any StorageReader) throws -> AccountRow? {
+        if account != 0 { return try reader.account(id: account) }
+        return address.isEmpty ? nil : try reader.account(named: address)
     }
 }
 

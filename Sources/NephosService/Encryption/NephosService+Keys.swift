@@ -1,3 +1,4 @@
+import NephosCrypto
 import NephosStorage
 package import NephosWire
 
@@ -9,7 +10,7 @@ extension NephosService {
         _ request: AccountKeysRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountKeysResponse {
         try await perform(context) { store, caller in
-            let keys = AccountKeys(account: try caller.requireAccount(), escrows: self.configuration.escrowsKeys)
+            let keys = try AccountKeys(caller, escrows: self.configuration.escrowsKeys)
             return try await store.engine.read { try keys.response($0) }
         }
     }
@@ -20,12 +21,41 @@ extension NephosService {
         _ request: EnrollRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountKeysResponse {
         try await perform(context) { store, caller in
-            let keys = AccountKeys(account: try caller.requireAccount(), escrows: self.configuration.escrowsKeys)
+            let keys = try AccountKeys(caller, escrows: self.configuration.escrowsKeys)
             try keys.check(request)
-            return try await store.engine.write { transaction in
-                try keys.append(request, in: transaction)
-                return try keys.response(transaction)
+            let (response, lacksRecovery) = try await store.engine.write { transaction in
+                let lacksRecovery = try keys.append(request, in: transaction)
+                return (try keys.response(transaction), lacksRecovery)
             }
+            if lacksRecovery, !self.configuration.escrowsKeys {
+                self.environment.log(
+                    "account \(keys.place.owner) has no recovery key: if its devices are lost, so are its encrypted values"
+                        + " ('nephos keys recovery')")
+            }
+            return response
+        }
+    }
+
+    /// Ends the account's list of devices and all its keys (`keys/reset`). The zones that have encrypted values go with them:
+    /// nobody can read those any more.
+    package func resetKeys(
+        _ request: ResetKeysRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> AccountKeysResponse {
+        try await perform(context) { store, caller in
+            let keys = try AccountKeys(caller, escrows: self.configuration.escrowsKeys)
+            let environment = self.environment
+            let (response, leftEvents) = try await store.engine.write { transaction in
+                let reset = ResetKeys(
+                    caller: caller, environment: environment,
+                    indexes: IndexWriter(
+                        definitions: try store.indexes.definitions(in: transaction), accounts: store.accounts),
+                    notifier: store.notifier)
+                let leftEvents = try reset.apply(in: transaction)
+                return (try keys.response(transaction), leftEvents)
+            }
+            if leftEvents { store.fanOut.wake() }
+            store.background.wake()
+            return response
         }
     }
 
@@ -60,7 +90,7 @@ extension NephosService {
         try await perform(context) { store, caller in
             let account = try caller.requireAccount()
             let address = caller.address(request.zoneID)
-            return try await store.engine.write { transaction in
+            let response = try await store.engine.write { transaction in
                 var zone = try Self.zone(request.zoneID, caller, transaction)
                 if zone == nil, address.isOwn, caller.scope == .private, ZoneRules.isDefault(address.zoneName) {
                     zone = FoundZone(row: try ZoneRegistry.defaultZone(owner: account.owner, in: transaction))
@@ -68,10 +98,14 @@ extension NephosService {
                 guard let zone else {
                     throw try ZoneRegistry.notFound(address, owner: caller.owner, transaction)
                 }
-                try KeyWriter(account: account, zone: zone, transaction: transaction).write(request)
+                let changes = SharedChanges(store.notifier.watched)
+                try KeyWriter(caller, account, zone, changes, transaction).write(request)
+                _ = try changes.leaveJobs(zone: zone.key, by: caller.origin, in: transaction)
                 return try KeyLookup(caller: caller, zone: zone, reader: transaction).response(
                     LookupKeysRequest(zoneID: request.zoneID, group: request.group, wantsGroup: true))
             }
+            store.background.wake()
+            return response
         }
     }
 
@@ -83,88 +117,5 @@ extension NephosService {
             throw ServiceError.badDatabase("the public database has no keys of encrypted values")
         }
         return try ZoneRegistry.find(caller.address(zoneID), caller, reader)
-    }
-}
-
-/// What the service keeps of an account's keys. It opens none of it.
-struct AccountKeys {
-    let account: AccountRow
-    /// Whether it keeps for the account's devices what they share.
-    let escrows: Bool
-
-    private var zone: ZoneKey { ZoneKey(owner: account.owner, id: 0) }
-
-    /// The list of an account's devices.
-    static func entries(of account: AccountRow, _ reader: any StorageReader) throws -> [[UInt8]] {
-        try reader.keys(zone: ZoneKey(owner: account.owner, id: 0), kind: .listEntry, subject: "").map(\.body)
-    }
-
-    func response(_ reader: any StorageReader) throws -> AccountKeysResponse {
-        var response = AccountKeysResponse(
-            escrows: escrows,
-            escrow: escrows ? try reader.keys(zone: zone, kind: .escrow, subject: "").first?.body : nil,
-            entries: try reader.keys(zone: zone, kind: .listEntry, subject: "").map(\.body),
-            boxes: try reader.keys(zone: zone, kind: .accountKey).map { try AccountKeyBox(decoding: $0.body) })
-        response.messages = try reader.keys(zone: zone, kind: .deviceMessage).map {
-            try DeviceMessage(decoding: $0.body)
-        }
-        return response
-    }
-
-    func check(_ request: EnrollRequest) throws(ServiceError) {
-        guard request.entry.count <= Limits.keyListEntrySize, !request.entry.isEmpty || request.message != nil,
-            request.message.map(Self.hasForm) ?? true,
-            request.boxes.count <= Limits.keyListLength, request.escrow?.count ?? 0 <= Limits.keyEscrowSize,
-            request.boxes.allSatisfy({ $0.device.count == 32 && $0.box.count == Limits.groupKeyBoxSize })
-        else { throw .invalid("the entry of the list of devices has not the form of one") }
-        guard escrows || request.escrow == nil else {
-            throw .invalid("this service keeps no keys for devices: it was started with --require-approval")
-        }
-    }
-
-    private static func hasForm(_ message: DeviceMessage) -> Bool {
-        message.id.count == DeviceMessage.idSize && message.request.count <= Limits.deviceMessageSize
-            && message.reply.count <= Limits.deviceMessageSize
-    }
-
-    /// A reply is added to the request that it answers.
-    private func put(_ message: DeviceMessage, in transaction: any StorageTransaction) throws {
-        let stored = try transaction.keys(zone: zone, kind: .deviceMessage)
-        let subject = Base64.text(message.id)
-        var message = message
-        if let known = try stored.first(where: { $0.subject == subject }).map({ try DeviceMessage(decoding: $0.body) })
-        {
-            if !known.request.isEmpty { message.request = known.request }
-            if message.reply.isEmpty { message.reply = known.reply }
-        } else if stored.count >= Limits.deviceMessages {
-            // Requests that were not answered give way.
-            for row in stored where try DeviceMessage(decoding: row.body).reply.isEmpty {
-                try transaction.removeKey(zone: zone, kind: .deviceMessage, subject: row.subject, id: row.id)
-            }
-        }
-        try transaction.put(KeyRow(zone: zone, kind: .deviceMessage, subject: subject, id: [], body: message.encoded()))
-    }
-
-    func append(_ request: EnrollRequest, in transaction: any StorageTransaction) throws {
-        if request.entry.isEmpty {
-            if let message = request.message { try put(message, in: transaction) }
-            return
-        }
-        let count = Int64(try transaction.keys(zone: zone, kind: .listEntry, subject: "").count)
-        guard request.position == count else { return }
-        guard count < Limits.keyListLength else {
-            throw ServiceError.limitExceeded("a list of devices has at most \(Limits.keyListLength) entries")
-        }
-        try transaction.put(KeyRow(zone: zone, kind: .listEntry, id: KeyRow.id(count), body: request.entry))
-        if let message = request.message { try put(message, in: transaction) }
-        for box in request.boxes {
-            try transaction.put(
-                KeyRow(
-                    zone: zone, kind: .accountKey, subject: Base64.text(box.device), id: KeyRow.id(box.version),
-                    body: box.encoded()))
-        }
-        if let escrow = request.escrow {
-            try transaction.put(KeyRow(zone: zone, kind: .escrow, id: [], body: escrow))
-        }
     }
 }

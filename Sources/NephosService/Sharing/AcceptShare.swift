@@ -1,3 +1,4 @@
+import NephosCrypto
 import NephosStorage
 import NephosWire
 
@@ -159,7 +160,10 @@ struct AcceptShare {
         }
         let keys = try GroupKeys.boxes(
             for: account.id, of: GroupKeys.group(of: found.share), found.share.zone, transaction)
-        if keys.isEmpty { try GroupState.note(found.share, endsAccess: false, in: transaction) }
+        let devices = try AccountKeys.list(of: account, visit.resolve.caller, transaction)
+        if !keys.contains(where: { devices.accountKeyVersion(of: $0.recipient) != nil }) {
+            try GroupState.note(found.share, endsAccess: false, in: transaction)
+        }
         try visit.touch(record, of: found.share, in: found.zone, by: account.id) { sequence in
             if found.row?.permission(in: found.share) != SharePermission.none {
                 try transaction.put(

@@ -60,12 +60,21 @@ extension SharePlan {
             try ShareMembers.remove(leave.row, from: leave.share, at: sequence, batch.sharedChanges, in: transaction)
             try GroupState.note(leave.share, endsAccess: true, in: transaction)
         }
-        for group in keyAttention.sorted() {
-            try GroupState.note(
-                group == SystemRecordName.zoneWideShare ? "" : group, batch.zone.key, endsAccess: false, in: transaction
-            )
-        }
+        try noteKeyAttention(batch, in: transaction)
         if let zoneWide { batch.sharedChanges.note(share: zoneWide) }
+    }
+
+    /// The share's record comes with the zone's next changes, so that its owner's library sees to the keys then.
+    private func noteKeyAttention(_ batch: ZoneBatch, in transaction: any StorageTransaction) throws {
+        for group in keyAttention.sorted() {
+            let isZone = group.isEmpty || group == SystemRecordName.zoneWideShare
+            try GroupState.note(isZone ? "" : group, batch.zone.key, endsAccess: false, in: transaction)
+            let name = isZone ? SystemRecordName.zoneWideShare : group
+            guard changes[name] == nil, let record = try transaction.record(zone: batch.zone.key, named: name),
+                !record.isDeleted
+            else { continue }
+            try ShareMembers.touch(record, batch, in: transaction)
+        }
     }
 
     private func apply(
@@ -76,8 +85,10 @@ extension SharePlan {
         let isClosed = change.share.openPermission == .none && former.map { $0.openPermission != .none } ?? false
         try transaction.put(change.share)
         if former == nil || isClosed || !change.removed.isEmpty || !change.written.isEmpty {
-            try GroupState.note(
-                change.share, endsAccess: isClosed || change.removed.contains(where: \.isParticipant), in: transaction)
+            let endsAccess =
+                isClosed || change.removed.contains(where: \.isParticipant)
+                || change.written.contains { $0.isParticipant && $0.permission(in: change.share) == .none }
+            try GroupState.note(change.share, endsAccess: endsAccess, in: transaction)
         }
         changes.note(share: change.share.id)
         for row in change.removed {
@@ -152,6 +163,25 @@ enum ShareMembers {
         _ record: RecordRow, _ batch: ZoneBatch, in transaction: any StorageTransaction
     ) throws -> Int64 {
         try touch(record, batch.merge, batch.indexes, batch.changes, batch.sharedChanges, in: transaction)
+    }
+
+    /// Has the share's record appear in the feeds, from outside a batch of its zone's.
+    /// - Returns: whether there are subscribers to notify.
+    static func tell(
+        _ share: ShareRow, in zone: ZoneRow, by caller: Caller, _ indexes: IndexWriter, _ notifier: Notifier,
+        now: Int64,
+        in transaction: any StorageTransaction
+    ) throws -> Bool {
+        guard let record = try transaction.record(zone: share.zone, named: share.name), !record.isDeleted else {
+            return false
+        }
+        let changes = notifier.changes(in: share.zone)
+        let sharedChanges = SharedChanges(notifier.watched)
+        let merge = FieldMerge(zone: share.zone, now: now, account: try caller.requireAccount().id)
+        _ = try touch(record, merge, indexes, changes, sharedChanges, in: transaction)
+        try transaction.noteChange(zone: share.zone)
+        _ = try sharedChanges.leaveJobs(zone: share.zone, by: caller.origin, in: transaction)
+        return try notifier.notify(of: changes, in: zone, by: caller.origin, transaction)
     }
 
     static func touch(

@@ -147,7 +147,7 @@ struct ShareDetails {
         }
         if isOwner { dictionary.currentUserParticipant = owner }
         dictionary.hasKeys = try GroupKeys.hasKey(share, reader)
-        if isOwner {
+        if seesAll {
             dictionary.wantsKeys = try GroupState.read(GroupKeys.group(of: share), share.zone, reader).attention > 0
         }
         if seesAll {

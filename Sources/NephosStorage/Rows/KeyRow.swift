@@ -13,12 +13,14 @@ package struct KeyRow: Hashable, Sendable {
         case escrow = 5
         /// The same key as a `groupKey` for another account. The ID is the version, and the account's key.
         case groupBox = 6
-        /// What a share's URL opens.
+        /// What a share's URL opens. The ID is empty, or the participant's whose one-time URL it is.
         case link = 7
         /// What is to be made good of a group's keys.
         case groupState = 8
         /// What two of an account's devices say to each other. The subject is the message's ID.
         case deviceMessage = 9
+        /// The list of devices of an administrator who signed a group's keys. The ID is the account's key.
+        case groupSigner = 10
     }
 
     /// The zone; of what is an account's, the account's owner and 0.

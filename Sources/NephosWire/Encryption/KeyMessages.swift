@@ -35,6 +35,9 @@ package struct WrappedGroupKey: Hashable, Sendable {
     /// The device that made it, its public key.
     package var signer: [UInt8]
     package var signature: [UInt8]
+    /// Whose devices may make the versions that follow besides the owner's, as the hashes of their lists' first entries: a
+    /// share's administrators. The owner's devices alone say so.
+    package var administrators: [[UInt8]] = []
 
     package init(
         version: Int64, recipient: [UInt8], box: [UInt8], previous: [UInt8], signer: [UInt8], signature: [UInt8]
@@ -143,6 +146,34 @@ package struct WrappedLink: Hashable, Sendable {
     }
 }
 
+/// Our addition, `keys/reset`: ends the account's list of devices and all its keys.
+package struct ResetKeysRequest: Hashable, Sendable {
+    package init() {}
+}
+
+/// What a one-time URL has in its fragment, as far as the service may know it.
+package struct OneTimeLink: Hashable, Sendable {
+    /// The participant who is to use it.
+    package var participantID: String
+    package var link: WrappedLink
+
+    package init(participantID: String, link: WrappedLink) {
+        self.participantID = participantID
+        self.link = link
+    }
+}
+
+/// The list of devices of an administrator who signed a group's keys, as it was then.
+package struct GroupSigner: Hashable, Sendable {
+    package var userRecordName: String
+    package var entries: [[UInt8]]
+
+    package init(userRecordName: String, entries: [[UInt8]]) {
+        self.userRecordName = userRecordName
+        self.entries = entries
+    }
+}
+
 /// Our addition, `keys/lookup`: a group's keys, and those of some of the zone's records.
 package struct LookupKeysRequest: Hashable, Sendable {
     package var zoneID: ZoneIDDictionary?
@@ -180,13 +211,18 @@ package struct KeysResponse: Hashable, Sendable {
         }
     }
 
-    /// An account that takes part in what the group's key is for, or is invited.
+    /// Who takes part in what the group's key is for, or is invited.
     package struct Member: Hashable, Sendable {
+        /// Empty where the account is not known yet.
         package var userRecordName: String
         /// Its list of devices.
         package var entries: [[UInt8]]
         /// For which account key it has the last version; empty where it has not.
         package var recipient: [UInt8]
+        /// Whether it may hand the share's keys over.
+        package var isAdministrator = false
+        /// The participant's identifier, where it is to come by a one-time URL.
+        package var oneTimeID: String?
 
         package init(userRecordName: String, entries: [[UInt8]], recipient: [UInt8]) {
             self.userRecordName = userRecordName
@@ -200,9 +236,15 @@ package struct KeysResponse: Hashable, Sendable {
     /// The group's key for the caller's account, where that is not the owner's.
     package var boxes: [WrappedGroupKey]
     package var link: WrappedLink?
+    /// Those of one-time URLs that were not used yet; for a participant the one that it came by.
+    package var oneTimeLinks: [OneTimeLink] = []
+    /// The administrators who signed versions of the key, or boxes.
+    package var signers: [GroupSigner] = []
     /// The list of the owner's devices, for others.
     package var ownerEntries: [[UInt8]]
     package var members: [Member]
+    /// Whether what the group's key is for is shared.
+    package var isShared = false
     /// Whether a former participant has the last version, which is not to have the next one.
     package var isStale: Bool
     /// Counts what happened to the group that its owner's library has to make good.
@@ -245,6 +287,7 @@ package struct PutGroupKeyRequest: Hashable, Sendable {
     /// The group's key for others.
     package var boxes: [GroupBox]
     package var link: WrappedLink?
+    package var oneTimeLinks: [OneTimeLink] = []
     /// Keys of records that are wrapped for the group.
     package var records: [KeysResponse.Record]
     /// The `attention` that is settled herewith.

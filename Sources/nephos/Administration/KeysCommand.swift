@@ -6,12 +6,15 @@ import NephosHTTP
 /// `nephos keys`: the devices that have an account's keys for encrypted values.
 struct KeysCommand {
     enum Action: String {
-        case list, code, approve, revoke, recovery, recover
+        case list, code, approve, revoke, recovery, recover, compare, accept, reset
     }
 
     static let options =
         CloudAddress.options.filter { $0.name != "--data" && $0.name != "--database" }
-        + [CommandOption("--help", nil, "Show this help.")]
+        + [
+            CommandOption("--yes", nil, "Do not ask before resetting the keys."),
+            CommandOption("--help", nil, "Show this help."),
+        ]
 
     static let help = """
         Approve the devices that have an account's keys for encrypted values.
@@ -22,6 +25,9 @@ struct KeysCommand {
                nephos keys revoke   [OPTIONS] DEVICE
                nephos keys recovery [OPTIONS]
                nephos keys recover  [OPTIONS] KEY
+               nephos keys compare  [OPTIONS] [ACCOUNT]
+               nephos keys accept   [OPTIONS] [ACCOUNT]
+               nephos keys reset    [OPTIONS] --yes
 
         A device is a directory of keys: ~/.local/share/nephos/keys, or NEPHOS_KEYS.
         The first one of an account has its keys. On another, code prints a code for
@@ -30,6 +36,12 @@ struct KeysCommand {
         device off the list that list names; what it has read it has. recovery prints
         a new recovery key, by which recover puts a device on the list when all others
         are lost: keep it on paper.
+
+        compare prints a code for the account, and for each with which it shares: read
+        them to each other. An account whose list of devices is another one than before
+        waits for accept ACCOUNT; accept alone has this device begin anew after a reset.
+        reset ends the list and all keys: zones with encrypted values are deleted, on
+        every device, and what was shared of them. Nothing brings them back.
 
         Options:
         \(CommandOption.help(options))
@@ -64,9 +76,13 @@ struct KeysCommand {
             throw UsageError("unknown keys command '\(name)'. \(seeHelp)")
         }
         self.action = action
-        let takesWord = action == .approve || action == .revoke || action == .recover
+        let needsWord = action == .approve || action == .revoke || action == .recover
+        let takesWord = needsWord || action == .compare || action == .accept
         let arguments = try Arguments(
             Array(arguments.dropFirst()), options: Self.options, command: "keys", wordLimit: takesWord ? 1 : 0)
+        if action == .reset, !arguments.has("--yes") {
+            throw UsageError("'keys reset' deletes all zones with encrypted values; say '--yes' if they are to go.")
+        }
         let address = try CloudAddress(arguments)
         guard case .server(let server) = address.place, let url = URL(string: server.description) else {
             throw UsageError("devices are those of a running server: '--url' names it.")
@@ -80,9 +96,8 @@ struct KeysCommand {
             CloudKitEnvironment(
                 url: url, account: .token(token), apiToken: address.apiToken,
                 name: address.environment == "production" ? .production : .development))
-        guard takesWord else { return }
-        guard let word = arguments.words.first else { throw UsageError("'\(name)' takes one argument. \(seeHelp)") }
-        self.word = word
+        if needsWord, arguments.words.isEmpty { throw UsageError("'\(name)' takes one argument. \(seeHelp)") }
+        word = arguments.words.first ?? ""
     }
 
     private func run() async throws(AccountDevices.Failure) {
@@ -101,6 +116,21 @@ struct KeysCommand {
         case .revoke: try await devices.revoke(word)
         case .recovery: Console.print(try await devices.makeRecoveryKey() + "\n")
         case .recover: try await devices.recover(word)
+        case .compare: try await compare()
+        case .accept: word.isEmpty ? try await devices.acceptOwn() : try await devices.accept(word)
+        case .reset:
+            try await devices.reset()
+            Console.note("the account has new keys; zones with encrypted values are gone.")
+        }
+    }
+
+    private func compare() async throws(AccountDevices.Failure) {
+        for known in try await devices.compare(word.isEmpty ? nil : word) {
+            Console.print("\(known.userRecordName)  \(known.code ?? "-")\(known.isThis ? "  (this account)" : "")\n")
+            if let waiting = known.waiting {
+                Console.print(
+                    "  another list waits: \(waiting)\n  accept it with 'nephos keys accept \(known.userRecordName)'\n")
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 import CloudKitLocal
 import Foundation
+import NephosCrypto
 import NephosWire
 import Testing
 

@@ -185,23 +185,28 @@ import Testing
         let list = try #require(DeviceList([entry], in: place))
         let device = try #require(DeviceIdentity(secrets, list, in: place))
         let zone = GroupPlace(zone: ZonePlace(account: place, zoneName: "Z"))
+        func open(_ wrapped: [WrappedGroupKey], _ group: GroupPlace) throws -> GroupKeys {
+            try GroupKeys(
+                KeysResponse(group: wrapped),
+                GroupProof(group: group, owner: device.list, own: device.list, signers: [], isOwn: true), device)
+        }
         var wrapped: [WrappedGroupKey] = []
-        var keys = try GroupKeys([], of: zone, device)
+        var keys = try open([], zone)
         for _ in 1...3 {
             wrapped.append(try #require(keys.next(for: zone, device)).wrapped)
-            let next = try GroupKeys(wrapped, of: zone, device)
+            let next = try open(wrapped, zone)
             for (version, key) in keys.keys { #expect(next.keys[version] == key) }
             keys = next
         }
         #expect(keys.current == 3 && keys.keys.count == 3)
-        #expect(throws: GroupKeys.Invalid.self) { try GroupKeys(Array(wrapped.dropFirst()), of: zone, device) }
-        #expect(throws: GroupKeys.Invalid.self) { try GroupKeys([wrapped[0], wrapped[2]], of: zone, device) }
+        #expect(throws: GroupKeys.Invalid.self) { try open(Array(wrapped.dropFirst()), zone) }
+        #expect(throws: GroupKeys.Invalid.self) { try open([wrapped[0], wrapped[2]], zone) }
         #expect(throws: GroupKeys.Invalid.self) {
-            try GroupKeys(wrapped, of: GroupPlace(zone: ZonePlace(account: place, zoneName: "Y")), device)
+            try open(wrapped, GroupPlace(zone: ZonePlace(account: place, zoneName: "Y")))
         }
         var changed = wrapped
         changed[1].previous[10] ^= 1
-        #expect(throws: GroupKeys.Invalid.self) { try GroupKeys(changed, of: zone, device) }
-        #expect(try GroupKeys(Array(wrapped.prefix(2)), of: zone, device).current == 2, "an older state is one")
+        #expect(throws: GroupKeys.Invalid.self) { try open(changed, zone) }
+        #expect(try open(Array(wrapped.prefix(2)), zone).current == 2, "an older state is one")
     }
 }

@@ -177,6 +177,9 @@ final class FaultyService: CloudService {
             changingAccountKeys.value(try await to.enroll(request, call))
         }
     }
+    func resetKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
+        try await pass("keys/reset") { (to) throws(ServiceFailure) in try await to.resetKeys(call) }
+    }
     func lookupKeys(_ request: LookupKeysRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
         try await pass("keys/lookup") { (to) throws(ServiceFailure) in
             changingKeys.value(try await to.lookupKeys(request, call))

@@ -41,6 +41,7 @@ extension PartialService {
     var shareURLRoot: String { "https://localhost/share/" }
     func accountKeys(_: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse { throw unknown }
     func enroll(_: EnrollRequest, _: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse { throw unknown }
+    func resetKeys(_: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse { throw unknown }
     func lookupKeys(_: LookupKeysRequest, _: ServiceCall) async throws(ServiceFailure) -> KeysResponse { throw unknown }
     func putGroupKey(_: PutGroupKeyRequest, _: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
         throw unknown

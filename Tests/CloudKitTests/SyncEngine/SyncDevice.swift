@@ -84,6 +84,8 @@ final class SyncDevice: CKSyncEngineDelegate {
 
     /// Whether the changes to a zone are sent all or not at all.
     let atomically = Box(false)
+    /// Whether the notes' texts are encrypted.
+    let encrypts = Box(false)
 
     /// What should not have happened since the last call.
     func takeProblems() -> [String] {
@@ -284,7 +286,7 @@ final class SyncDevice: CKSyncEngineDelegate {
         let maySend = state?.pendingRecordZoneChanges.contains(.saveRecord(record.recordID)) ?? true
         life.withLock { life in
             let edited = record["edited"] as? Int ?? 0
-            let text = record["text"] as? String ?? ""
+            let text = (encrypts.value ? record.encryptedValues["text"] : record["text"]) as? String ?? ""
             if let here = life.disk.notes[record.recordID] {
                 let staysHere = isOwn || maySend && (here.edited, here.text) > (edited, text)
                 life.disk.notes[record.recordID] = Note(
@@ -306,7 +308,7 @@ final class SyncDevice: CKSyncEngineDelegate {
                 return nil
             }
             let record = note.record?.copy() as? CKRecord ?? CKRecord(recordType: "Note", recordID: recordID)
-            record["text"] = note.text
+            if encrypts.value { record.encryptedValues["text"] = note.text } else { record["text"] = note.text }
             record["edited"] = note.edited
             return record
         }

@@ -85,8 +85,7 @@ struct QueryRefusalTests {
         let fields = RecordFields([.init(name: "secret", field: Field(.sealed(.string), isEncrypted: true))])
         var note = RecordToModify(recordName: "n1", recordType: "Note", recordChangeTag: nil, fields: fields)
         note.keys = [.sample()]
-        _ = try await cloud.service.putGroupKey(
-            PutGroupKeyRequest(zoneID: nil, key: .sample(version: 1)), cloud.context)
+        _ = try await cloud.service.makeZoneKey(cloud.context)
         _ = try await cloud.service.modifyRecords(
             ModifyRecordsRequest(operations: [
                 RecordOperation(operationType: .create, record: note)

@@ -18,15 +18,6 @@ extension WrappedRecordKey {
     }
 }
 
-extension WrappedGroupKey {
-    static func sample(version: Int64) -> WrappedGroupKey {
-        WrappedGroupKey(
-            version: version, recipient: [UInt8](repeating: 2, count: 32), box: [UInt8](repeating: 3, count: 80),
-            previous: version == 1 ? [] : [UInt8](repeating: 4, count: 105), signer: [UInt8](repeating: 5, count: 32),
-            signature: [UInt8](repeating: 6, count: 64))
-    }
-}
-
 extension RecordOperation {
     /// The operation with the wrapped key of its values.
     func withKey(_ key: UInt8 = 7, version: Int64 = 1) -> RecordOperation {
@@ -40,7 +31,11 @@ extension TestDatabase {
     /// Gives the zone its next key.
     @discardableResult
     func makeZoneKey(version: Int64 = 1) async throws -> KeysResponse {
-        try await cloud.service.putGroupKey(
-            PutGroupKeyRequest(zoneID: zoneID, key: .sample(version: version)), context)
+        try await cloud.service.makeZoneKey(
+            context, zone: zone ?? ZoneIDDictionary.defaultZoneName, version: version)
+    }
+
+    func sampleGroupKey(version: Int64) async throws -> WrappedGroupKey {
+        ListedDevice(1).groupKey(version, of: try await groupPlace())
     }
 }

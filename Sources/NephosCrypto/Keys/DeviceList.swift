@@ -1,0 +1,195 @@
+/// The public keys of a device.
+package struct DeviceKeys: Hashable, Sendable {
+    /// Ed25519.
+    package var signing: [UInt8]
+    /// X25519.
+    package var box: [UInt8]
+
+    package init(signing: [UInt8], box: [UInt8]) {
+        self.signing = signing
+        self.box = box
+    }
+}
+
+/// An entry of an account's list of devices. Each is signed by a device that is on the list before it, the first by the
+/// device that it names, and has the hash of the one before.
+package struct DeviceListEntry: Hashable, Sendable {
+    package enum Change: String, Hashable, Sendable {
+        case add
+        case revoke
+        /// The recovery key, which may sign as a device does.
+        case recovery
+    }
+
+    /// From 0.
+    package var number: Int64
+    /// `ContentHash` of the entry before; of the first, nothing.
+    package var previous: [UInt8]
+    package var change: Change
+    package var device: DeviceKeys
+    /// The account key from this entry on.
+    package var accountKeyVersion: Int64
+    package var accountKey: [UInt8]
+    /// Whose signature it has, a signing key.
+    package var author: [UInt8]
+
+    private static func context(_ place: KeyPlace) -> SealContext { place.listContext() }
+
+    private func unsigned(_ place: KeyPlace) -> [UInt8] {
+        var context = Self.context(place)
+        context.append(number)
+        context.append(previous)
+        context.append(change.rawValue)
+        context.append(device.signing)
+        context.append(device.box)
+        context.append(accountKeyVersion)
+        context.append(accountKey)
+        context.append(author)
+        return context.bytes
+    }
+
+    /// The entry as it is stored. The pair's public key is the author.
+    package func signed(by pair: SigningKeyPair, in place: KeyPlace) -> [UInt8] {
+        let bytes = unsigned(place)
+        return bytes + pair.signature(of: bytes)
+    }
+
+    /// Nil where the bytes are no entry of this place's, or the signature is not the author's.
+    /// - Parameter isChecked: whether the signature was found to be the author's before.
+    package init?(_ bytes: [UInt8], in place: KeyPlace, isChecked: Bool = false) {
+        let message = Array(bytes.dropLast(SigningKeyPair.signatureSize))
+        let head = Self.context(place).bytes
+        guard message.starts(with: head) else { return nil }
+        var reader = ContextReader(message.dropFirst(head.count))
+        guard let number = reader.number(), let previous = reader.value(), let name = reader.value(),
+            let change = Change(rawValue: String(decoding: name, as: UTF8.self)), let signing = reader.value(),
+            let box = reader.value(), let version = reader.number(), let accountKey = reader.value(),
+            let author = reader.value(), reader.isAtEnd, signing.count == SigningKeyPair.publicKeySize,
+            box.count == BoxKeyPair.publicKeySize, accountKey.count == BoxKeyPair.publicKeySize,
+            isChecked
+                || SigningKeyPair.isValid(Array(bytes.suffix(SigningKeyPair.signatureSize)), of: message, by: author)
+        else { return nil }
+        self.init(
+            number: number, previous: previous, change: change, device: DeviceKeys(signing: signing, box: box),
+            accountKeyVersion: version, accountKey: accountKey, author: author)
+    }
+
+    package init(
+        number: Int64, previous: [UInt8], change: Change, device: DeviceKeys, accountKeyVersion: Int64,
+        accountKey: [UInt8], author: [UInt8]
+    ) {
+        self.number = number
+        self.previous = previous
+        self.change = change
+        self.device = device
+        self.accountKeyVersion = accountKeyVersion
+        self.accountKey = accountKey
+        self.author = author
+    }
+}
+
+/// What a `SealContext` has, one value after another.
+package struct ContextReader {
+    private var rest: ArraySlice<UInt8>
+
+    package init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
+
+    package var isAtEnd: Bool { rest.isEmpty }
+
+    package mutating func value() -> [UInt8]? {
+        guard rest.count >= 4 else { return nil }
+        let count = rest.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+        guard count <= rest.count - 4 else { return nil }
+        defer { rest = rest.dropFirst(4 + count) }
+        return Array(rest.dropFirst(4).prefix(count))
+    }
+
+    package mutating func number() -> Int64? {
+        guard let bytes = value(), bytes.count == 8 else { return nil }
+        return Int64(bitPattern: bytes.reduce(0) { $0 << 8 | UInt64($1) })
+    }
+}
+
+/// An account's devices, as far as their list proves them.
+package struct DeviceList: Hashable, Sendable {
+    package private(set) var count: Int64 = 0
+    /// Of the last entry.
+    package private(set) var hash: [UInt8] = []
+    /// Of every entry. The first is what the account is known by.
+    package private(set) var hashes: [[UInt8]] = []
+    package private(set) var devices: [DeviceKeys] = []
+    package private(set) var recoveryKeys: [DeviceKeys] = []
+    package private(set) var accountKeyVersion: Int64 = 0
+    package private(set) var accountKey: [UInt8] = []
+    /// While which versions of the account's key a device was on the list, by its signing key.
+    private var tenures: [[UInt8]: ClosedRange<Int64>] = [:]
+    /// The versions of the account's key.
+    private var accountKeyVersions: [[UInt8]: Int64] = [:]
+
+    package init() {}
+
+    /// Nil where an entry does not follow from those before it.
+    /// - Parameter areChecked: whether the entries' signatures were found to be their authors' before.
+    package init?(_ entries: [[UInt8]], in place: KeyPlace, areChecked: Bool = false) {
+        for entry in entries {
+            guard append(entry, in: place, isChecked: areChecked) else { return nil }
+        }
+    }
+
+    package func mayAuthor(_ signingKey: [UInt8]) -> Bool {
+        (devices + recoveryKeys).contains { $0.signing == signingKey }
+    }
+
+    /// Whether a device is on the list, or was.
+    package func knowsSigner(_ signingKey: [UInt8]) -> Bool { tenures[signingKey] != nil }
+
+    /// Whether a device is on the list.
+    package func isListed(_ signingKey: [UInt8]) -> Bool { devices.contains { $0.signing == signingKey } }
+
+    /// The version of the account's key that has this public half; nil where none has.
+    package func accountKeyVersion(of publicKey: [UInt8]) -> Int64? { accountKeyVersions[publicKey] }
+
+    /// Whether a device was on the list while the account had that version of its key: who was taken off the list signs for
+    /// no later one.
+    package func knowsSigner(_ signingKey: [UInt8], ofKeyFor version: Int64) -> Bool {
+        tenures[signingKey]?.contains(version) ?? false
+    }
+
+    /// Nothing is changed where the entry does not follow.
+    /// - Returns: whether it does.
+    package mutating func append(_ bytes: [UInt8], in place: KeyPlace, isChecked: Bool = false) -> Bool {
+        guard let entry = DeviceListEntry(bytes, in: place, isChecked: isChecked), entry.number == count,
+            entry.previous == hash,
+            count == 0 ? entry.author == entry.device.signing && entry.change == .add : mayAuthor(entry.author),
+            hasNextKey(entry)
+        else { return false }
+        switch entry.change {
+        case .add:
+            guard !knowsSigner(entry.device.signing) else { return false }
+            devices.append(entry.device)
+        case .recovery:
+            guard !knowsSigner(entry.device.signing) else { return false }
+            recoveryKeys = [entry.device]
+        case .revoke:
+            guard devices.contains(entry.device), let tenure = tenures[entry.device.signing] else { return false }
+            devices.removeAll { $0 == entry.device }
+            tenures[entry.device.signing] = tenure.lowerBound...accountKeyVersion
+        }
+        if entry.change != .revoke { tenures[entry.device.signing] = entry.accountKeyVersion...Int64.max }
+        accountKeyVersion = entry.accountKeyVersion
+        accountKey = entry.accountKey
+        accountKeyVersions[accountKey] = accountKeyVersion
+        count += 1
+        hash = ContentHash.of(bytes)
+        hashes.append(hash)
+        return true
+    }
+
+    /// The first entry has the account's first key, a revocation the next one, any other the present one.
+    private func hasNextKey(_ entry: DeviceListEntry) -> Bool {
+        guard count == 0 || entry.change == .revoke else {
+            return entry.accountKeyVersion == accountKeyVersion && entry.accountKey == accountKey
+        }
+        return entry.accountKeyVersion == accountKeyVersion + 1 && accountKeyVersions[entry.accountKey] == nil
+    }
+}

@@ -1,0 +1,125 @@
+/// The first byte of everything that is sealed.
+package enum SealFormat {
+    package static let first: UInt8 = 1
+}
+
+/// Whose keys they are: what every context begins with, so that nothing that is sealed or signed in one container,
+/// environment or account is good in another.
+package struct KeyPlace: Hashable, Sendable {
+    package var container: String
+    package var environment: String
+    /// The owner's user record name, never `CKCurrentUserDefaultName`.
+    package var owner: String
+
+    package init(container: String, environment: String, owner: String) {
+        self.container = container
+        self.environment = environment
+        self.owner = owner
+    }
+
+    fileprivate func context(_ label: String) -> SealContext {
+        var context = SealContext(label)
+        context.append([SealFormat.first])
+        context.append(container)
+        context.append(environment)
+        context.append(owner)
+        return context
+    }
+
+    package func listContext() -> SealContext { context("nephos.device") }
+
+    /// What a device that is to be approved says of itself, and what it is answered.
+    package func requestContext() -> SealContext { context("nephos.join") }
+    package func replyContext() -> SealContext { context("nephos.joined") }
+
+    /// - Parameter use: what is made of a secret that a person carries.
+    package func secretContext(_ use: String, _ secret: [UInt8]) -> SealContext {
+        var context = context("nephos.secret")
+        context.append(use)
+        context.append(secret)
+        return context
+    }
+}
+
+/// A zone of its owner's.
+package struct ZonePlace: Hashable, Sendable {
+    package var account: KeyPlace
+    package var zoneName: String
+
+    package init(account: KeyPlace, zoneName: String) {
+        self.account = account
+        self.zoneName = zoneName
+    }
+
+    fileprivate func context(_ label: String) -> SealContext {
+        var context = account.context(label)
+        context.append(zoneName)
+        return context
+    }
+
+    /// What a value belongs to, but for its field, type and key.
+    package func valueContext(recordName: String) -> SealContext {
+        var context = context("nephos.value")
+        context.append(recordName)
+        return context
+    }
+}
+
+/// A zone of its owner's, or a share in it: whose key wraps those of records.
+package struct GroupPlace: Hashable, Sendable {
+    package var zone: ZonePlace
+    /// The name of the share; empty for the zone.
+    package var group: String
+
+    package init(zone: ZonePlace, group: String = "") {
+        self.zone = zone
+        self.group = group
+    }
+
+    private func context(_ label: String) -> SealContext {
+        if group.isEmpty { return zone.context(label) }
+        var context = zone.context(label + ".share")
+        context.append(group)
+        return context
+    }
+
+    /// - Parameter isInherited: whether the key was not made for this group.
+    package func recordKeyContext(recordName: String, id: [UInt8], version: Int64, isInherited: Bool) -> SealContext {
+        var context = context(isInherited ? "nephos.inheritedkey" : "nephos.recordkey")
+        context.append(recordName)
+        context.append(id)
+        context.append(version)
+        return context
+    }
+
+    package func previousKeyContext(version: Int64) -> SealContext {
+        var context = context("nephos.previouskey")
+        context.append(version)
+        return context
+    }
+
+    /// What a link's secret is sealed in, and what is sealed under it.
+    /// - Parameter participant: whose one-time URL has the link; nil is the share's.
+    package func linkContext(version: Int64, participant: String? = nil) -> SealContext {
+        var context = context("nephos.link")
+        context.append(version)
+        if let participant { context.append(participant) }
+        return context
+    }
+
+    /// What a signature of a group's key is of.
+    /// - Parameters:
+    ///   - previous: the wrapped key of the version before; nothing in the first, and in a box for another account.
+    ///   - administrators: whose devices may make the versions that follow, as the hashes of their lists' first entries.
+    package func signedBytes(
+        version: Int64, recipient: [UInt8], box: [UInt8], previous: [UInt8], administrators: [[UInt8]]
+    ) -> [UInt8] {
+        var context = context("nephos.zonekey")
+        context.append(version)
+        context.append(recipient)
+        context.append(box)
+        context.append(previous)
+        for administrator in administrators { context.append(administrator) }
+        return context.bytes
+    }
+}

@@ -1,0 +1,157 @@
+import NephosCrypto
+import NephosStorage
+import NephosWire
+
+/// What the service keeps of an account's keys. It opens none of it.
+struct AccountKeys {
+    let place: KeyPlace
+    /// Whether it keeps for the account's devices what they share.
+    let escrows: Bool
+    private let zone: ZoneKey
+
+    init(_ caller: Caller, escrows: Bool) throws(ServiceError) {
+        let account = try caller.requireAccount()
+        place = caller.keyPlace(of: account)
+        zone = Self.zone(of: account)
+        self.escrows = escrows
+    }
+
+    /// Where an account's own rows are.
+    static func zone(of account: AccountRow) -> ZoneKey { ZoneKey(owner: account.owner, id: 0) }
+
+    /// The list of an account's devices.
+    static func entries(of account: AccountRow, _ reader: any StorageReader) throws -> [[UInt8]] {
+        try reader.keys(zone: zone(of: account), kind: .listEntry, subject: "").map(\.body)
+    }
+
+    /// The same, read. Entries were checked when they came.
+    static func list(
+        of account: AccountRow, _ caller: Caller, _ reader: any StorageReader
+    ) throws -> DeviceList {
+        let place = caller.keyPlace(of: account)
+        guard let list = DeviceList(try entries(of: account, reader), in: place, areChecked: true) else {
+            throw ServiceError.internalError
+        }
+        return list
+    }
+
+    func response(_ reader: any StorageReader) throws -> AccountKeysResponse {
+        var response = AccountKeysResponse(
+            escrows: escrows,
+            escrow: escrows ? try reader.keys(zone: zone, kind: .escrow, subject: "").first?.body : nil,
+            entries: try reader.keys(zone: zone, kind: .listEntry, subject: "").map(\.body),
+            boxes: try reader.keys(zone: zone, kind: .accountKey).map { try AccountKeyBox(decoding: $0.body) })
+        response.messages = try reader.keys(zone: zone, kind: .deviceMessage).map {
+            try DeviceMessage(decoding: $0.body)
+        }
+        return response
+    }
+
+    func check(_ request: EnrollRequest) throws(ServiceError) {
+        guard request.entry.count <= Limits.keyListEntrySize, !request.entry.isEmpty || request.message != nil,
+            request.message.map(Self.hasForm) ?? true,
+            request.boxes.count <= Limits.keyListLength, request.escrow?.count ?? 0 <= Limits.keyEscrowSize,
+            request.boxes.allSatisfy({ $0.device.count == 32 && $0.box.count == Limits.groupKeyBoxSize })
+        else { throw .invalid("the entry of the list of devices has not the form of one") }
+        guard escrows || request.escrow == nil else {
+            throw .invalid("this service keeps no keys for devices: it was started with --require-approval")
+        }
+        guard request.escrow == nil || request.position == 0 else {
+            throw .invalid("keys are handed over with the first entry of the list of devices")
+        }
+    }
+
+    private static func hasForm(_ message: DeviceMessage) -> Bool {
+        message.id.count == DeviceMessage.idSize && message.request.count <= Limits.deviceMessageSize
+            && message.reply.count <= Limits.deviceMessageSize
+    }
+
+    /// A reply is added to the request that it answers.
+    private func put(_ message: DeviceMessage, in transaction: any StorageTransaction) throws {
+        let stored = try transaction.keys(zone: zone, kind: .deviceMessage)
+        let subject = Base64.text(message.id)
+        var message = message
+        if let known = try stored.first(where: { $0.subject == subject }).map({ try DeviceMessage(decoding: $0.body) })
+        {
+            if !known.request.isEmpty { message.request = known.request }
+            if message.reply.isEmpty { message.reply = known.reply }
+        } else if stored.count >= Limits.deviceMessages {
+            // Requests that were not answered give way.
+            for row in stored where try DeviceMessage(decoding: row.body).reply.isEmpty {
+                try transaction.removeKey(zone: zone, kind: .deviceMessage, subject: row.subject, id: row.id)
+            }
+        }
+        try transaction.put(KeyRow(zone: zone, kind: .deviceMessage, subject: subject, id: [], body: message.encoded()))
+    }
+
+    /// - Returns: whether the list is longer now, and has no recovery key.
+    func append(_ request: EnrollRequest, in transaction: any StorageTransaction) throws -> Bool {
+        if request.entry.isEmpty {
+            if let message = request.message { try put(message, in: transaction) }
+            return false
+        }
+        let stored = try transaction.keys(zone: zone, kind: .listEntry, subject: "").map(\.body)
+        guard request.position == stored.count else {
+            if (0..<Int64(stored.count)).contains(request.position) { return false }
+            throw ServiceError.invalid("the list of devices has \(stored.count) entries, not \(request.position)")
+        }
+        guard request.position < Limits.keyListLength else {
+            throw ServiceError.limitExceeded("a list of devices has at most \(Limits.keyListLength) entries")
+        }
+        guard var list = DeviceList(stored, in: place, areChecked: true) else { throw ServiceError.internalError }
+        let formerVersion = list.accountKeyVersion
+        guard list.append(request.entry, in: place) else {
+            throw ServiceError.invalid(
+                "the entry does not follow from the account's list of devices, or no device on it signed it")
+        }
+        try check(request.boxes, list, hasNewKey: list.accountKeyVersion > formerVersion && formerVersion > 0)
+        try transaction.put(
+            KeyRow(zone: zone, kind: .listEntry, id: KeyRow.id(request.position), body: request.entry))
+        if let message = request.message { try put(message, in: transaction) }
+        try replaceBoxes(request.boxes, list, in: transaction)
+        if let escrow = request.escrow {
+            try transaction.put(KeyRow(zone: zone, kind: .escrow, id: [], body: escrow))
+        }
+        return list.recoveryKeys.isEmpty
+    }
+
+    /// Boxes are for devices on the list; a new account key comes for every one of them.
+    private func check(_ boxes: [AccountKeyBox], _ list: DeviceList, hasNewKey: Bool) throws(ServiceError) {
+        let recipients = Set((list.devices + list.recoveryKeys).map(\.box))
+        guard
+            boxes.allSatisfy({
+                recipients.contains($0.device) && (1...list.accountKeyVersion).contains($0.version)
+            })
+        else { throw .invalid("an account key is for a device that is not on the list, or of no version") }
+        guard !hasNewKey else {
+            let served = Set(boxes.filter { $0.version == list.accountKeyVersion }.map(\.device))
+            guard served.isSuperset(of: recipients) else {
+                throw .invalid("the account's next key is not there for every device that stays on the list")
+            }
+            return
+        }
+    }
+
+    /// What was for a device that is on the list no more goes.
+    private func replaceBoxes(
+        _ boxes: [AccountKeyBox], _ list: DeviceList, in transaction: any StorageTransaction
+    ) throws {
+        let recipients = Set((list.devices + list.recoveryKeys).map { Base64.text($0.box) })
+        for row in try transaction.keys(zone: zone, kind: .accountKey) where !recipients.contains(row.subject) {
+            try transaction.removeKey(zone: zone, kind: .accountKey, subject: row.subject, id: row.id)
+        }
+        for box in boxes {
+            try transaction.put(
+                KeyRow(
+                    zone: zone, kind: .accountKey, subject: Base64.text(box.device), id: KeyRow.id(box.version),
+                    body: box.encoded()))
+        }
+    }
+}
+
+extension Caller {
+    /// Where an account's keys belong, as its devices sign it.
+    func keyPlace(of account: AccountRow) -> KeyPlace {
+        KeyPlace(container: storeID.container, environment: storeID.environment, owner: account.userRecordName)
+    }
+}

@@ -1,0 +1,230 @@
+import NephosCrypto
+import NephosStorage
+import NephosWire
+
+/// Keeps what `keys/group` brings, where the caller may bring it and signed it:
+///
+/// - from the owner everything; from an administrator of a share what its owner's devices named it for, the share's next key
+///   and who gets it; from other participants the group's key for their own account;
+/// - a group's key comes in the next version, for the owner's present account key, signed by a device on the caller's list;
+/// - a key for another account is for one that takes part or is invited, and for its present account key.
+struct KeyWriter {
+    private let caller: Caller
+    private let account: AccountRow
+    private let zone: FoundZone
+    private let changes: SharedChanges
+    private let transaction: any StorageTransaction
+
+    init(
+        _ caller: Caller, _ account: AccountRow, _ zone: FoundZone, _ changes: SharedChanges,
+        _ transaction: any StorageTransaction
+    ) {
+        self.caller = caller
+        self.account = account
+        self.zone = zone
+        self.changes = changes
+        self.transaction = transaction
+    }
+
+    func write(_ request: PutGroupKeyRequest) throws {
+        let group = request.group
+        let standing = KeyStanding(zone, group)
+        try checkForm(request)
+        try checkRight(request, standing)
+        let devices = try AccountKeys.list(of: account, caller, transaction)
+        var current = try GroupKeys.currentVersion(of: group, zone.key, transaction)
+        if let key = request.key {
+            // Another came first.
+            if key.version <= current { return }
+            try check(key, after: current, group, standing, devices)
+            try transaction.put(GroupKeys.row(key, of: group, zone.key))
+            // What opened the version before opens nothing new.
+            for row in try transaction.keys(zone: zone.key, kind: .link, subject: group) {
+                try transaction.removeKey(zone: zone.key, kind: .link, subject: group, id: row.id)
+            }
+            current = key.version
+        }
+        if current == 0 { return }
+        for box in request.boxes where box.key.version == current { try put(box, group, standing, devices) }
+        if standing == .administrator, request.key != nil || !request.boxes.isEmpty {
+            let entries = try AccountKeys.entries(of: account, transaction)
+            try transaction.put(
+                GroupKeys.row(
+                    GroupSigner(userRecordName: account.userRecordName, entries: entries), account: account.id,
+                    of: group, zone.key))
+        }
+        try putLinks(request, current)
+        for record in request.records {
+            for key in record.keys where key.version == current { try wrap(key, of: record.recordName) }
+        }
+        try settle(request, current)
+    }
+
+    private func settle(_ request: PutGroupKeyRequest, _ current: Int64) throws {
+        guard let settled = request.settled else { return }
+        var state = try GroupState.read(request.group, zone.key, transaction)
+        if state.attention == settled, state.stale != current {
+            state.attention = 0
+            try state.write(request.group, zone.key, in: transaction)
+        }
+    }
+
+    // MARK: Keys of the group
+
+    private func check(
+        _ key: WrappedGroupKey, after current: Int64, _ group: String, _ standing: KeyStanding, _ devices: DeviceList
+    ) throws {
+        guard key.version == current + 1 else {
+            throw ServiceError.invalid("the group's next key has the version \(current + 1), not \(key.version)")
+        }
+        guard current < Limits.groupKeyVersions else {
+            throw ServiceError.limitExceeded("a group has at most \(Limits.groupKeyVersions) keys")
+        }
+        let owner = standing == .owner ? devices : try ownersDevices()
+        guard key.recipient == owner.accountKey else {
+            throw ServiceError.invalid("the group's key is not for its owner's present account key")
+        }
+        try checkSignature(key, group, devices)
+        guard standing == .administrator else { return }
+        guard key.administrators.isEmpty,
+            let named = try GroupKeys.all(of: group, zone.key, transaction).last(where: { owner.knowsSigner($0.signer) }
+            ),
+            let identity = devices.hashes.first, named.administrators.contains(identity)
+        else {
+            throw ServiceError.shareRefusal(
+                "no device of the owner's has named this administrator for the group's key yet")
+        }
+    }
+
+    private func checkSignature(_ key: WrappedGroupKey, _ group: String, _ devices: DeviceList) throws {
+        guard devices.isListed(key.signer),
+            SigningKeyPair.isValid(key.signature, of: signedBytes(key, group), by: key.signer)
+        else { throw ServiceError.unlistedDevice }
+    }
+
+    private func signedBytes(_ key: WrappedGroupKey, _ group: String) -> [UInt8] {
+        let owner = zone.shared?.owner ?? account
+        let place = GroupPlace(
+            zone: ZonePlace(account: caller.keyPlace(of: owner), zoneName: zone.name), group: group)
+        return place.signedBytes(
+            version: key.version, recipient: key.recipient, box: key.box, previous: key.previous,
+            administrators: key.administrators)
+    }
+
+    private func ownersDevices() throws -> DeviceList {
+        guard let owner = zone.shared?.owner else { throw ServiceError.internalError }
+        return try AccountKeys.list(of: owner, caller, transaction)
+    }
+
+    // MARK: The key for others
+
+    private func put(
+        _ box: GroupBox, _ group: String, _ standing: KeyStanding, _ devices: DeviceList
+    ) throws {
+        let isOwn = box.userRecordName.isEmpty
+        let recipient = isOwn ? account : try transaction.account(userRecordName: box.userRecordName)
+        guard let recipient, recipient.id != zone.key.owner.rawValue, let row = try participant(recipient, group) else {
+            throw ServiceError.shareRefusal("'\(box.userRecordName)' takes no part in what the key is for")
+        }
+        let list = recipient.id == account.id ? devices : try AccountKeys.list(of: recipient, caller, transaction)
+        guard box.key.recipient == list.accountKey else {
+            throw ServiceError.invalid("the key is not for the present account key of '\(recipient.userRecordName)'")
+        }
+        try checkSignature(box.key, group, devices)
+        try transaction.put(GroupKeys.box(box.key, for: recipient.id, of: group, zone.key))
+        // A one-time URL is used up with its secret.
+        try transaction.removeKey(zone: zone.key, kind: .link, subject: group, id: Array(row.id.utf8))
+        if recipient.id != account.id { changes.note(account: recipient.id) }
+    }
+
+    private func participant(_ account: AccountRow, _ group: String) throws -> ShareParticipantRow? {
+        let name = group.isEmpty ? SystemRecordName.zoneWideShare : group
+        guard let share = try transaction.share(zone: zone.key, named: name), share.isLive else { return nil }
+        return try transaction.participants(share: share.id).first {
+            $0.isParticipant && $0.isOf(account) && $0.permission(in: share) != .none
+        }
+    }
+
+    private func putLinks(_ request: PutGroupKeyRequest, _ current: Int64) throws {
+        if let link = request.link, link.version == current {
+            try transaction.put(GroupKeys.row(link, of: request.group, zone.key))
+        }
+        if request.oneTimeLinks.isEmpty { return }
+        let name = request.group.isEmpty ? SystemRecordName.zoneWideShare : request.group
+        guard let share = try transaction.share(zone: zone.key, named: name) else { return }
+        let open = Set(
+            try transaction.participants(share: share.id).filter { !$0.oneTimeGUID.isEmpty && !$0.hasAccepted }.map(
+                \.id))
+        for link in request.oneTimeLinks where link.link.version == current && open.contains(link.participantID) {
+            try transaction.put(
+                GroupKeys.row(link.link, participantID: link.participantID, of: request.group, zone.key))
+        }
+    }
+
+    // MARK: Keys of records
+
+    /// Keeps a record's key for the group, where the record has that key and it is not wrapped for it yet.
+    private func wrap(_ key: WrappedRecordKey, of name: String) throws {
+        let rows = try transaction.keys(zone: zone.key, kind: .recordKey, subject: name)
+        let row = key.row(zone: zone.key, recordName: name)
+        guard rows.contains(where: { $0.id.prefix(WrappedRecordKey.idSize).elementsEqual(key.id) }),
+            !rows.contains(where: { $0.id == row.id }), rows.count < 4 * Limits.keysPerRecord
+        else { return }
+        try transaction.put(row)
+    }
+
+    // MARK: Form and right
+
+    private func checkRight(_ request: PutGroupKeyRequest, _ standing: KeyStanding) throws(ServiceError) {
+        switch standing {
+        case .owner: return
+        case .administrator:
+            guard request.records.isEmpty else {
+                throw .shareRefusal("only the owner of records gives them keys")
+            }
+        case .participant, .outsider:
+            guard standing == .participant, request.key == nil, request.link == nil, request.oneTimeLinks.isEmpty,
+                request.records.isEmpty, request.settled == nil, request.boxes.allSatisfy(\.userRecordName.isEmpty),
+                request.boxes.count <= 1
+            else { throw .shareRefusal("only the owner of what is shared, and administrators, hand its keys over") }
+        }
+    }
+
+    private func checkForm(_ request: PutGroupKeyRequest) throws(ServiceError) {
+        guard request.boxes.count <= Limits.shareParticipants, request.records.count <= Limits.recordsToWrap,
+            request.oneTimeLinks.count <= Limits.shareParticipants,
+            request.key?.administrators.count ?? 0 <= Limits.shareParticipants,
+            request.group.utf8.count <= Limits.recordNameLength
+        else { throw .limitExceeded("keys/group brings too much at once") }
+        if let key = request.key {
+            guard key.hasForm(previous: key.version == 1 ? 0 : Limits.wrappedGroupKeySize) else {
+                throw .invalid("the zone's key has not the form of one")
+            }
+        }
+        guard request.boxes.allSatisfy({ $0.key.hasForm(previous: 0) && $0.key.administrators.isEmpty }),
+            request.records.allSatisfy({
+                $0.keys.allSatisfy { $0.hasForm && $0.isInherited && $0.group == request.group }
+            }),
+            request.link?.hasForm ?? true, request.oneTimeLinks.allSatisfy(\.link.hasForm)
+        else { throw .invalid("a key has not the form of one") }
+    }
+}
+
+extension ServiceError {
+    /// The library makes itself known anew where it meets this.
+    static let unlistedDevice = ServiceError(
+        .accessDenied, .permissionFailure, "the key is not signed by a device on the account's list")
+}
+
+extension WrappedGroupKey {
+    fileprivate func hasForm(previous: Int) -> Bool {
+        recipient.count == 32 && box.count == Limits.groupKeyBoxSize && signer.count == 32 && signature.count == 64
+            && self.previous.count == previous && administrators.allSatisfy { $0.count == 32 }
+    }
+}
+
+extension WrappedLink {
+    fileprivate var hasForm: Bool {
+        key.count == Limits.wrappedGroupKeySize && secret.count == Limits.wrappedLinkSize
+    }
+}

@@ -1,0 +1,53 @@
+import NephosStorage
+import NephosWire
+
+/// What a user does who resets what is encrypted (`CKErrorUserDidResetEncryptedDataKey`, Apple's documentation): nobody has the
+/// keys any more, so the zones that need them go, and answer `zoneNotFound` that says so until they are made again. The
+/// default zone stays, as every database has it: its encrypted values do not open from then on.
+struct ResetKeys {
+    let caller: Caller
+    let environment: ServiceEnvironment
+    let indexes: IndexWriter
+    let notifier: Notifier
+
+    /// - Returns: whether there are subscribers to notify.
+    func apply(in transaction: any StorageTransaction) throws -> Bool {
+        let account = try caller.requireAccount()
+        guard caller.scope == .private else {
+            throw ServiceError.badDatabase("keys are reset in the private database")
+        }
+        try purge(AccountKeys.zone(of: account), in: transaction)
+        var leftEvents = false
+        for zone in try transaction.zones(owner: account.owner)
+        where try !transaction.keys(zone: zone.key, kind: .groupKey).isEmpty {
+            if ZoneRules.isDefault(zone.name) {
+                try purge(zone.key, in: transaction)
+            } else {
+                if try notifier.notify(ofDeleted: zone, by: nil, transaction) { leftEvents = true }
+                try ZoneDeletion.delete(zone, .encryptedDataReset, environment, in: transaction)
+            }
+        }
+        for membership in try transaction.memberships(account: account.id) where membership.left == 0 {
+            if try forget(membership, of: account, in: transaction) { leftEvents = true }
+        }
+        return leftEvents
+    }
+
+    private func purge(_ zone: ZoneKey, in transaction: any StorageTransaction) throws {
+        while try transaction.purgeKeys(zone: zone, limit: Limits.recordsToWrap) > 0 {}
+    }
+
+    /// The keys of what others share with the account are for keys that it has no more: their owners hand them over again.
+    private func forget(
+        _ membership: MembershipRow, of account: AccountRow, in transaction: any StorageTransaction
+    ) throws -> Bool {
+        guard let share = try transaction.share(id: membership.share), share.isLive,
+            let zone = try transaction.zone(membership.zone), !zone.isDeleted,
+            try GroupKeys.hasKey(share, transaction)
+        else { return false }
+        try GroupKeys.removeBoxes(of: account.id, GroupKeys.group(of: share), share.zone, in: transaction)
+        try GroupState.note(share, endsAccess: false, in: transaction)
+        return try ShareMembers.tell(
+            share, in: zone, by: caller, indexes, notifier, now: environment.now(), in: transaction)
+    }
+}
