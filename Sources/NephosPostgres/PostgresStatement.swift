@@ -61,7 +61,7 @@ final class PostgresStatement: SQLStatement {
     }
 
     static func check(_ text: String) throws {
-        if text.utf8.contains(0) { throw StorageError(.constraint, "a text holds a NUL, which no store keeps") }
+        if !text.isStorable { throw StorageError.unstorable }
     }
 
     // MARK: Rows

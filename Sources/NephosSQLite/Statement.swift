@@ -55,7 +55,7 @@ final class Statement: SQLStatement {
             return self
         }
         // The same on every engine: there are databases whose texts end with it.
-        if value.utf8.contains(0) { throw StorageError(.constraint, "a text holds a NUL, which no store keeps") }
+        if !value.isStorable { throw StorageError.unstorable }
         let code = value.utf8.withContiguousStorageIfAvailable { bytes in
             nephos_sqlite3_bind_text(handle, bound, bytes.baseAddress, Int32(clamping: bytes.count))
         }

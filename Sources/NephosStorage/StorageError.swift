@@ -17,6 +17,8 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
         case busy
         /// A read took longer than any may.
         case tooLong
+        /// A text that no store holds (`String.isStorable`): a fault of the client's.
+        case text
         /// A constraint refused the write: a fault of the caller's.
         case constraint
         case other
@@ -36,4 +38,14 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 
     package var description: String { "\(code): \(message)" }
+}
+
+extension String {
+    /// False for a text with a NUL, which PostgreSQL does not hold: no engine takes one, to store it or to look it up.
+    package var isStorable: Bool { !utf8.contains(0) }
+}
+
+extension StorageError {
+    /// What an engine throws for a text that is not storable.
+    package static let unstorable = StorageError(.text, "a text holds a NUL, which no store keeps")
 }

@@ -69,6 +69,7 @@ struct LookupRecords {
         }
         var error: ServiceError? = .recordNotFound
         let name = caller.currentUser.resolve(item.recordName)
+        guard name.isStorable else { return error }
         try reader.visitRecord(zone: zone.key, named: name) { record in
             if record.isDeleted && !record.isDamaged { return }
             guard try zone.mayRead(name, reader) else { return }

@@ -90,6 +90,10 @@ package final class NephosService: Sendable {
     /// What went wrong below the rules is logged, not sent.
     func translate(_ error: any Error, requestID: String) -> ServiceError {
         if let error = error as? ServiceError { return error }
+        // Names of things that are to be there fail at their item; this is for all others.
+        if (error as? StorageError)?.code == .text {
+            return .invalid("a name in the request holds a NUL, which no name may")
+        }
         environment.log("request \(requestID): \(error)")
         switch (error as? StorageError)?.code {
         case .closed: return .unavailable

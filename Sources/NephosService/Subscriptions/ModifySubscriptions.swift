@@ -50,7 +50,7 @@ struct ModifySubscriptions {
     ) throws -> SubscriptionResult {
         switch operation {
         case .delete(let id):
-            guard
+            guard id.isStorable,
                 try transaction.removeSubscription(
                     owner: caller.subscriptionOwner(account), account: account.id, id: id)
             else { throw ServiceError.subscriptionNotFound }
@@ -58,7 +58,7 @@ struct ModifySubscriptions {
             return .deleted(subscriptionID: id)
         case .create(let subscription):
             // The same ID again is the same subscription (CloudKit Web Services, subscriptions/modify).
-            if let id = subscription.subscriptionID,
+            if let id = subscription.subscriptionID, id.isStorable,
                 let row = try transaction.subscription(
                     owner: caller.subscriptionOwner(account), account: account.id, id: id)
             {
@@ -198,7 +198,7 @@ enum SubscriptionLookup {
         let owner = caller.subscriptionOwner(account)
         return SubscriptionsResponse(
             subscriptions: try request.subscriptionIDs.map { id in
-                if let row = try reader.subscription(owner: owner, account: account.id, id: id) {
+                if id.isStorable, let row = try reader.subscription(owner: owner, account: account.id, id: id) {
                     return .subscription(try SubscriptionRules.dictionary(row))
                 }
                 var error = ServiceError.subscriptionNotFound.dictionary(requestID: caller.requestID)

@@ -29,6 +29,7 @@ enum SubscriptionRules {
 
     static func checkID(_ id: String) throws(ServiceError) {
         if id.isEmpty { throw .invalid("subscriptionID must not be empty") }
+        if !id.isStorable { throw .invalid("subscriptionID must not hold a NUL") }
         guard id.utf8.count <= Limits.subscriptionIDLength else {
             throw .invalid("subscriptionID must not exceed \(Limits.subscriptionIDLength) bytes")
         }

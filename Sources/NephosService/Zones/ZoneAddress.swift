@@ -1,3 +1,4 @@
+import NephosStorage
 import NephosWire
 
 /// A zone of the database that a request is about, or one that the database cannot have.
@@ -18,6 +19,9 @@ struct ZoneAddress: Hashable {
     static func == (left: ZoneAddress, right: ZoneAddress) -> Bool {
         left.isOwn == right.isOwn && left.sharedBy == right.sharedBy && left.zoneName.hasSameBytes(as: right.zoneName)
     }
+
+    /// False for names that no store holds.
+    var canExist: Bool { zoneName.isStorable && sharedBy?.isStorable ?? true }
 
     /// Whether a reference's zone ID names this zone.
     func isNamed(by zoneID: ZoneIDDictionary, _ user: CurrentUser) -> Bool {

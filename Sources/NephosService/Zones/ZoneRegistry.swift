@@ -14,6 +14,7 @@ enum ZoneRegistry {
     static func find(
         _ address: ZoneAddress, _ caller: Caller, _ reader: any StorageReader
     ) throws -> FoundZone? {
+        guard address.canExist else { return nil }
         if let owner = address.sharedBy, let account = caller.account {
             let view = SharedDatabaseView(account: account, reader: reader)
             return try view.zone(named: address.zoneName, owner: owner).map { FoundZone(row: $0.zone, shared: $0) }
@@ -28,7 +29,8 @@ enum ZoneRegistry {
         _ address: ZoneAddress, owner: OwnerID?, _ reader: any StorageReader
     ) throws -> ServiceError {
         var error = ServiceError.zoneNotFound(address.zoneName)
-        guard address.isOwn, let owner, let zone = try reader.lastDeletedZone(owner: owner, named: address.zoneName)
+        guard address.isOwn, address.canExist, let owner,
+            let zone = try reader.lastDeletedZone(owner: owner, named: address.zoneName)
         else { return error }
         switch ZoneDeletion.reason(of: zone) {
         case .deleted: break
