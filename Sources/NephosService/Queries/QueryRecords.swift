@@ -117,7 +117,7 @@ final class QueryRecords: Sendable {
         func explanation(_ returned: Int) -> QueryExplanation? {
             guard request.wantsExplanation else { return nil }
             let explanation = page.trace.explanation(plan, page.conjuncts, returned: returned)
-            return page.query.isRestricted ? explanation.withoutCounts : explanation
+            return page.isRestricted ? explanation.withoutCounts : explanation
         }
         if request.wantsCount, page.cursor == nil, let count = try page.count(plan) {
             return Page(response: QueryRecordsResponse(records: [], count: count, explanation: explanation(0)))
@@ -187,7 +187,10 @@ final class QueryRecords: Sendable {
     private func zones(_ reader: any StorageReader) throws -> [QueryZone] {
         func zone(_ row: ZoneRow) -> QueryZone { QueryZone(row, caller.zoneID(row.name)) }
         if request.zoneWide {
-            guard let owner = caller.owner else { return [] }
+            guard let owner = caller.owner else {
+                throw ServiceError.invalid(
+                    "SharedDB does not support Zone Wide queries: name a zone of the shared database")
+            }
             return try reader.zones(owner: owner).sorted { $0.key.id < $1.key.id }.map(zone)
         }
         let address = caller.address(request.zoneID)

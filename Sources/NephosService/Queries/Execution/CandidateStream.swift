@@ -8,6 +8,9 @@ struct QueryZone: Sendable {
     /// What the caller sees of it, where it is another's.
     var shared: SharedZone?
 
+    /// Whether the zone may hold records that the caller may not read: it is shared, and not as a whole.
+    var hidesRecords: Bool { shared.map { $0.zoneWide == nil } ?? false }
+
     init(_ row: ZoneRow, _ zoneID: ZoneIDDictionary, _ shared: SharedZone? = nil) {
         self.shared = shared
         key = row.key

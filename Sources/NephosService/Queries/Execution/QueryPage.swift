@@ -70,11 +70,15 @@ final class QueryPage {
         return run.result
     }
 
+    /// Whether some of the records that an index finds are not for the caller: then only what is returned may be counted.
+    var isRestricted: Bool { query.isRestricted || zones.contains(where: \.hidesRecords) }
+
     /// How many records match, where the index alone tells it; nil where records have to be looked at, or there are many.
     func count(_ plan: QueryPlan) throws -> Int? {
         // The entries in the cells of a circle are not all in the circle.
         guard case .ordered(let scan, _) = plan, !scan.mayRepeat, isExact(plan),
-            conjuncts.allSatisfy({ plan.circle(of: $0) == nil }), indexesWithGaps(plan).isEmpty
+            conjuncts.allSatisfy({ plan.circle(of: $0) == nil }), indexesWithGaps(plan).isEmpty,
+            !zones.contains(where: \.hidesRecords)
         else { return nil }
         var count = 0
         for zone in zones {
