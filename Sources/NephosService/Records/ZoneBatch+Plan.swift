@@ -12,34 +12,45 @@ extension ZoneBatch {
         // By their bytes: different names may be equal strings.
         let known = try Dictionary(
             reader.records(zone: zone.key, named: names).map { (Array($0.name.utf8), $0) }, uniquingKeysWith: { $1 })
+        try checkSize(operations, known)
         for operation in operations { decisions.append(try decide(operation, known, permissions, &draft)) }
         var sharing = try SharePlanner(self, operations)
         try sharing?.decideShares(&decisions, operations)
-        try refuseSavesWithoutTarget(&decisions)
-        try refuseTooManySources(&decisions)
-        var deletion = try planDeletion(&decisions, permissions)
-        sharing?.couple(&decisions)
-        if sharing == nil { try refuseCircles(&decisions) }
+        var deletion = PlannedDeletion()
         var keyAttention: Set<String> = []
-        repeat {
-            while try sharing?.decideHierarchy(&decisions, cascade: deletion.cascade) == true {
-                try refuseSavesWithoutTarget(&decisions)
-                deletion = try planDeletion(&decisions, permissions)
-                sharing?.couple(&decisions)
-            }
-            guard try refuseKeys(&decisions, sharing, draft.schema, &keyAttention) else { break }
-            try refuseSavesWithoutTarget(&decisions)
-            deletion = try planDeletion(&decisions, permissions)
+        var refusals = decisions.count(where: \.isRefusal)
+        while true {
+            deletion = try settleReferences(&decisions, permissions, refusesCircles: sharing == nil)
             sharing?.couple(&decisions)
-        } while true
+            try sharing?.decideHierarchy(&decisions, cascade: deletion.cascade)
+            let now = decisions.count(where: \.isRefusal)
+            // A refusal may take away what another save needs.
+            if now == refusals, try !refuseKeys(&decisions, sharing, draft.schema, &keyAttention) { break }
+            refusals = now
+        }
         if isAtomic { decisions = AtomicBatch.settle(decisions) }
         var sharePlan = try sharing?.finish(&decisions) ?? .none
         sharePlan.keyAttention = keyAttention
         let deletesSomething = decisions.contains { if case .delete = $0 { true } else { false } }
         return try ModifyPlan(
-            decisions: decisions, cascade: deletesSomething ? deletion.cascade : [],
-            backgroundCascade: deletesSomething ? deletion.backgroundCascade : [], sharing: sharePlan, base: schema,
-            draft: draft)
+            decisions: decisions, cascade: deletesSomething && deletion.isImmediate ? deletion.cascade : [],
+            backgroundCascade: deletesSomething && !deletion.isImmediate ? deletion.owners : [], sharing: sharePlan,
+            base: schema, draft: draft)
+    }
+
+    /// Bounds what the batch's saves merge with, or find in their place.
+    private func checkSize(
+        _ operations: [Result<ValidOperation, ServiceError>], _ known: [[UInt8]: RecordRow]
+    ) throws(ServiceError) {
+        let size = operations.reduce(0) { size, operation in
+            guard case .success(let valid) = operation, !valid.operationType.isDeletion else { return size }
+            return size + (known[Array(valid.recordName.utf8)]?.fields.count ?? 0)
+        }
+        if size > Limits.lookupSize {
+            throw .limitExceeded(
+                "the records that the request saves have \(size) bytes as they are; at most \(Limits.lookupSize) are allowed;"
+                    + " send several requests")
+        }
     }
 
     // MARK: - Item by item
@@ -159,9 +170,29 @@ extension ZoneBatch {
 
     // MARK: - References
 
-    /// Refuses saves whose owner, parent or validated record is neither stored nor saved by the batch. A refusal can take
-    /// away another save's target, so this goes on until nothing changes.
-    private func refuseSavesWithoutTarget(_ decisions: inout [ItemDecision]) throws {
+    /// Refuses what would break references, and finds what the deletions take along. A refusal can take away another save's
+    /// target, or keep a record's holder alive, so this goes on until nothing changes.
+    private func settleReferences(
+        _ decisions: inout [ItemDecision], _ permissions: RecordPermissions, refusesCircles: Bool
+    ) throws -> PlannedDeletion {
+        var deletion: PlannedDeletion?
+        while true {
+            let refusals = decisions.count(where: \.isRefusal)
+            try refuseSavesWithoutTarget(&decisions, gone: Set(deletion?.cascade ?? []))
+            try refuseTooManySources(&decisions)
+            if refusesCircles { try refuseCircles(&decisions) }
+            let isSettled = decisions.count(where: \.isRefusal) == refusals
+            if let deletion, isSettled { return deletion }
+            let planned = try planDeletion(&decisions, permissions)
+            if planned.cascade.isEmpty, isSettled { return planned }
+            deletion = planned
+        }
+    }
+
+    /// Refuses saves whose owner, parent or validated record is neither stored nor saved by the batch. A refusal can take away
+    /// another save's target, so this goes on until nothing changes.
+    /// - Parameter gone: what the deletions take along. What it owns goes with it; nothing else may be left to point at it.
+    private func refuseSavesWithoutTarget(_ decisions: inout [ItemDecision], gone: Set<String>) throws {
         let demands = decisions.contains {
             if case .save(let save) = $0 { !save.demandedTargets.isEmpty } else { false }
         }
@@ -179,7 +210,10 @@ extension ZoneBatch {
             isSettled = true
             for (index, decision) in decisions.enumerated() {
                 guard case .save(let save) = decision,
-                    let missing = try firstMissing(save.demandedTargets, &alive)
+                    let missing = try save.demandedTargets.first(where: {
+                        gone.contains($0.target) && $0.kind != .deleteSelf
+                    })
+                        ?? firstMissing(save.demandedTargets, &alive)
                 else { continue }
                 decisions[index] = .refuse(ParentRules.missingTarget(missing, of: save.row.name), server: nil)
                 alive[save.row.name] = nil
@@ -189,7 +223,7 @@ extension ZoneBatch {
     }
 
     /// Whether the record may be known of, as far as shares say.
-    private func isVisible(_ name: String) throws -> Bool { try shared?.mayRead(name, reader) ?? true }
+    func isVisible(_ name: String) throws -> Bool { try shared?.mayRead(name, reader) ?? true }
 
     private func firstMissing(
         _ edges: [ReferenceEdge], _ alive: inout [String: Bool]
@@ -276,69 +310,6 @@ extension ZoneBatch {
                 decisions[index] = .refuse(error, server: nil)
             }
         }
-    }
-
-    // MARK: - Deletions
-
-    /// Finds what the deletions take along, and refuses those whose record is still held by one that stays. A refusal can
-    /// keep another record's holder alive, so this goes on until nothing changes.
-    private func planDeletion(
-        _ decisions: inout [ItemDecision], _ permissions: RecordPermissions
-    ) throws -> (cascade: [String], backgroundCascade: [String]) {
-        guard decisions.contains(where: { if case .delete = $0 { true } else { false } }) else { return ([], []) }
-        var graph = BatchGraph(zone: zone.key, reader: reader)
-        for case .save(let save) in decisions { graph.save(save.row.name, edges: save.newEdges) }
-        while true {
-            let deleted = decisions.compactMap { if case .delete(let row) = $0 { row.name } else { nil } }
-            if deleted.isEmpty { return ([], []) }
-            let cascade = try CascadeDelete.plan(deleting: deleted) { targets in
-                let sources = try graph.sources(of: targets, kinds: [.deleteSelf])
-                return shared == nil ? sources : try sources.map { try $0.filter { try mayCascade(to: $0) } }
-            }
-            let dead = Set(deleted).union(cascade)
-            guard try !refuseHeld(&decisions, dead, graph, permissions) else { continue }
-            if ZoneRules.cascadesImmediately(zone.name) { return (cascade, []) }
-            return ([], cascade.isEmpty ? [] : deleted)
-        }
-    }
-
-    /// A participant's deletion cascades to no root and no share, which only their owner may delete.
-    private func mayCascade(to name: String) throws -> Bool {
-        guard let row = try reader.record(zone: zone.key, named: name) else { return true }
-        return row.share == nil && row.type != SystemRecordType.share
-    }
-
-    /// - Returns: whether it refused a deletion.
-    private func refuseHeld(
-        _ decisions: inout [ItemDecision], _ dead: Set<String>, _ graph: BatchGraph, _ permissions: RecordPermissions
-    ) throws -> Bool {
-        var refused = false
-        for (index, decision) in decisions.enumerated() {
-            guard case .delete(let row) = decision else { continue }
-            guard let holder = try holder(of: row, dead, graph) else { continue }
-            let stored = try reader.record(zone: zone.key, named: holder)
-            let isNamed = stored.map { permissions.mayRead($0) } ?? true
-            decisions[index] = .refuse(ParentRules.held(row.name, by: isNamed ? holder : nil), server: nil)
-            refused = true
-        }
-        return refused
-    }
-
-    /// A record that keeps another from being deleted. In the public database anybody may make as many that point at it as
-    /// they like, so only some are looked at there.
-    private func holder(of row: RecordRow, _ dead: Set<String>, _ graph: BatchGraph) throws -> String? {
-        try graph.firstSource(
-            of: row.name, kinds: ParentRules.holding, reading: caller.scope == .public ? Limits.holdersRead : .max
-        ) { source in
-            try !dead.contains(source) && isVisible(source) && holds(source, row)
-        }
-    }
-
-    /// In the public database, where everybody may point at everything, a record is held only by others of its creator's.
-    private func holds(_ holder: String, _ row: RecordRow) throws -> Bool {
-        if caller.scope != .public { return true }
-        let creator = try reader.record(zone: zone.key, named: holder).flatMap { $0.isDeleted ? nil : $0.createdBy }
-        return (creator ?? merge.account) == row.createdBy
     }
 }
 

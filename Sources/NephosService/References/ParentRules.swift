@@ -39,11 +39,15 @@ enum ParentRules {
                 + " point at '\(target)' with DELETE_SELF, of the public database's those of one creator")
     }
 
-    /// - Parameter source: nil where whoever deletes may not know it.
-    static func held(_ name: String, by source: String?) -> ServiceError {
+    /// - Parameters:
+    ///   - source: nil where the caller may not know it.
+    ///   - owned: what the deletion would take along, where that is what is held.
+    static func held(_ name: String, by source: String?, through owned: String? = nil) -> ServiceError {
         let holder = source.map { "'\($0)'" } ?? "another record"
+        let along = owned.map { " takes '\($0)' along, which" } ?? ""
         return .referenceViolation(
-            "Record delete would violate validating reference: recordID=\(name) is still referenced by \(holder)")
+            "Record delete would violate validating reference: recordID=\(name)\(along) is still referenced by \(holder)"
+        )
     }
 
     /// Why a record cannot have its new parent: it is a descendant of its own, or has too many ancestors. Nil where it can.
@@ -53,10 +57,13 @@ enum ParentRules {
     ) throws -> ServiceError? {
         var current = save.row.parent
         var count = 0
+        var seen: Set<String> = []
         while let step = current {
             if step == save.row.name {
                 return .invalid("the parent of record '\(step)' is one of its own descendants")
             }
+            // A circle of others is theirs: once they are refused, this one's parent is missing.
+            if !seen.insert(step).inserted { return nil }
             count += 1
             if count > Limits.parentDepth {
                 return tooDeep

@@ -124,11 +124,13 @@ final class ShareHierarchy {
                 try refuseSharedBelow(name, share)
                 return moves.append(name)
             }
-            for child in children where under[child] == nil {
+            for child in children {
                 if let own = try shares.share(ofRoot: child), own.id != share {
                     if share == nil { continue }
                     throw ServiceError.alreadyShared(child)
                 }
+                // What the batch saves was placed, or will be.
+                if under[child] != nil { continue }
                 below.append(child)
                 waiting.append(child)
             }

@@ -43,8 +43,7 @@ struct SharePlanner {
 
     /// Ends the shares that go with what the batch deletes, and puts every record under its share. Refuses what would be
     /// under two, what a participant may not do, and circles of parents.
-    /// - Returns: whether it refused something.
-    mutating func decideHierarchy(_ decisions: inout [ItemDecision], cascade: [String]) throws -> Bool {
+    mutating func decideHierarchy(_ decisions: inout [ItemDecision], cascade: [String]) throws {
         shares.reviveEnded()
         let hierarchy = ShareHierarchy(shares, reader, decisions, cascade: cascade)
         try endShares(hierarchy)
@@ -64,7 +63,6 @@ struct SharePlanner {
         plan.under = hierarchy.under
         plan.moves = hierarchy.moves
         if hasRefused { couple(&decisions) }
-        return hasRefused
     }
 
     private mutating func endShares(_ hierarchy: ShareHierarchy) throws {
@@ -88,9 +86,12 @@ struct SharePlanner {
         _ hierarchy: ShareHierarchy, _ decisions: inout [ItemDecision], _ hasRefused: inout Bool
     ) throws {
         plan.roots = []
-        for (index, share) in shares.new.values where !share.isZoneWide && !hierarchy.isSaved(share.root) {
+        for (index, share) in shares.new.values
+        where !share.isZoneWide && (!hierarchy.isSaved(share.root) || hierarchy.isDeleted(share.root)) {
             do {
-                guard let save = try rootSave(share, to: share.name) else { throw ServiceError.recordNotFound }
+                guard !hierarchy.isDeleted(share.root), let save = try rootSave(share, to: share.name) else {
+                    throw ServiceError.recordNotFound
+                }
                 try hierarchy.place(save)
                 plan.roots.append(save)
             } catch let error as ServiceError {

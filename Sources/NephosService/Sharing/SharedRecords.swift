@@ -9,6 +9,7 @@ enum SharedRecords {
         guard var row = try transaction.sharedRecord(zone: record.zone, named: record.name) else { return }
         changes.note(share: row.share)
         row.sequence = record.sequence
+        row.type = record.type
         try transaction.put(row)
     }
 
@@ -44,6 +45,7 @@ enum SharedRecords {
             if old.share == share {
                 // The record itself may have been written.
                 old.sequence = sequence
+                old.type = record.type
                 return try transaction.put(old)
             }
             old.sequence = sequence

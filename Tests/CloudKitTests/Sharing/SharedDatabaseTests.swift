@@ -37,6 +37,35 @@ import Testing
         }
     }
 
+    @Test func `A participant's deletion spares what an unshared record has as its parent, and nothing takes its name`()
+        async throws
+    {
+        try await withShared { shared in
+            func own(_ name: String) -> CKRecord {
+                CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: name, zoneID: shared.list.zoneID))
+            }
+            let account = own("account")
+            account["of"] = CKRecord.Reference(record: shared.list.item, action: .deleteSelf)
+            let secret = own("secret")
+            secret.setParent(account)
+            try await shared.own.saveAll([account, secret])
+            try await shared.database.saveAll([], deleting: [shared.id("milk")])
+            await #expect(shared.database.codeOfSaving(shared.record("account", under: "list")) == .serverRecordChanged)
+            secret["pin"] = 1234
+            try await shared.own.saveAll([secret])
+            await #expect(codeOf { _ = try await shared.database.record(for: shared.id("secret")) } == .unknownItem)
+        }
+    }
+
+    @Test func `A query without a zone is refused in the shared database`() async throws {
+        try await withShared { shared in
+            let query = CKQuery(recordType: "Item", predicate: NSPredicate(value: true))
+            await #expect(codeOf { _ = try await shared.database.records(matching: query) } == .invalidArguments)
+            let found = try await shared.database.records(matching: query, inZoneWith: shared.zoneID)
+            #expect(found.matchResults.map(\.0.recordName) == ["milk"])
+        }
+    }
+
     @Test func `Who may write creates, changes and deletes below the root`() async throws {
         try await withShared { shared in
             let bread = shared.record("bread", under: "list")

@@ -5,7 +5,7 @@ import Testing
 @Suite struct CascadeDeleteTests {
     /// The records that own nothing are left out: sources of a name.
     private func plan(_ deleted: [String], _ owned: [String: Set<String>]) -> [String] {
-        CascadeDelete.plan(deleting: deleted) { $0.map { owned[$0] ?? [] } }
+        CascadeDelete.plan(deleting: deleted) { $0.map { owned[$0] ?? [] } }.names
     }
 
     @Test func `a deletion takes along what it owns, to any depth`() {

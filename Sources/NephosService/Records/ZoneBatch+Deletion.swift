@@ -1,0 +1,121 @@
+import NephosStorage
+
+/// What a batch's deletions take along.
+struct PlannedDeletion {
+    var cascade: [String] = []
+    /// Whether that goes with the commit, and not in the background.
+    var isImmediate = true
+    /// The records that are deleted by name, where something goes along in the background.
+    var owners: [String] = []
+}
+
+/// What a batch deletes, and what keeps it from that.
+extension ZoneBatch {
+    /// Finds what the deletions take along, and refuses those whose record, or one that it takes along, is still held by one
+    /// that stays. A refusal can keep another record's holder alive, so this goes on until nothing changes.
+    func planDeletion(
+        _ decisions: inout [ItemDecision], _ permissions: RecordPermissions
+    ) throws -> PlannedDeletion {
+        guard decisions.contains(where: { if case .delete = $0 { true } else { false } }) else {
+            return PlannedDeletion()
+        }
+        var graph = BatchGraph(zone: zone.key, reader: reader)
+        for case .save(let save) in decisions { graph.save(save.row.name, edges: save.newEdges) }
+        var spared: Set<String> = []
+        while true {
+            let deleted = decisions.compactMap { if case .delete(let row) = $0 { row.name } else { nil } }
+            if deleted.isEmpty { return PlannedDeletion() }
+            let cascade = try CascadeDelete.plan(deleting: deleted) { targets in
+                let sources = try graph.sources(of: targets, kinds: [.deleteSelf])
+                return shared == nil ? sources : try sources.map { try $0.filter { try mayCascade(to: $0, spared) } }
+            }
+            let dead = Set(deleted).union(cascade.names)
+            guard try !refuseHeld(&decisions, dead, graph, permissions),
+                try !refuseHeldCascade(&decisions, cascade, dead, graph, &spared)
+            else { continue }
+            return PlannedDeletion(
+                cascade: cascade.names, isImmediate: ZoneRules.cascadesImmediately(zone.name),
+                owners: cascade.names.isEmpty ? [] : deleted)
+        }
+    }
+
+    /// A participant's deletion cascades to no root and no share, which only their owner may delete, nor to what is held by a
+    /// record that the participant does not know of.
+    private func mayCascade(to name: String, _ spared: Set<String>) throws -> Bool {
+        if spared.contains(name) { return false }
+        guard let row = try reader.record(zone: zone.key, named: name) else { return true }
+        return row.share == nil && row.type != SystemRecordType.share
+    }
+
+    /// - Returns: whether it refused a deletion.
+    private func refuseHeld(
+        _ decisions: inout [ItemDecision], _ dead: Set<String>, _ graph: BatchGraph, _ permissions: RecordPermissions
+    ) throws -> Bool {
+        var refused = false
+        for (index, decision) in decisions.enumerated() {
+            guard case .delete(let row) = decision else { continue }
+            guard let holder = try holder(of: row, dead, graph) else { continue }
+            let stored = try reader.record(zone: zone.key, named: holder)
+            let isNamed = stored.map { permissions.mayRead($0) } ?? true
+            decisions[index] = .refuse(ParentRules.held(row.name, by: isNamed ? holder : nil), server: nil)
+            refused = true
+        }
+        return refused
+    }
+
+    /// A record that keeps another from being deleted. In the public database anybody may make as many that point at it as
+    /// they like, so only some are looked at there.
+    private func holder(of row: RecordRow, _ dead: Set<String>, _ graph: BatchGraph) throws -> String? {
+        try graph.firstSource(
+            of: row.name, kinds: ParentRules.holding, reading: caller.scope == .public ? Limits.holdersRead : .max
+        ) { source in
+            try !dead.contains(source) && isVisible(source) && holds(source, row)
+        }
+    }
+
+    /// In the public database, where everybody may point at everything, a record is held only by others of its creator's.
+    private func holds(_ holder: String, _ row: RecordRow) throws -> Bool {
+        if caller.scope != .public { return true }
+        let creator = try reader.record(zone: zone.key, named: holder).flatMap { $0.isDeleted ? nil : $0.createdBy }
+        return (creator ?? merge.account) == row.createdBy
+    }
+
+    // MARK: - What goes along
+
+    /// Refuses the deletions that would take along a record which one that stays has as its parent or validates. Without that
+    /// a child would be left whose parent's name another record may take, in another share. A participant's deletion rather
+    /// spares such a record where the participant does not know it: a refusal would tell of it.
+    ///
+    /// Not in the public database, where that would let anybody keep others from deleting what is theirs.
+    /// - Returns: whether it refused or spared something.
+    private func refuseHeldCascade(
+        _ decisions: inout [ItemDecision], _ cascade: CascadeDelete, _ dead: Set<String>, _ graph: BatchGraph,
+        _ spared: inout Set<String>
+    ) throws -> Bool {
+        if caller.scope == .public { return false }
+        var refused: [String: ServiceError] = [:]
+        var hasSpared = false
+        var rest = cascade.names[...]
+        while !rest.isEmpty {
+            let targets = Array(rest.prefix(Limits.referencesPerRead))
+            rest = rest.dropFirst(targets.count)
+            for (target, sources) in zip(targets, try graph.sources(of: targets, kinds: ParentRules.holding)) {
+                let holders = sources.subtracting(dead)
+                if holders.isEmpty { continue }
+                if try !isVisible(target) {
+                    hasSpared = spared.insert(target).inserted || hasSpared
+                } else if let holder = try holders.sorted().first(where: isVisible),
+                    let origin = cascade.origin(of: target)
+                {
+                    refused[origin] = refused[origin] ?? ParentRules.held(origin, by: holder, through: target)
+                }
+            }
+        }
+        if refused.isEmpty { return hasSpared }
+        for (index, decision) in decisions.enumerated() {
+            guard case .delete(let row) = decision, let error = refused[row.name] else { continue }
+            decisions[index] = .refuse(error, server: nil)
+        }
+        return true
+    }
+}
