@@ -10,6 +10,9 @@ import NephosWire
 struct SharedZoneFeed {
     let zone: SharedZone
     let reader: any StorageReader
+    /// Where each share ended when the fetch began; nil for its first page. A share that was joined since belongs to the next
+    /// fetch.
+    var fetchEnd: SharedZoneToken?
 
     /// One change, with where its share was read up to.
     enum Change {
@@ -24,13 +27,16 @@ struct SharedZoneFeed {
     }
 
     /// The token of an account that has everything.
-    func currentToken(_ strings: OpaqueStrings) throws -> String {
+    func currentToken(_ strings: OpaqueStrings) throws -> String { try end().text(strings) }
+
+    /// Where the feed ends.
+    func end() throws -> SharedZoneToken {
         let positions = try zone.participations.map { part -> SharedZoneToken.Position in
             let end = try end(of: part)
             return SharedZoneToken.Position(
                 share: part.share.id, joined: part.joined, sequence: end, deletionsKnown: end)
         }
-        return SharedZoneToken(zone: zone.zone.key.id, positions: positions).text(strings)
+        return SharedZoneToken(zone: zone.zone.key.id, positions: positions)
     }
 
     /// The sequence at which something that the account sees last changed.
@@ -44,9 +50,11 @@ struct SharedZoneFeed {
     }
 
     private func end(of part: Participation) throws -> Int64 {
-        part.share.isZoneWide
+        let end =
+            part.share.isZoneWide
             ? try reader.completeUpTo(zone: zone.zone.key)
             : try reader.lastSharedSequence(zone: zone.zone.key, share: part.share.id)
+        return min(end, fetchEnd?.position(of: part)?.sequence ?? .max)
     }
 
     /// - Parameters:
@@ -64,7 +72,7 @@ struct SharedZoneFeed {
                 throw ServiceError.changeTokenExpired
             }
         }
-        var room = answer.forOneMore()
+        var room = answer
         defer { answer = room }
         var page = Page(token: token)
         let gone = token.positions.filter { zone.participation(in: $0.share) == nil }
@@ -76,7 +84,8 @@ struct SharedZoneFeed {
                 return page
             }
         }
-        for part in zone.participations.sorted(by: { $0.share.id < $1.share.id }) {
+        let parts = zone.participations.filter { fetchEnd == nil || fetchEnd?.position(of: $0) != nil }
+        for part in parts.sorted(by: { $0.share.id < $1.share.id }) {
             guard try read(part, limit, &page, &room, &token) else {
                 page.hasMore = true
                 break

@@ -1,3 +1,5 @@
+import NephosStorage
+
 /// A position in the feed of a zone that is shared with an account, opaque to clients: how far each share was read that it
 /// takes part in. It names the time at which the account joined, so that one from before it left does not fit.
 struct SharedZoneToken: Equatable {
@@ -33,21 +35,26 @@ struct SharedZoneToken: Equatable {
             }
     }
 
+    /// The position of a share, if it is of the account's present stay.
+    func position(of part: Participation) -> Position? {
+        positions.first { $0.share == part.share.id && $0.joined == part.joined }
+    }
+
     // MARK: As text
 
-    func text(_ strings: OpaqueStrings) -> String {
+    func text(_ strings: OpaqueStrings, for purpose: OpaqueStrings.Purpose = .syncToken) -> String {
         var numbers = [zone] + positions.flatMap { [$0.share, $0.joined, $0.sequence, $0.deletionsKnown] }
         if seen != 0 { numbers.append(seen) }
         let bytes = numbers.reduce(into: [Self.version]) { bytes, number in
             withUnsafeBytes(of: number.bigEndian) { bytes += $0 }
         }
-        return strings.text(bytes, for: .syncToken)
+        return strings.text(bytes, for: purpose)
     }
 
     /// Nil for what is no token of such a zone's, or not of that database's, or is one that has expired as the store was restored
     /// from a backup of before.
-    init?(_ text: String, _ strings: OpaqueStrings) {
-        guard let bytes = strings.content(of: text, for: .syncToken), bytes.first == Self.version,
+    init?(_ text: String, _ strings: OpaqueStrings, for purpose: OpaqueStrings.Purpose = .syncToken) {
+        guard let bytes = strings.content(of: text, for: purpose), bytes.first == Self.version,
             bytes.count % 32 == 9 || bytes.count % 32 == 17
         else { return nil }
         let numbers = stride(from: 1, to: bytes.count, by: 8).map { start in
