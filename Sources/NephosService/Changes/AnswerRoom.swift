@@ -5,10 +5,6 @@ struct AnswerRoom {
     /// Bytes of fields.
     var size = Limits.changesSize
 
-    /// An answer has a row at least, however large.
-    func forOneMore() -> AnswerRoom {
-        var room = self
-        (room.rows, room.size) = (max(1, rows), max(1, size))
-        return room
-    }
+    /// Counts what an answer has besides records.
+    mutating func take(_ text: String?) { size -= text?.utf8.count ?? 0 }
 }

@@ -65,6 +65,7 @@ struct FetchRecordZoneChanges {
         if zone.reverse { changes.records.reverse() }
         changes.syncToken = position.token(at: page.end, caller.opaqueStrings)
         changes.moreComing = page.hasMore
+        room.take(changes.clientChangeToken)
         changes.fetchEnd = position.fetchEnd(after: page.end, caller.opaqueStrings)
         return changes
     }
@@ -83,9 +84,12 @@ struct FetchRecordZoneChanges {
         }
         let account = try caller.requireAccount()
         let limit = max(1, min(zone.resultsLimit ?? .max, Limits.changesPerPage))
-        let page = try SharedZoneFeed(zone: shared, reader: reader).page(
+        var feed = SharedZoneFeed(zone: shared, reader: reader)
+        feed.fetchEnd = try zone.fetchEnd.map { try self.fetchEnd($0, of: shared) }
+        let page = try feed.page(
             after: token, former: try reader.memberships(account: account.id, zone: shared.zone.key), limit: limit,
             room: &room)
+        room.take(shared.zone.clientChangeToken)
         let records = RecordEncoder(encoded: false, reserving: 0, accounts, reader, caller)
         let types = zone.desiredRecordTypes.map(Set.init)
         let projection = RecordProjection(
@@ -104,7 +108,14 @@ struct FetchRecordZoneChanges {
         return RecordZoneChanges(
             zoneID: zone.zoneID, records: zone.reverse ? values.reversed() : values,
             syncToken: page.token.text(caller.opaqueStrings), moreComing: page.hasMore,
-            clientChangeToken: shared.zone.clientChangeToken)
+            clientChangeToken: shared.zone.clientChangeToken,
+            fetchEnd: page.hasMore ? try (feed.fetchEnd ?? feed.end()).text(caller.opaqueStrings, for: .fetchEnd) : nil)
+    }
+
+    private func fetchEnd(_ text: String, of shared: SharedZone) throws(ServiceError) -> SharedZoneToken {
+        guard let end = SharedZoneToken(text, caller.opaqueStrings, for: .fetchEnd), end.zone == shared.zone.key.id
+        else { throw .changeTokenExpired }
+        return end
     }
 
     /// Bytes that are reserved for a page: what most have.
@@ -138,8 +149,9 @@ private struct FeedPage {
         _ zone: ZoneKey, limit: Int, room answer: inout AnswerRoom, _ reader: any StorageReader,
         _ take: (RecordRowView) throws -> Void
     ) throws {
-        // Every page moves its token, or a client would ask the same again for ever.
-        var room = answer.forOneMore()
+        // Of the first zone that has changes a page has at least one: it moves its token, or a client would ask the same again
+        // for ever.
+        var room = answer
         while hasMore, count < limit, room.rows > 0, room.size > 0 {
             let wanted = min(limit - count, room.rows)
             let size = room.size

@@ -24,6 +24,11 @@ struct EncryptionRules {
         }
         if used.isEmpty && seals.isEmpty && operation.keys.isEmpty { return nil }
         if scope == .public { throw ServiceError.badDatabase("the public database has no encrypted values") }
+        if operation.keys.count > Limits.keysPerRecord {
+            throw ServiceError.limitExceeded(
+                "record '\(operation.recordName)' brings \(operation.keys.count) keys of encrypted values; at most"
+                    + " \(Limits.keysPerRecord) are allowed")
+        }
         for key in operation.keys where !key.hasForm || key.isInherited {
             throw ServiceError.invalid("record '\(operation.recordName)': a key has not the form of one")
         }

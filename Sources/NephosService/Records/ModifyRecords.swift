@@ -49,6 +49,10 @@ struct ModifyRecords {
                 "number of operations exceeds the limit of \(limit): \(request.operations.count); send several requests"
             )
         }
+        if let token = request.clientChangeToken, token.utf8.count > Limits.clientChangeTokenSize {
+            throw .limitExceeded(
+                "clientChangeToken has \(token.utf8.count) bytes; at most \(Limits.clientChangeTokenSize) are allowed")
+        }
         let size = request.operations.reduce(0) { $0 + $1.record.fields.storedSize }
         if size > Limits.requestSize {
             throw .limitExceeded(

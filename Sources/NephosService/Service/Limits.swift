@@ -42,8 +42,11 @@ package enum Limits {
     static let indexesPerType = 24
     static let fieldsPerIndex = 8
     static let equalitiesPerIndex = 3
-    /// Bytes of the fields of the records that a lookup answers with, but for the last one's.
+    /// Bytes of the fields of the records that a lookup answers with, but for the last one's; and of those that a request's saves
+    /// make or meet, as all of them are in its answer.
     package static let lookupSize = 32 << 20
+    /// Bytes of a zone's `clientChangeToken`.
+    package static let clientChangeTokenSize = 16 << 10
 
     /// Changes in a page of a feed: CloudKit Web Services, Data Size Limits ("records in a response").
     package static let changesPerPage = 200

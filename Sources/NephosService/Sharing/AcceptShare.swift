@@ -34,6 +34,7 @@ struct ResolveShare {
         "The account is not among the share's participants; an invitation waits for an address to be verified")
 
     func find(_ guid: String) throws -> Found {
+        guard guid.isStorable else { throw Self.unknown }
         var oneTime: ShareParticipantRow?
         var share = try reader.share(guid: guid)
         if share == nil, let row = try reader.participant(oneTimeGUID: guid) {
@@ -59,7 +60,8 @@ struct ResolveShare {
 
     // MARK: - Answer
 
-    func info(_ found: Found, _ item: ShortGUIDsRequest.Item) throws -> RecordInfo {
+    /// - Parameter room: bytes of roots that the answer may still hold.
+    func info(_ found: Found, _ item: ShortGUIDsRequest.Item, room: inout Int) throws -> RecordInfo {
         let share = found.share
         guard let record = try reader.record(zone: share.zone, named: share.name), !record.isDeleted else {
             throw Self.unknown
@@ -75,13 +77,15 @@ struct ResolveShare {
         let part = part(found, isOwner)
         // A permission of none gives no access, to the root neither.
         let mayRead = part.permission == .readOnly || part.permission == .readWrite
+        let root =
+            item.shouldFetchRootRecord && mayRead ? try root(share, item, zoneID, isOwner, room: &room) : nil
         return RecordInfo(
             shortGUID: item, containerIdentifier: container,
             environment: containerEnvironment == .production ? "PRODUCTION" : "DEVELOPMENT",
             databaseScope: isOwner ? "PRIVATE" : "SHARED", zoneID: zoneID, share: dictionary,
             rootRecordName: share.isZoneWide ? nil : share.root,
-            rootRecord: item.shouldFetchRootRecord && mayRead ? try root(share, item, zoneID, isOwner) : nil,
-            ownerIdentity: try details.identity(share.zone.owner.rawValue), participantRole: part.role,
+            rootRecord: root, ownerIdentity: try details.identity(share.zone.owner.rawValue),
+            participantRole: part.role,
             participantStatus: part.status, participantPermission: part.permission)
     }
 
@@ -96,10 +100,15 @@ struct ResolveShare {
     }
 
     private func root(
-        _ share: ShareRow, _ item: ShortGUIDsRequest.Item, _ zoneID: ZoneIDDictionary, _ isOwner: Bool
+        _ share: ShareRow, _ item: ShortGUIDsRequest.Item, _ zoneID: ZoneIDDictionary, _ isOwner: Bool, room: inout Int
     ) throws -> RecordDictionary? {
         guard !share.isZoneWide, let row = try reader.record(zone: share.zone, named: share.root), !row.isDeleted
         else { return nil }
+        if room <= 0 {
+            throw ServiceError.limitExceeded(
+                "the answer holds \(Limits.lookupSize) bytes of root records before this one; ask for fewer at a time")
+        }
+        room -= row.fields.count
         return RecordProjection(
             desiredKeys: item.rootRecordDesiredKeys, numbersAsStrings: false, zoneID: zoneID, isShared: !isOwner,
             assets: caller.assets
@@ -183,6 +192,8 @@ final class ShareVisit {
     private let notifier: Notifier
     /// Whether there are subscribers to notify.
     private(set) var leftEvents = false
+    /// Bytes of roots that the answer may still hold.
+    var room = Limits.lookupSize
 
     init(
         resolve: ResolveShare, environment: ServiceEnvironment, indexes: IndexWriter, notifier: Notifier,

@@ -34,9 +34,10 @@ extension NephosService {
                 let resolve = ResolveShare(
                     caller: caller, account: account, container: context.container,
                     containerEnvironment: context.environment, accounts: store.accounts, reader: reader)
+                var room = Limits.lookupSize
                 return RecordInfosResponse(
                     results: try request.shortGUIDs.map { item in
-                        try Self.result(caller) { try resolve.info(try resolve.find(item.value), item) }
+                        try Self.result(caller) { try resolve.info(try resolve.find(item.value), item, room: &room) }
                     })
             }
         }
@@ -48,7 +49,7 @@ extension NephosService {
     ) async throws(ServiceError) -> RecordInfosResponse {
         let results = try await visitShares(request, context) { visit, item -> RecordInfoResult in
             try Self.result(visit.resolve.caller) {
-                try visit.resolve.info(try AcceptShare(visit: visit).accept(item.value), item)
+                try visit.resolve.info(try AcceptShare(visit: visit).accept(item.value), item, room: &visit.room)
             }
         }
         return RecordInfosResponse(results: results)
