@@ -1,4 +1,5 @@
 import Glibc
+import NephosServer
 
 /// The command line: `nephos COMMAND [OPTIONS]`.
 @main
@@ -60,6 +61,9 @@ enum Console {
     static func print(_ text: String) {
         write(text, to: STDOUT_FILENO)
     }
+
+    /// Data in a line of output: control characters and those that turn the direction of writing are shown as what they are.
+    static func printable(_ text: String) -> String { AnsweredRequest.printable(text, limit: .max) }
 
     /// Says on standard error what is worth knowing.
     static func note(_ message: String) {

@@ -61,7 +61,7 @@ final class Exchange {
             readTransferHeaders(connection)
             if request.method == .post { return stream(connection, bridge) }
         }
-        let length = header("Content-Length", connection).flatMap { Int($0) } ?? 0
+        let length = header("Content-Length", connection).flatMap(Self.length) ?? 0
         if length > bridge.options.bodyLimit {
             request.bodyIsTooLarge = true
             // Too much to drop: the answer goes out at once, and the connection closes.
@@ -108,8 +108,14 @@ final class Exchange {
         return queue(response, connection, bridge)
     }
 
+    /// A length that is too large for a number is too large for any limit.
+    private static func length(_ text: String) -> Int? {
+        if let length = Int(text) { return length }
+        return text.isEmpty || !text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) ? nil : .max
+    }
+
     private func readTransferHeaders(_ connection: OpaquePointer) {
-        request.transfer.contentLength = header("Content-Length", connection).flatMap { Int64($0) }
+        request.transfer.contentLength = header("Content-Length", connection).flatMap(Self.length).map(Int64.init)
         request.transfer.range = header("Range", connection)
         request.transfer.ifRange = header("If-Range", connection)
         request.transfer.ifNoneMatch = header("If-None-Match", connection)

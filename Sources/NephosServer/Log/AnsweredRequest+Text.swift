@@ -71,7 +71,7 @@ extension AnsweredRequest {
     }
 
     /// Control characters, and those that turn the direction of writing, are shown as what they are.
-    static func printable(_ text: String, limit: Int) -> String {
+    package static func printable(_ text: String, limit: Int) -> String {
         var result = ""
         for scalar in text.unicodeScalars.prefix(limit) {
             switch scalar.properties.generalCategory {

@@ -11,6 +11,8 @@ struct Refusal: Error {
     /// Instead of the code's own status.
     var status: Int?
     var headers: [HTTPHeader] = []
+    /// The service's refusal, where it is that: its dictionary says more.
+    private var error: ServiceError?
 
     init(_ code: ServerErrorCode, _ reason: String, clientCode: ServiceError.ClientCode? = nil) {
         self.code = code
@@ -22,6 +24,7 @@ struct Refusal: Error {
     init(_ error: ServiceError) {
         self.init(error.code, error.reason, clientCode: error.clientCode)
         retryAfter = error.retryAfter
+        self.error = error
     }
 
     /// A body that is not what the route expects.
@@ -60,9 +63,12 @@ struct Refusal: Error {
 
     /// - Parameter signIn: where a person signs in; it goes with `AUTHENTICATION_REQUIRED` alone.
     func response(requestID: String, signIn: String?) -> HTTPResponse {
-        let dictionary = ErrorDictionary(
-            uuid: requestID, serverErrorCode: code, reason: reason, retryAfter: retryAfter,
-            redirectURL: code == .authenticationRequired ? signIn : nil, clientErrorCode: clientCode)
+        var dictionary =
+            error?.dictionary(requestID: requestID)
+            ?? ErrorDictionary(
+                uuid: requestID, serverErrorCode: code, reason: reason, retryAfter: retryAfter,
+                clientErrorCode: clientCode)
+        dictionary.redirectURL = code == .authenticationRequired ? signIn : nil
         var response = HTTPResponse.json(dictionary.encoded(), status: status ?? code.httpStatus)
         response.headers += headers
         return response

@@ -86,7 +86,7 @@ struct ShareCommand {
                 + "  public \(share.publicPermission)"
         ]
         lines += share.participants.map { "    \($0.name)  \($0.role)  \($0.permission)  \($0.status)" }
-        return lines.joined(separator: "\n") + "\n"
+        return lines.map(Console.printable).joined(separator: "\n") + "\n"
     }
 }
 
@@ -118,7 +118,7 @@ struct WhyCommand {
             account: arguments.words[0], owner: owner, zoneName: zone, recordName: arguments.words[1])
         try Cloud.run(on: try CloudAddress(arguments)) { cloud in
             let answer = try cloud.administer("access/explain", request, as: ExplainAccessResponse.self)
-            Console.print(answer.lines.map { $0 + "\n" }.joined())
+            Console.print(answer.lines.map { Console.printable($0) + "\n" }.joined())
         }
     }
 }
