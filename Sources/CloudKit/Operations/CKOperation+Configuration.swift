@@ -9,7 +9,7 @@ extension CKOperation {
         // Unchecked, because NSObject is not Sendable: all that is in here is behind the lock of `values`.
         private let values: Locked<ConfigurationValues>
 
-        public override init() { values = Locked(ConfigurationValues()) }
+        public required override init() { values = Locked(ConfigurationValues()) }
 
         init(_ values: ConfigurationValues) { self.values = Locked(values) }
 
