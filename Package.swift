@@ -104,7 +104,7 @@ let package = Package(
             "NephosPostgresTests",
             [
                 "NephosStorageTesting", "NephosStorage", "NephosPostgres", "NephosPostgresTesting", "NephosSQLite",
-                "NephosService", "NephosWire", "CloudKit", "CloudKitLocal", "CloudKitLocalPostgres",
+                "NephosService", "NephosServer", "NephosWire", "CloudKit", "CloudKitLocal", "CloudKitLocalPostgres",
             ]),
         tests(
             "NephosServiceTests",

@@ -54,6 +54,10 @@ final class PostgresConnection: SQLConnection {
     private var nextNumber: Int64 = 0
     private(set) var again: Again?
     var versions = ContentVersions()
+    private(set) var findsTakenKeysLater = false
+    /// Whether the transaction may run again though it was committed: it keeps what came of a request, or changes nothing
+    /// the second time.
+    private(set) var isRepeatable = false
     /// The transaction up to which the store has to be complete before a read may say how far it is.
     private var wantsComplete: Int64 = 0
 
@@ -96,8 +100,13 @@ final class PostgresConnection: SQLConnection {
 
     /// - Parameter wantsComplete: the transaction up to which a read waits for the store to be complete.
     /// - Parameter wantsVersions: whether versions are asked for before anything is decided on what they are of.
-    func begin(_ mode: PostgresSQL.Mode, wantsComplete: Int64 = 0, wantsVersions: Bool = false) {
+    /// - Parameter isRepeated: whether it was begun before, and something was in the way.
+    func begin(
+        _ mode: PostgresSQL.Mode, wantsComplete: Int64 = 0, wantsVersions: Bool = false, isRepeated: Bool = false
+    ) {
         versions = ContentVersions(isExact: wantsVersions)
+        findsTakenKeysLater = mode != .reading && !isRepeated
+        isRepeatable = false
         self.mode = mode
         self.wantsComplete = wantsComplete
         isInTransaction = true
@@ -139,6 +148,8 @@ final class PostgresConnection: SQLConnection {
         if hasBegun && !link.isBroken { try? link.send([.text("ROLLBACK")]) }
     }
 
+    func mayRepeat() { isRepeatable = true }
+
     func runAlone() throws {
         guard mode != .alone else { return }
         again = .alone
@@ -169,6 +180,7 @@ final class PostgresConnection: SQLConnection {
         let query = Queued(
             name: "\(schemas[schema] ?? 0)_\(sql.rawValue)_\(mode == .writing ? 1 : 0)",
             text: PostgresSQL.text(sql, mode), parameters: statement.parameters)
+        if sql == .insertRequestKey { mayRepeat() }
         if PostgresSQL.deferred.contains(sql) {
             try enqueue(query)
             return nil

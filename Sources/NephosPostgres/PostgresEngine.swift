@@ -86,7 +86,8 @@ package final class PostgresEngine: StorageEngine {
     private func onConnection<T: Sendable>(
         _ body: @escaping @Sendable (PostgresConnection) throws -> T
     ) async throws -> T {
-        for _ in 0..<options.connections {
+        var isInDoubt = false
+        for _ in 0...options.connections {
             do {
                 return try await pool.run { connection in
                     do {
@@ -94,21 +95,29 @@ package final class PostgresEngine: StorageEngine {
                     } catch {
                         guard connection.isBroken else { throw error }
                         if connection.isCommitting {
-                            throw StorageError(.inputOutput, "it is not known whether a write was committed: \(error)")
+                            // Where it was, it finds that when it runs again.
+                            if connection.isRepeatable { throw LostConnection(wasCommitting: true) }
+                            throw StorageError(
+                                .unknownOutcome, "it is not known whether a write was committed: \(error)")
                         }
                         if connection.isFresh { throw error }
                         throw LostConnection()
                     }
                 }
-            } catch is LostConnection {
-                continue
+            } catch let lost as LostConnection {
+                isInDoubt = isInDoubt || lost.wasCommitting
+            } catch let error as StorageError where isInDoubt && error.code == .inputOutput {
+                throw StorageError(.unknownOutcome, "it is not known whether a write was committed: \(error)")
             }
         }
-        return try await pool.run(body)
+        throw StorageError(
+            isInDoubt ? .unknownOutcome : .inputOutput, "PostgreSQL: every connection was lost, one after another")
     }
 
     /// A connection that had been used before is not there any more.
-    private struct LostConnection: Error {}
+    private struct LostConnection: Error {
+        var wasCommitting = false
+    }
 
     // MARK: Writes
 
@@ -147,7 +156,8 @@ package final class PostgresEngine: StorageEngine {
         _ body: (any StorageTransaction) throws -> T
     ) throws -> (T, Int64?) {
         try connection.use(schema: schema)
-        connection.begin(mode, wantsVersions: connection.again == .versions)
+        connection.begin(
+            mode, wantsVersions: connection.again == .versions, isRepeated: connection.again != nil)
         let sequence = SequenceCounter {
             let first = try connection.takeState().firstSequence
             return (first, first + TransactionState.perTransaction - 1)

@@ -25,8 +25,9 @@ struct PostgresError: Error {
 
     /// Whether the transaction may succeed when it is run again: another was in the way.
     var isTransient: Bool {
-        // A serialisation failure, a deadlock; a record that was not there was made meanwhile.
-        state == "40001" || state == "40P01" || state == "23505" && constraint == PostgresTables.recordNames
+        // A serialisation failure, a deadlock; a record that was not there was made meanwhile; the request was carried out.
+        state == "40001" || state == "40P01"
+            || state == "23505" && [PostgresTables.recordNames, PostgresTables.requestKeys].contains(constraint)
     }
 
     /// Whether what the connection has prepared is not there any more, or of tables that changed.

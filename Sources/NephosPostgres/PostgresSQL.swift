@@ -56,6 +56,7 @@ enum PostgresSQL {
         // What a feed does not show yet is not told: its client would fetch too early, and never again.
         case .changeEvents: sql.text.replacing("WHERE id > 0", with: "WHERE sequence < complete_below()")
         case .claimDueOutbox: sql.text.replacing("LIMIT $3", with: "LIMIT $3 FOR UPDATE SKIP LOCKED")
+        case .purgeRequestKeys: sql.text.replacing("LIMIT $2", with: "LIMIT $2 FOR UPDATE SKIP LOCKED")
         case .firstOutbox:
             """
             SELECT found.* FROM unnest($1::text[]::bigint[], $2::text[]) AS wanted (account, destination)
@@ -136,7 +137,7 @@ enum PostgresSQL {
         .insertReference, .removeReference, .insertIndexEntry, .removeIndexEntry, .insertJob, .removeJob,
         .insertChangeEvent, .updateChangeEvent, .removeChangeEvent, .noteChange, .setClientChangeToken,
         .insertOutbox, .insertOutboxTogether, .updateOutbox, .removeOutboxOfSubject, .removeOldOutbox,
-        .putSharedRecord, .updateIndexDefinition, .noteHandedOut,
+        .putSharedRecord, .updateIndexDefinition, .noteHandedOut, .insertRequestKey,
     ]
 
     /// Statements that write and may run beside other writes: what they decide on is locked, or is nobody else's. All
@@ -145,7 +146,7 @@ enum PostgresSQL {
         .insertReference, .removeReference, .insertIndexEntry, .removeIndexEntry, .insertJob,
         .insertChangeEvent, .updateChangeEvent, .removeChangeEvent, .noteChange, .setClientChangeToken,
         .insertOutbox, .insertOutboxTogether, .updateOutbox, .removeOutbox, .removeOutboxOfSubject, .removeOldOutbox,
-        .claimDueOutbox, .noteHandedOut,
+        .claimDueOutbox, .noteHandedOut, .insertRequestKey, .purgeRequestKeys,
     ]
 
     /// Whether a statement changes something.

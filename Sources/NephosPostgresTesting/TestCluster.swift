@@ -26,16 +26,31 @@ package enum TestCluster {
         guard let directory = environment["NEPHOS_TEST_CLUSTER"].map({ $0 + suffix }) else {
             throw Unavailable(description: "run the tests with scripts/run-tests, which stops the cluster after them")
         }
+        try script("start", directory)
+        let text = try String(contentsOfFile: "\(directory)/address", encoding: .utf8)
+        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// A directory for a cluster of a test's own, which `scripts/run-tests` stops at its end.
+    package static func directory(_ suffix: String) throws -> String {
+        guard let directory = environment["NEPHOS_TEST_CLUSTER"] else {
+            throw Unavailable(description: "run the tests with scripts/run-tests, which stops the clusters after them")
+        }
+        return "\(directory).\(suffix)"
+    }
+
+    /// Runs `scripts/postgresql-cluster`. Blocks.
+    package static func script(_ arguments: String...) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "scripts/postgresql-cluster")
-        process.arguments = ["start", directory]
+        process.arguments = arguments
         // Not a pipe, which the server would keep open.
         process.standardOutput = FileHandle.nullDevice
         try process.run()
         process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Unavailable(description: "PostgreSQL does not start") }
-        let text = try String(contentsOfFile: "\(directory)/address", encoding: .utf8)
-        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard process.terminationStatus == 0 else {
+            throw Unavailable(description: "scripts/postgresql-cluster \(arguments.joined(separator: " ")) failed")
+        }
     }
 
     /// Says once why tests are left out, if they are.

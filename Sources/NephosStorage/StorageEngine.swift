@@ -182,6 +182,12 @@ package protocol StorageReader: ShareReader {
     /// The names of files that were condemned and may not be deleted yet.
     func condemnedAssetFiles(limit: Int) throws -> [String]
 
+    /// What came of a request. Where it is not to be sure, an engine that has a write run again whose key turns out to be
+    /// taken may answer nil without looking, the first time.
+    func requestKey(account: Int64, key: String, isSure: Bool) throws -> RequestKeyRow?
+    /// When the newest request was carried out that has `count` newer ones; nil where there are not as many.
+    func requestKeyTime(behind count: Int) throws -> Int64?
+
     /// The keys of one kind and subject, ordered by ID (byte-wise).
     func keys(zone: ZoneKey, kind: KeyRow.Kind, subject: String) throws -> [KeyRow]
     /// The keys of one kind, ordered by subject and ID (both byte-wise).
@@ -196,6 +202,9 @@ package protocol StorageTransaction: StorageReader, ShareTransaction {
     /// taken after it is above those of all writes that commit before this one, and below those of all that commit after.
     /// - Throws: where the body has to run again for that.
     func runAlone() throws
+    /// Says that the body changes nothing when it runs again after its commit: where the answer to the commit is lost it does.
+    /// What keeps the outcome of a request has that anyway.
+    func mayRepeat()
     /// A number for a notification: unique, and larger than every one of a write that was answered before this one began.
     func nextOutboxID() throws -> Int64
 
@@ -346,6 +355,12 @@ package protocol StorageTransaction: StorageReader, ShareTransaction {
     func condemnAssets(neededBefore time: Int64, limit: Int) throws -> Int
     /// Notes that a condemned file was deleted.
     func removeCondemnedAsset(file: String) throws
+
+    /// Adds what came of a request. Where another transaction is about to add the same it waits for that one.
+    /// - Throws: `StorageError` `.constraint` if it is there, unless the write runs again for that.
+    func insert(_ request: RequestKeyRow) throws
+    /// Removes up to `limit` of what came of requests before `time`, the oldest first; returns how many it removed.
+    func purgeRequestKeys(before time: Int64, limit: Int) throws -> Int
 
     /// Adds a key or replaces the one of its ID.
     func put(_ key: KeyRow) throws

@@ -13,6 +13,8 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
         case damaged
         /// The disk is full or the file could not be read or written.
         case inputOutput
+        /// The answer to a commit was lost, so it is not known whether it happened.
+        case unknownOutcome
         /// A lock could not be had in time; trying again may work.
         case busy
         /// A read took longer than any may.

@@ -40,8 +40,30 @@ final class HTTPService: CloudService {
     func modifyRecords(_ request: ModifyRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> RecordsResponse
     {
-        try await send("records/modify", request.encoded(), call)
+        // A request whose answer is lost may have been carried out: with its key the service answers it as it did then.
+        var request = request
+        request.requestKey = ModifyRecordsRequest.makeRequestKey(now: Int64(Date().timeIntervalSince1970 * 1000))
+        let address = "\(root)/database\(container)/\(call.scope.pathComponent)/records/modify\(credentials)"
+        let sent = Self.post(address, request.encoded(), isIdempotent: true)
+        var isInDoubt = false
+        for pause in Self.repetitionPauses {
+            let body: [UInt8]
+            do throws(Undelivered) {
+                body = try await attempt(sent, call, over: Self.requests).body
+            } catch {
+                isInDoubt = isInDoubt || error.mayHaveBeenCarriedOut
+                // Where a server ends, nothing may answer until another takes its place.
+                guard isInDoubt, error.mayPass else { throw error.failure }
+                do { try await Task.sleep(for: pause) } catch { throw .cancelled }
+                continue
+            }
+            return try decode(body, address)
+        }
+        return try decode(try await exchange(sent, call, over: Self.requests).body, address)
     }
+
+    /// How long a request is not repeated after each try that got no answer.
+    private static let repetitionPauses: [Duration] = [.milliseconds(100), .milliseconds(400), .milliseconds(1600)]
 
     func lookupRecords(_ request: LookupRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> RecordsResponse
@@ -244,13 +266,16 @@ final class HTTPService: CloudService {
     private func bytes(
         address: String, _ body: [UInt8]?, _ call: ServiceCall, isIdempotent: Bool, over client: HTTPClient
     ) async throws(ServiceFailure) -> [UInt8] {
-        var request = HTTPRequest(.get, address, isIdempotent: isIdempotent)
-        if let body {
-            request.method = .post
-            request.headers = [("Content-Type", "application/json")]
-            request.body = .bytes(body)
-        }
+        let request =
+            body.map { Self.post(address, $0, isIdempotent: isIdempotent) }
+            ?? HTTPRequest(.get, address, isIdempotent: isIdempotent)
         return try await exchange(request, call, over: client).body
+    }
+
+    private static func post(_ address: String, _ body: [UInt8], isIdempotent: Bool) -> HTTPRequest {
+        HTTPRequest(
+            .post, address, headers: [("Content-Type", "application/json")], body: .bytes(body),
+            isIdempotent: isIdempotent)
     }
 
     /// Sends a request.
@@ -258,6 +283,38 @@ final class HTTPService: CloudService {
     private func exchange(
         _ request: HTTPRequest, _ call: ServiceCall, over client: HTTPClient
     ) async throws(ServiceFailure) -> HTTPResponse {
+        do throws(Undelivered) {
+            return try await attempt(request, call, over: client)
+        } catch {
+            throw error.failure
+        }
+    }
+
+    /// Why a request got no answer that is a success.
+    private struct Undelivered: Error {
+        var failure: ServiceFailure
+        /// Whether the service may have got the request, and its answer did not come back.
+        var isAnswerLost: Bool
+
+        /// Whether it is not known whether the service carried the request out.
+        var mayHaveBeenCarriedOut: Bool { isAnswerLost || isPassing }
+
+        /// Whether a repetition may get an answer.
+        var mayPass: Bool {
+            if case .transport(.networkFailure, _, _) = failure { true } else { isAnswerLost || isPassing }
+        }
+
+        /// Whether a server could not say what came of the request, or ends, and another may at once.
+        private var isPassing: Bool {
+            guard case .refused(let error) = failure else { return false }
+            return error.clientErrorCode == CKError.Code.serviceUnavailable.rawValue
+                && (error.retryAfter.map { $0 <= 1 } ?? false)
+        }
+    }
+
+    private func attempt(
+        _ request: HTTPRequest, _ call: ServiceCall, over client: HTTPClient
+    ) async throws(Undelivered) -> HTTPResponse {
         var request = request
         // A request may not wait for ever because it was given no time.
         request.silenceLimit = Self.duration(call.requestTimeout) ?? .seconds(1)
@@ -269,9 +326,15 @@ final class HTTPService: CloudService {
         do throws(HTTPFailure) {
             response = try await client.send(request)
         } catch {
-            throw failure(error)
+            let isAnswerLost = [.connectionLost, .body, .system].contains(error.kind)
+            throw Undelivered(failure: failure(error), isAnswerLost: isAnswerLost)
         }
-        guard (200..<300).contains(response.status) else { throw failure(response) }
+        guard (200..<300).contains(response.status) else {
+            let failure = self.failure(response)
+            var isAnswerLost = [502, 503, 504].contains(response.status)
+            if case .refused = failure { isAnswerLost = false }
+            throw Undelivered(failure: failure, isAnswerLost: isAnswerLost)
+        }
         return response
     }
 

@@ -9,7 +9,9 @@ enum Routes {
 
     /// The protocol's, and what tells how the server is.
     private static let protocolTable: [Route] = [
-        .database([.post], "records/modify", bodyLimit: Limits.requestBodySize, NephosService.modifyRecords),
+        .database(
+            [.post], "records/modify", bodyLimit: Limits.requestBodySize, decoding: NephosService.decodedModification,
+            NephosService.modifyRecords),
         .database([.post], "records/lookup", NephosService.lookupRecords),
         .database([.post], "records/query", decoding: NephosService.decodedQuery, NephosService.queryRecords),
         .database([.post], "records/resolve", NephosService.resolveShares),

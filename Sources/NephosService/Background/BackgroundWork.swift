@@ -15,6 +15,7 @@ final class BackgroundWork: Sendable {
     private let loop = WorkLoop()
     /// When old deletions are looked for again, milliseconds since 1970.
     private let nextPurge = Mutex(Int64.min)
+    private let nextKeyPurge = Mutex(Int64.min)
     private let schedule = Mutex(JobSchedule())
     private let pieces = Mutex(PieceSize())
     /// Waits for the job that may be tried again next.
@@ -36,6 +37,10 @@ final class BackgroundWork: Sendable {
     /// Whether it is time to look for old deletions. Whoever changes records asks; where nobody does, nothing ages that
     /// anybody sees.
     var isPurgeDue: Bool {
+        isDeletionPurgeDue || nextKeyPurge.withLock { $0 } <= environment.now()
+    }
+
+    private var isDeletionPurgeDue: Bool {
         retention != nil && nextPurge.withLock { $0 } <= environment.now()
     }
 
@@ -75,7 +80,26 @@ final class BackgroundWork: Sendable {
             }
         }
         await forgetOldDeletions()
+        await forgetRequestKeys()
         return true
+    }
+
+    /// Removes the outcomes of requests that nobody repeats any more.
+    private func forgetRequestKeys() async {
+        let now = environment.now()
+        guard nextKeyPurge.withLock({ $0 }) <= now else { return }
+        let limit = Limits.recordsPerBackgroundStep
+        do {
+            let excess = try await engine.read { try $0.requestKeyTime(behind: Limits.requestKeys) }
+            let time = max(now - Limits.requestKeyLifetime, excess ?? .min)
+            while !loop.isClosed, try await engine.read({ try $0.requestKeyTime(behind: 0) }) != nil {
+                let removed = try await engine.write { try $0.purgeRequestKeys(before: time, limit: limit) }
+                if removed < limit { break }
+            }
+        } catch {
+            environment.log("forgetting the outcomes of requests stopped: \(error)")
+        }
+        nextKeyPurge.withLock { $0 = now + Limits.requestKeyPurgeInterval }
     }
 
     /// - Throws: only where the store is closed: what fails otherwise waits.
@@ -129,7 +153,7 @@ final class BackgroundWork: Sendable {
 
     private func forgetOldDeletions() async {
         let now = environment.now()
-        guard let retention, isPurgeDue else { return }
+        guard let retention, isDeletionPurgeDue else { return }
         do {
             _ = try await forgetDeletions(before: now - retention)
         } catch {

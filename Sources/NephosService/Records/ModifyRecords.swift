@@ -124,6 +124,10 @@ struct ModifyRecords {
         var shares: [Int: ShareDictionary] = [:]
         /// What the URLs of shares of records end in, by the items that asked for it.
         var shortGUIDs: [Int: String] = [:]
+
+        /// Whether something was saved or deleted, and whether something was not.
+        var changes: Bool { outcomes.contains { !$0.isRefused } }
+        var isRefusedInPart: Bool { outcomes.contains { $0.isRefused } }
     }
 
     func run(

@@ -10,7 +10,31 @@ extension NephosService {
             let modify = try ModifyRecords(
                 request, caller: caller, containerEnvironment: context.environment, environment: self.environment,
                 configuration: self.configuration)
-            let applied = try await store.engine.write { transaction in
+            let key = try RequestKey(
+                request, modify.account, scope: context.scope, isShared: store.engine.isShared,
+                now: self.environment.now())
+            let applied: ModifyRecords.Applied
+            do {
+                applied = try await self.apply(modify, key, to: store)
+            } catch let repeated as RequestKey.Repeated {
+                return repeated.response
+            }
+            if applied.leftEvents { store.fanOut.wake() }
+            if let schema = applied.schema, let (moment, version) = applied.cached {
+                store.schemas.remember(schema, at: version, asOf: moment)
+            }
+            if applied.leftJobs || store.background.isPurgeDue { store.background.wake() }
+            return modify.response(applied)
+        }
+    }
+
+    /// - Throws: also `RequestKey.Repeated`.
+    private func apply(
+        _ modify: ModifyRecords, _ key: RequestKey?, to store: Store
+    ) async throws -> ModifyRecords.Applied {
+        try await store.engine.write { transaction in
+            try key?.check(in: transaction, isSure: false)
+            do {
                 let moment = store.schemas.now
                 try store.watched.refresh(transaction)
                 var applied = try modify.run(
@@ -20,14 +44,14 @@ extension NephosService {
                 if applied.schema != nil {
                     applied.cached = (moment, try transaction.version(of: .catalog))
                 }
+                // What is refused now may have been done before.
+                if applied.isRefusedInPart { try key?.check(in: transaction, isSure: true) }
+                if applied.changes { try key?.keep(modify.response(applied), in: transaction) }
                 return applied
+            } catch let error as ServiceError {
+                try key?.check(in: transaction, isSure: true)
+                throw error
             }
-            if applied.leftEvents { store.fanOut.wake() }
-            if let schema = applied.schema, let (moment, version) = applied.cached {
-                store.schemas.remember(schema, at: version, asOf: moment)
-            }
-            if applied.leftJobs || store.background.isPurgeDue { store.background.wake() }
-            return modify.response(applied)
         }
     }
 

@@ -6,6 +6,8 @@ enum RecordOutcome: Sendable {
     case deleted(type: String?)
     case refused(ServiceError, server: RecordRow?)
 
+    var isRefused: Bool { if case .refused = self { true } else { false } }
+
     /// The record that the answer has.
     var row: RecordRow? {
         switch self {

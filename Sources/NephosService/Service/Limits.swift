@@ -61,6 +61,14 @@ package enum Limits {
     package static let deletionRetention: Int64 = 180 * 24 * 60 * 60 * 1000
     /// Milliseconds after which old deletions are looked for again.
     static let purgeInterval: Int64 = 60 * 60 * 1000
+    /// Characters of a request's idempotency key, milliseconds that its outcome is kept, how often old ones are looked
+    /// for, and how many a store keeps.
+    static let requestKeyLength = 64
+    static let requestKeyLifetime: Int64 = 60 * 60 * 1000
+    static let requestKeyPurgeInterval: Int64 = 10 * 60 * 1000
+    static let requestKeys = 1_000_000
+    /// Bytes of a kept outcome. That of 400 records without their fields has 150,000.
+    static let requestOutcomeSize = 1 << 20
     /// The same where they are remembered for less than that.
     static let shortestPurgeInterval: Int64 = 1000
     /// Zones in a page of an administrator's list.

@@ -100,6 +100,7 @@ package final class NephosService: Sendable {
         case .busy: return .busy
         case .tooLong: return .limitExceeded("the request reads more than the service does in one: ask for less")
         case .inputOutput: return .diskFailure
+        case .unknownOutcome: return .unknownOutcome
         default: return .internalError
         }
     }

@@ -119,6 +119,10 @@ extension ServiceError {
     static let unavailable = ServiceError(
         .tryAgainLater, .serviceUnavailable, "The service is shutting down", retryAfter: 1)
     static let busy = ServiceError(.tryAgainLater, .zoneBusy, "The database is busy", retryAfter: 1)
+    /// The request may be repeated with its key.
+    static let unknownOutcome = ServiceError(
+        .tryAgainLater, .serviceUnavailable, "It is not known whether the database committed the request", retryAfter: 1
+    )
     /// A client keeps its changes and tries again: a disk that is full has room again once somebody looked after it.
     static let diskFailure = ServiceError(
         .tryAgainLater, .serviceUnavailable, "The service cannot read or write its disk; its log has the details",

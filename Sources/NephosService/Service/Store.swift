@@ -79,7 +79,10 @@ final class Store: Sendable {
     private func account(named name: String) async throws -> AccountRow {
         if let account = accounts.cached(named: name) { return account }
         let environment = self.environment
-        let account = try await engine.write { try Accounts.findOrMake(name, environment, in: $0) }
+        let account = try await engine.write { transaction in
+            transaction.mayRepeat()
+            return try Accounts.findOrMake(name, environment, in: transaction)
+        }
         accounts.remember(account)
         return account
     }
@@ -100,6 +103,7 @@ final class Store: Sendable {
         }
         if let known { return known }
         return try await engine.write { transaction in
+            transaction.mayRepeat()
             _ = try ZoneRegistry.defaultZone(owner: .everyone, in: transaction)
             try transaction.insertRecordType(SystemRecordType.user)
             return Prepared(

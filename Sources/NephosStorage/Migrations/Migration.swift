@@ -2,20 +2,27 @@
 package struct Migration: Sendable {
     /// SQL whose words in braces the dialect supplies.
     package var script: String
+    /// Whether servers that do not know it may not use the store any more. One that only adds does not: servers of both
+    /// versions use the store while they are upgraded one after another.
+    package var isBreaking: Bool
 
-    package init(script: String) {
+    package init(script: String, isBreaking: Bool = false) {
         self.script = script
+        self.isBreaking = isBreaking
     }
 
     /// Several that run as one.
     init(_ parts: [Migration]) {
         script = parts.map(\.script).joined(separator: "\n")
+        isBreaking = parts.contains(where: \.isBreaking)
     }
 
     /// Every migration, in the order in which they run. As long as nothing was released there is one, which makes all
     /// tables.
     package static let all = [
-        Migration([.tables, .storeSecret, .changeEvents, .assets, .shareUpkeep, .keys, .lostSequences])
+        Migration([
+            .tables, .storeSecret, .changeEvents, .assets, .shareUpkeep, .keys, .lostSequences, .requestKeys,
+        ])
     ]
 }
 
@@ -27,6 +34,12 @@ extension [Migration] {
         let text = map(\.script).joined(separator: "\u{0}")
         return Int(Checksum([UInt8](text.utf8)).value & 0x7fff_ffff) | 0x4000_0000
     }
+
+    /// The mark of the oldest version that may use a store that ran these.
+    package var oldestVersion: Int { Array(self[...(lastIndex(where: \.isBreaking) ?? 0)]).version }
+
+    /// Whether a store that ran these, and others that came later, may be used: its mark of the oldest version is known.
+    package func mayUse(storeOpenTo oldest: Int) -> Bool { indices.contains { Array(self[...$0]).version == oldest } }
 
     /// How many of these a store with the mark has run: one at least.
     /// - Throws: `StorageError` `.otherVersion` where its tables are not what some of these make.

@@ -38,6 +38,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case expiredSharedRecords, removeSharedRecord, noteSharePurge, noteReentry
     case expiredShares, removeSharedRecords, removeParticipants, forgetMembershipsOfShare, removeMemberships
     case removeShare, keepShare, forgottenMemberships
+    case requestKey, insertRequestKey, purgeRequestKeys, requestKeyTime
     case keysOfSubject, keysOfKind, putKey, removeKey, removeKeysOfSubject, purgeKeys
 
     package var text: String {
@@ -395,6 +396,7 @@ package enum SQL: Int, CaseIterable, Sendable {
             .condemnAsset, .removeCondemnedAsset:
             assetText
         case .keysOfSubject, .keysOfKind, .putKey, .removeKey, .removeKeysOfSubject, .purgeKeys: keyText
+        case .requestKey, .insertRequestKey, .purgeRequestKeys, .requestKeyTime: requestKeyText
         }
     }
 

@@ -34,6 +34,9 @@ package protocol SQLConnection: AnyObject {
     func insertSubscribedType(_ recordType: String, owner: Int64) throws
     /// - Returns: nil where the database keeps no version of them.
     func subscribedTypes(after version: Int64) throws -> [(owner: Int64, recordType: String)]?
+    func mayRepeat()
+    /// Whether a request's key that is taken is found when it is inserted, and the write then runs again.
+    var findsTakenKeysLater: Bool { get }
     /// Writes a record in a way of the connection's own.
     /// - Returns: its number; nil where it is to be written by `SQL.updateRecord` and `SQL.putRecord`.
     func put(_ record: RecordRow) throws -> RowNumber?
@@ -64,6 +67,8 @@ extension SQLConnection {
     package func advanceCatalog() throws {}
     package func insertSubscribedType(_ recordType: String, owner: Int64) throws {}
     package func subscribedTypes(after version: Int64) throws -> [(owner: Int64, recordType: String)]? { nil }
+    package var findsTakenKeysLater: Bool { false }
+    package func mayRepeat() {}
     package func put(_ record: RecordRow) throws -> RowNumber? { nil }
     // For databases whose servers have a limit of their own.
     package func interruptStatements(at time: MonotonicTime?) -> Bool { false }

@@ -21,6 +21,8 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
         try connection.runAlone()
     }
 
+    package func mayRepeat() { connection.mayRepeat() }
+
     package func nextOutboxID() throws -> Int64 { try nextSequence() }
 
     /// Runs a statement that gives no rows; returns how many rows it changed.

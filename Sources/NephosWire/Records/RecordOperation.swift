@@ -73,6 +73,18 @@ package struct ModifyRecordsRequest: Hashable, Sendable {
     /// Our addition, `clientChangeToken` on the wire: data of the client's own, in base64, that `changes/zone` hands out
     /// until the zones are modified again.
     package var clientChangeToken: String?
+    /// Our addition, `nephosRequestKey` on the wire: the request's idempotency key, 1 to 64 letters, digits and `-`. The
+    /// same request with the same key is carried out once, and answered as it was then, for an hour.
+    package var requestKey: String?
+    /// What tells the request apart from others with its key; empty where the caller vouches for that.
+    package var bodyDigest: [UInt8] = []
+
+    /// A new key. Those that are made later are behind it, byte by byte, so that a store appends them.
+    package static func makeRequestKey(now: Int64) -> String {
+        let time = String(now, radix: 36)
+        let random = String(UInt64.random(in: .min ... .max), radix: 36)
+        return String(repeating: "0", count: max(0, 9 - time.utf8.count)) + time + "-" + random
+    }
 
     package init(
         operations: [RecordOperation], zoneID: ZoneIDDictionary? = nil, atomic: Bool? = nil,

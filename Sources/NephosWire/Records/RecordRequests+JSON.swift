@@ -12,6 +12,7 @@ extension ModifyRecordsRequest: WireMessage {
             case "numbersAsStrings": numbersAsStrings = try value?.bool() ?? false
             case "nephosServerRecord": wantsServerRecord = try value?.bool() ?? false
             case "clientChangeToken": clientChangeToken = try value?.string()
+            case "nephosRequestKey": requestKey = try value?.string()
             default: break
             }
         }
@@ -37,6 +38,7 @@ extension ModifyRecordsRequest: WireMessage {
             writer.bool(true)
         }
         writer.member("clientChangeToken", clientChangeToken)
+        writer.member("nephosRequestKey", requestKey)
         writer.endObject()
     }
 }

@@ -1,0 +1,80 @@
+import NephosCrypto
+import NephosStorage
+package import NephosWire
+
+/// The idempotency key of a request that modifies records: a repetition within the hour gets the answer of the first, and
+/// changes nothing. The outcome is written in the request's transaction, so either both are kept or neither.
+struct RequestKey {
+    /// A request was carried out before: its transaction is rolled back, and this is the answer.
+    struct Repeated: Error {
+        var response: RecordsResponse
+    }
+
+    let key: String
+    private let digest: [UInt8]
+    private let account: Int64
+    private let now: Int64
+
+    /// - Parameter isShared: whether the store may lose a commit's answer itself: then the request has a key in any case.
+    /// - Returns: nil for a request that has none.
+    init?(
+        _ request: ModifyRecordsRequest, _ account: AccountRow, scope: DatabaseScope, isShared: Bool, now: Int64
+    ) throws(ServiceError) {
+        guard let key = request.requestKey ?? (isShared ? ModifyRecordsRequest.makeRequestKey(now: now) : nil) else {
+            return nil
+        }
+        let isValid = key.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+                true
+            default: false
+            }
+        }
+        guard isValid, (1...Limits.requestKeyLength).contains(key.utf8.count) else {
+            throw .invalid("nephosRequestKey must hold 1 to \(Limits.requestKeyLength) letters, digits and '-'")
+        }
+        self.key = key
+        digest = Array(scope.rawValue.utf8) + request.bodyDigest
+        self.account = account.id
+        self.now = now
+    }
+
+    /// Ends a transaction whose request was carried out before.
+    /// - Parameter isSure: whether it has to be known; otherwise the engine may leave it to the commit.
+    /// - Throws: `Repeated`, or `ServiceError` where the key is another request's.
+    func check(in transaction: any StorageTransaction, isSure: Bool) throws {
+        guard let row = try transaction.requestKey(account: account, key: key, isSure: isSure) else { return }
+        guard row.digest == digest else {
+            throw ServiceError.invalid("nephosRequestKey '\(key)' is that of another request: make one for each")
+        }
+        if row.outcome.isEmpty {
+            throw ServiceError(
+                .conflict, .serverRejectedRequest,
+                "the request was carried out before, and its answer was too large to be kept: fetch the records")
+        }
+        throw Repeated(response: try RecordsResponse(decoding: row.outcome))
+    }
+
+    /// Keeps what came of the request.
+    func keep(_ response: RecordsResponse, in transaction: any StorageTransaction) throws {
+        let outcome = response.encoded()
+        try transaction.insert(
+            RequestKeyRow(
+                account: account, key: key, digest: digest,
+                outcome: outcome.count <= Limits.requestOutcomeSize ? outcome : [], at: now))
+    }
+}
+
+extension NephosService {
+    /// Decodes a body of `records/modify`; an empty one counts as `{}`.
+    package func decodedModification(_ body: [UInt8]) throws(WireError) -> ModifyRecordsRequest {
+        var request = try ModifyRecordsRequest(decoding: body)
+        if request.requestKey != nil {
+            let hash = StreamingHash(.blake2b)
+            body.withUnsafeBytes { hash.update($0) }
+            request.bodyDigest = hash.finish()
+        }
+        return request
+    }
+}

@@ -1,0 +1,15 @@
+extension Migration {
+    /// The outcomes of requests that may be repeated.
+    static let requestKeys = Migration(
+        script: """
+            CREATE TABLE request_key (
+                account {integer} NOT NULL,
+                key {text} NOT NULL,
+                digest {bytes} NOT NULL,
+                outcome {bytes} NOT NULL,
+                at {integer} NOT NULL,
+                PRIMARY KEY (account, key)
+            ) {clustered};
+            CREATE INDEX request_key_at ON request_key (at);
+            """)
+}
