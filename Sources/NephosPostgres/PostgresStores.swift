@@ -87,16 +87,22 @@ package final class PostgresStores: StoreProvider {
         let migrations = [PostgresTables.migration] + options.migrations
         let quoted = PostgresAddress.quoted(schema)
         let (first, second) = PostgresAddress.lockKey(schema)
-        func version() throws -> Int {
+        /// Zeros for a store that has no tables.
+        func versions() throws -> (present: Int, oldest: Int) {
             let name = PostgresAddress.literal("\(quoted).store_state")
             guard let found = try connection.ask("SELECT to_regclass(\(name))::text").first?.first, !found.isEmpty
-            else { return 0 }
-            return Int(try connection.ask("SELECT version::text FROM \(quoted).store_state").first?.first ?? "") ?? 0
+            else { return (0, 0) }
+            let row = try connection.ask("SELECT version::text, oldest_version::text FROM \(quoted).store_state").first
+            return (Int(row?.first ?? "") ?? 0, Int(row?.last ?? "") ?? 0)
         }
-        if try version() == migrations.version { return }
+        if try versions().present == migrations.version { return }
         // Until the connection is closed.
         _ = try connection.ask("SELECT pg_advisory_lock(\(first), \(second))::text")
-        let present = try version()
+        let (present, oldest) = try versions()
+        // A newer server was here, and left it open to this one.
+        if present != 0, (try? migrations.ranCount(ofStore: present)) == nil, migrations.mayUse(storeOpenTo: oldest) {
+            return
+        }
         let ran = present == 0 ? 0 : try migrations.ranCount(ofStore: present)
         guard ran < migrations.count else { return }
         let scripts = migrations.dropFirst(ran).map { PostgresConnection.dialect.render($0.script) }
@@ -105,10 +111,20 @@ package final class PostgresStores: StoreProvider {
             BEGIN;
             CREATE SCHEMA IF NOT EXISTS \(quoted);
             SET LOCAL search_path TO \(quoted), pg_catalog;
-            \(scripts.joined(separator: "\n"))
-            UPDATE store_state SET version = \(migrations.version);
+            \(scripts.joined(separator: ";\n"));
+            UPDATE store_state SET version = \(migrations.version), oldest_version = \(migrations.oldestVersion);
             COMMIT
             """)
+    }
+
+    /// The store's rows, to be copied; it is made if there is none. Blocks until nobody writes the store, and keeps it so.
+    package func image(of id: StoreID) throws -> PostgresImage {
+        let schema = try connected { connection in
+            let schema = try self.schema(of: id, connection)
+            try migrate(schema, connection)
+            return schema
+        }
+        return try PostgresImage(address, options, schema: schema)
     }
 
     package func assets(of id: StoreID) throws -> any AssetStore {

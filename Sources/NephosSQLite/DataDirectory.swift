@@ -24,16 +24,20 @@ package final class DataDirectory: StoreProvider {
         lock = try DirectoryLock(directory: path)
     }
 
-    package func open(_ id: StoreID) throws -> any StorageEngine {
+    /// The store's file, whose directory is made.
+    func file(for id: StoreID) throws -> String {
         try Self.check(id.container, "container identifier")
         try Self.check(id.environment, "environment")
+        try FileSystem.makeDirectory("\(path)/\(id.container)")
+        return "\(path)/\(id.container)/\(id.environment).sqlite"
+    }
+
+    package func open(_ id: StoreID) throws -> any StorageEngine {
         return try engines.withLock { engines in
             if let engine = engines[id]?.engine, !engine.isClosed {
                 throw StorageError(.inUse, "The store \(id.container), \(id.environment) is open already.")
             }
-            try FileSystem.makeDirectory("\(path)/\(id.container)")
-            let engine = try SQLiteEngine(
-                path: "\(path)/\(id.container)/\(id.environment).sqlite", options: options, lease: lock)
+            let engine = try SQLiteEngine(path: try file(for: id), options: options, lease: lock)
             engines[id] = WeakEngine(engine: engine)
             return engine
         }

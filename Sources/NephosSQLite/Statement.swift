@@ -102,6 +102,15 @@ final class Statement: SQLStatement {
         sqlite3_column_int64(handle, Int32(column))
     }
 
+    func value(_ column: Int) -> StoredValue {
+        switch sqlite3_column_type(handle, Int32(column)) {
+        case SQLITE_NULL: .null
+        case SQLITE_INTEGER: .integer(integer(column))
+        case SQLITE_TEXT: .text(Array(textInPlace(column)))
+        default: .bytes(bytes(column))
+        }
+    }
+
     func text(_ column: Int) -> String {
         optionalText(column) ?? ""
     }

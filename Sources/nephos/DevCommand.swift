@@ -117,7 +117,7 @@ struct DevCommand {
             if arguments.has("--in-memory") {
                 throw UsageError("'--storage' and '--in-memory' exclude each other.")
             }
-            storage = try Self.storage(text)
+            storage = try StorageAddress.parse(text, option: "--storage")
         }
         acceptsUnsafeStorage = arguments.has("--accept-unsafe-storage")
         if let text = arguments["--port"] {
@@ -151,19 +151,6 @@ struct DevCommand {
                 "nephos dev listens on this machine's loopback only, not on '\(address)': it accepts everyone who can "
                     + "reach it.")
         }
-    }
-
-    private static func storage(_ text: String) throws(UsageError) -> PostgresAddress {
-        guard text.hasPrefix("postgresql://") || text.hasPrefix("postgres://"), let address = try? PostgresAddress(text)
-        else {
-            throw UsageError("'--storage' takes the address of a PostgreSQL database: postgresql://USER@HOST/DATABASE.")
-        }
-        if address.hasPassword {
-            throw UsageError(
-                "The address of '--storage' holds a password, which others on this machine can read. Put it into "
-                    + "PGPASSWORD, or into a file and its path into PGPASSFILE.")
-        }
-        return address
     }
 
     private func run() -> Never {

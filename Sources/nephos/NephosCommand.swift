@@ -30,6 +30,9 @@ struct NephosCommand: Sendable {
             name: "restore", summary: "Restore stores from a backup.",
             help: RestoreCommand.help, main: { arguments throws(UsageError) in try RestoreCommand.main(arguments) }),
         NephosCommand(
+            name: "migrate", summary: "Move stores from files to PostgreSQL, or back.",
+            help: MigrateCommand.help, main: { arguments throws(UsageError) in try MigrateCommand.main(arguments) }),
+        NephosCommand(
             name: "query", summary: "Find records, count them, or explain how a query is answered.",
             help: QueryCommand.help, main: { arguments throws(UsageError) in try QueryCommand.main(arguments) }),
         NephosCommand(

@@ -1,0 +1,169 @@
+import CPostgres
+package import NephosStorage
+
+/// The rows of a store in PostgreSQL, while nobody writes it.
+package final class PostgresImage: StoreImage {
+    private let link: PostgresLink
+    private let schema: String
+    private var isPrepared: Set<String> = []
+    /// A record may have a megabyte.
+    private static let rowsPerRead = 100
+    /// What follows from the other tables, or is of this database alone.
+    private static let ownTables = ["change_sequence", "store_state", "subscribed_type", "zone_change"]
+
+    init(_ address: PostgresAddress, _ options: PostgresOptions, schema: String) throws {
+        self.schema = schema
+        link = try PostgresLink(
+            address, options,
+            settings: [
+                ("statement_timeout", "\(options.statementMilliseconds)"),
+                ("lock_timeout", "\(options.lockMilliseconds)"),
+                ("jit", "off"), ("search_path", "pg_catalog"), ("client_min_messages", "warning"),
+            ])
+        let (first, second) = PostgresAddress.lockKey(schema)
+        // Writes wait until the connection closes. The snapshot is taken after the last of them.
+        _ = try ask("SELECT pg_advisory_lock(\(first), \(second))::text")
+        for text in [
+            "BEGIN ISOLATION LEVEL REPEATABLE READ",
+            "SET LOCAL search_path TO \(PostgresAddress.quoted(schema)), pg_catalog",
+        ] {
+            _ = try ask(text)
+        }
+    }
+
+    /// - Returns: the first column's texts.
+    @discardableResult
+    private func ask(_ text: String) throws -> [String] {
+        let result = try run(text)
+        return (0..<result.rows).map { String(decoding: PostgresStatement.bytes(result, $0, 0), as: UTF8.self) }
+    }
+
+    private func run(_ text: String) throws -> PostgresLink.Result {
+        let (results, failure) = try link.run([.text(text)])
+        if let failure { throw failure.storageError(while: text) }
+        guard let result = results.last else { throw StorageError(.other, "PostgreSQL gave no result") }
+        return result
+    }
+
+    private func number(_ text: String) throws -> Int64 { Int64(try ask(text).first ?? "") ?? 0 }
+
+    package func tables() throws -> [StoreTable] {
+        let place = "table_schema = \(PostgresAddress.literal(schema))"
+        let own = Self.ownTables.map(PostgresAddress.literal).joined(separator: ", ")
+        return try ask(
+            """
+            SELECT table_name::text FROM information_schema.tables
+            WHERE \(place) AND table_name NOT IN (\(own)) ORDER BY table_name COLLATE "C"
+            """
+        ).map { name in
+            StoreTable(
+                name: name,
+                columns: try ask(
+                    """
+                    SELECT column_name::text FROM information_schema.columns
+                    WHERE \(place) AND table_name = \(PostgresAddress.literal(name)) ORDER BY column_name COLLATE "C"
+                    """))
+        }
+    }
+
+    package func read(_ table: StoreTable, _ body: ([[StoredValue]]) throws -> Void) throws {
+        // A zone's last change is kept beside it here.
+        let columns = table.columns.map { column in
+            table.name == "zone" && column == "changed"
+                ? """
+                greatest(changed, (SELECT max(c.sequence) FROM zone_change AS c
+                    WHERE c.owner = zone.owner AND c.zone = zone.id)) AS changed
+                """ : column
+        }
+        try ask("DECLARE rows NO SCROLL CURSOR FOR SELECT \(columns.joined(separator: ", ")) FROM \(table.name)")
+        while true {
+            let result = try run("FETCH \(Self.rowsPerRead) FROM rows")
+            try body((0..<result.rows).map { row in table.columns.indices.map { Self.value(result, row, $0) } })
+            if result.rows < Self.rowsPerRead { break }
+        }
+        try ask("CLOSE rows")
+    }
+
+    private static func value(_ result: PostgresLink.Result, _ row: Int, _ column: Int) -> StoredValue {
+        if PQgetisnull(result.handle, Int32(row), Int32(column)) == 1 { return .null }
+        switch PQftype(result.handle, Int32(column)) {
+        case 20: return .integer(PostgresStatement.integer(result, row, column))
+        case 17: return .bytes(Array(PostgresStatement.bytes(result, row, column)))
+        default: return .text(Array(PostgresStatement.bytes(result, row, column)))
+        }
+    }
+
+    package func counters() throws -> StoreCounters {
+        // Every sequence that a transaction was given so far is below those of the next.
+        let sequence = try number(
+            "SELECT ((((pg_snapshot_xmax(pg_current_snapshot())::text::bigint - base) << 16))::text) FROM store_state")
+        var counters = StoreCounters(sequence: sequence, ids: [:])
+        for name in try numbered() {
+            counters.ids[name] = try number(
+                "SELECT (CASE WHEN is_called THEN last_value ELSE 0 END)::text FROM \(try sequenceName(of: name))")
+        }
+        return counters
+    }
+
+    /// The tables that number their rows. Records have numbers that are made as change sequences are.
+    private func numbered() throws -> [String] {
+        try ask(
+            """
+            SELECT table_name::text FROM information_schema.columns
+            WHERE table_schema = \(PostgresAddress.literal(schema)) AND is_identity = 'YES' AND table_name <> 'record'
+            """)
+    }
+
+    private func sequenceName(of table: String) throws -> String {
+        let name = "\(PostgresAddress.quoted(schema)).\(PostgresAddress.quoted(table))"
+        return try ask("SELECT pg_get_serial_sequence(\(PostgresAddress.literal(name)), 'id')").first ?? ""
+    }
+
+    package func insert(_ rows: [[StoredValue]], into table: StoreTable) throws {
+        if rows.isEmpty { return }
+        var batch: [PostgresLink.Query] = []
+        if isPrepared.insert(table.name).inserted {
+            let text = """
+                INSERT INTO \(table.name) (\(table.columns.joined(separator: ", ")))
+                VALUES (\(SQL.parameters(table.columns.count, from: 1)))
+                """
+            batch.append(.prepare(name: table.name, text: text))
+        }
+        for row in rows {
+            var parameters = PostgresLink.Parameters()
+            for value in row {
+                switch value {
+                case .null: parameters.addNull()
+                case .integer(let number): parameters.add(text: String(number).utf8)
+                case .text(let text):
+                    // What no other store has either.
+                    if text.contains(0) {
+                        throw StorageError(
+                            .constraint, "a text in \(table.name) holds a NUL, which PostgreSQL cannot keep")
+                    }
+                    parameters.add(text: text)
+                case .bytes(let bytes): parameters.add(bytes: bytes)
+                }
+            }
+            batch.append(.run(name: table.name, parameters))
+        }
+        if let failure = try link.run(batch).1 { throw failure.storageError(while: "copying to \(table.name)") }
+    }
+
+    package func setCounters(_ counters: StoreCounters) throws {
+        // Both change sequences and records' numbers go on above what is there.
+        let last = max(counters.sequence, try number("SELECT coalesce(max(id), 0)::text FROM record"))
+        try ask("UPDATE store_state SET base = pg_current_xact_id()::text::bigint - \((last >> 16) + 2)")
+        try ask("INSERT INTO zone_change (sequence, owner, zone) SELECT changed, owner, id FROM zone WHERE changed > 0")
+        try ask("INSERT INTO subscribed_type SELECT DISTINCT owner, record_type, 1 FROM subscription")
+        try ask("UPDATE store_state SET subscribed_version = 1, catalog_version = catalog_version + 1")
+        let numbered = Set(try numbered())
+        for (name, id) in counters.ids where id > 0 && numbered.contains(name) {
+            try ask("SELECT setval(\(PostgresAddress.literal(try sequenceName(of: name))), \(id))::text")
+        }
+    }
+
+    package func commit() throws { try ask("COMMIT") }
+
+    package func close() { link.close() }
+}

@@ -1,0 +1,118 @@
+/// A value of a row as a database has it.
+package enum StoredValue: Hashable, Sendable {
+    case null
+    case integer(Int64)
+    /// UTF-8.
+    case text([UInt8])
+    case bytes([UInt8])
+}
+
+/// A table that a store has in every database, and its columns, both in the order of their names.
+package struct StoreTable: Hashable, Sendable {
+    package var name: String
+    package var columns: [String]
+
+    package init(name: String, columns: [String]) {
+        self.name = name
+        self.columns = columns
+    }
+}
+
+/// Where a store's numbers go on.
+package struct StoreCounters: Sendable {
+    /// No change sequence that was given is above it.
+    package var sequence: Int64
+    /// The last ID of each table whose rows are numbered.
+    package var ids: [String: Int64]
+
+    package init(sequence: Int64, ids: [String: Int64]) {
+        self.sequence = sequence
+        self.ids = ids
+    }
+}
+
+/// A store's rows, whatever they mean, to be copied to another database. One thread uses it, and nobody else the store.
+package protocol StoreImage: AnyObject {
+    /// The tables that every database has. What one has beside them follows from these and the counters.
+    func tables() throws -> [StoreTable]
+    /// Gives a table's rows, some at a time.
+    func read(_ table: StoreTable, _ body: ([[StoredValue]]) throws -> Void) throws
+    func counters() throws -> StoreCounters
+
+    /// Adds rows, as part of a transaction that `commit` ends.
+    func insert(_ rows: [[StoredValue]], into table: StoreTable) throws
+    /// Has the store's numbers go on where another's ended.
+    func setCounters(_ counters: StoreCounters) throws
+    func commit() throws
+    /// Closes it. What was not committed is undone.
+    func close()
+}
+
+/// Copies a store to another database: IDs, change sequences and the secret stay, so tokens and receipts go on.
+package enum StoreMove {
+    /// What was copied of a table: as many rows, whose checksums have this sum.
+    private struct Content: Hashable {
+        var rows = 0
+        var sum: UInt64 = 0
+
+        mutating func add(_ some: [[StoredValue]]) {
+            rows += some.count
+            for row in some { sum &+= Checksum(Self.bytes(row)).value }
+        }
+
+        private static func bytes(_ row: [StoredValue]) -> [UInt8] {
+            var bytes: [UInt8] = []
+            for value in row {
+                switch value {
+                case .null: bytes.append(0)
+                case .integer(let number):
+                    bytes.append(1)
+                    withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
+                case .text(let text): append(2, text)
+                case .bytes(let content): append(3, content)
+                }
+            }
+            func append(_ kind: UInt8, _ content: [UInt8]) {
+                bytes.append(kind)
+                withUnsafeBytes(of: content.count.littleEndian) { bytes.append(contentsOf: $0) }
+                bytes.append(contentsOf: content)
+            }
+            return bytes
+        }
+    }
+
+    /// Copies everything, reads it again, and commits where it is the same. Blocks.
+    /// - Returns: the number of rows.
+    /// - Throws: `StorageError`; then the target holds nothing.
+    package static func run(from source: any StoreImage, to target: any StoreImage) throws -> Int {
+        let tables = try source.tables()
+        guard try target.tables() == tables else {
+            throw StorageError(.otherVersion, "the two stores are of different versions of Nephos")
+        }
+        for table in tables {
+            try target.read(table) { rows in
+                if rows.isEmpty { return }
+                throw StorageError(.constraint, "the store that it is to be copied to holds something: \(table.name)")
+            }
+        }
+        var copied: [Content] = []
+        for table in tables {
+            var content = Content()
+            try source.read(table) { rows in
+                content.add(rows)
+                try target.insert(rows, into: table)
+            }
+            copied.append(content)
+        }
+        try target.setCounters(try source.counters())
+        for (table, content) in zip(tables, copied) {
+            var found = Content()
+            try target.read(table) { found.add($0) }
+            guard found == content else {
+                throw StorageError(.damaged, "\(table.name) does not hold what was copied; nothing is kept")
+            }
+        }
+        try target.commit()
+        return copied.reduce(0) { $0 + $1.rows }
+    }
+}

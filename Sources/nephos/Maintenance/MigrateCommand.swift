@@ -1,0 +1,106 @@
+import NephosPostgres
+import NephosSQLite
+import NephosStorage
+
+/// `nephos migrate`: stores from files to PostgreSQL, or back.
+struct MigrateCommand {
+    static let options = [
+        CommandOption(
+            "--from", "PLACE", "The data directory, or postgresql://USER@HOST/DATABASE, that has the stores."),
+        CommandOption("--to", "PLACE", "The other: where they are to be. It must hold nothing of them."),
+        CommandOption("--container", "ID", "This container alone. Default: all"),
+        CommandOption(
+            "--accept-unsafe-storage", nil, "Use a PostgreSQL server also where it may lose what was answered."),
+        CommandOption("--help", nil, "Show this help."),
+    ]
+
+    static let help = """
+        Move stores from files to PostgreSQL, or back.
+
+        Usage: nephos migrate --from PLACE --to PLACE [OPTIONS]
+
+        Copies every row, reads it again and compares, and keeps a store only whole. IDs,
+        change tokens and what waits to be done go on where they were. No server may run.
+        The stores at the first place stay as they are: start no server there again.
+
+        The files of assets stay where they are: start the server with the same --data, or
+        the same --asset-storage.
+
+        Options:
+        \(CommandOption.help(options))
+
+        """
+
+    private enum Place {
+        case directory(DataDirectory)
+        case database(PostgresStores)
+
+        func existingStores() throws -> [StoreID] {
+            switch self {
+            case .directory(let directory): try directory.existingStores()
+            case .database(let stores): try stores.existingStores()
+            }
+        }
+
+        func image(of id: StoreID) throws -> any StoreImage {
+            switch self {
+            case .directory(let directory): try SQLiteImage(id, in: directory)
+            case .database(let stores): try stores.image(of: id)
+            }
+        }
+
+        func close() {
+            switch self {
+            case .directory(let directory): directory.close()
+            case .database(let stores): stores.close()
+            }
+        }
+    }
+
+    static func main(_ arguments: [String]) throws(UsageError) {
+        if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
+        let arguments = try Arguments(arguments, options: options, command: "migrate")
+        guard let from = arguments["--from"], let to = arguments["--to"] else {
+            throw UsageError("'nephos migrate' takes '--from' and '--to'. See 'nephos migrate --help'.")
+        }
+        guard StorageAddress.isOne(from) != StorageAddress.isOne(to) else {
+            throw UsageError(
+                "One of '--from' and '--to' is a directory, and the other postgresql://USER@HOST/DATABASE.")
+        }
+        let addresses = (
+            from: StorageAddress.isOne(from) ? try StorageAddress.parse(from, option: "--from") : nil,
+            to: StorageAddress.isOne(to) ? try StorageAddress.parse(to, option: "--to") : nil
+        )
+        let container = arguments["--container"]
+        let options = PostgresOptions(acceptsUnsafeServer: arguments.has("--accept-unsafe-storage"))
+        StoredData.run {
+            // Making a directory that is not there would hide a wrong name.
+            if addresses.from == nil { _ = try StoredDirectory(path: from) }
+            func open(_ address: PostgresAddress?, _ path: String) throws -> Place {
+                guard let address else { return .directory(try DataDirectory(path: path)) }
+                return .database(try PostgresStores(address, options: options))
+            }
+            let source = try open(addresses.from, from)
+            defer { source.close() }
+            let target = try open(addresses.to, to)
+            defer { target.close() }
+            try move(from: source, to: target, only: container)
+        }
+    }
+
+    private static func move(from source: Place, to target: Place, only container: String?) throws {
+        let stores = try source.existingStores().filter { container == nil || $0.container == container }
+        guard !stores.isEmpty else {
+            throw Cloud.Failure(message: "there is \(container.map { "no container \($0)" } ?? "no store") to move.")
+        }
+        for id in stores.sorted(by: { ($0.container, $0.environment) < ($1.container, $1.environment) }) {
+            let (from, to) = (try source.image(of: id), try target.image(of: id))
+            defer {
+                from.close()
+                to.close()
+            }
+            let rows = try StoreMove.run(from: from, to: to)
+            Console.print("\(id.text): \(rows) rows\n")
+        }
+    }
+}

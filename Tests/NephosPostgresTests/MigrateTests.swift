@@ -1,0 +1,102 @@
+import Foundation
+import NephosPostgres
+import NephosPostgresTesting
+import NephosSQLite
+import NephosService
+import NephosStorage
+import NephosWire
+import Testing
+
+@testable import CloudKit
+@testable import CloudKitLocal
+
+/// Stores from files to PostgreSQL and back: what apps hold of them goes on.
+@Suite(.overPostgreSQL, .oneAtATime) struct MigrateTests {
+    private let container = "iCloud.org.example.Moved"
+
+    private func changes(_ database: CKDatabase, _ zone: CKRecordZone.ID, _ token: CKServerChangeToken?) async throws
+        -> (names: [String], token: CKServerChangeToken)
+    {
+        let page = try await database.recordZoneChanges(inZoneWith: zone, since: token)
+        let names = page.modificationResultsByID.keys.map(\.recordName) + page.deletions.map(\.recordID.recordName)
+        return (names.sorted(), page.changeToken)
+    }
+
+    @Test func `records, tokens, tags and subscriptions go on in PostgreSQL, and back in files`() async throws {
+        let place = FileManager.default.temporaryDirectory.appending(path: "nephos-move-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: place) }
+        let (old, new) = (place.appending(path: "old").path, place.appending(path: "new").path)
+        let options = TestCluster.options(connections: 4)
+        let address = try TestCluster.address.get()
+        let id = StoreID(container: container, environment: "development")
+        let zone = CKRecordZone(zoneName: "Z")
+
+        // In files.
+        let first = LocalCloud(stores: try DataDirectory(path: old))
+        var database = first.container(container).privateCloudDatabase
+        _ = try await database.save(zone)
+        func note(_ name: String) -> CKRecord {
+            let record = CKRecord(
+                recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone.zoneID))
+            record["n"] = name.utf8.count
+            record["text"] = "ü\u{0301} ❤️ \(name)"
+            return record
+        }
+        for name in ["a", "b", "gone"] { _ = try await database.save(note(name)) }
+        _ = try await database.deleteRecord(withID: note("gone").recordID)
+        _ = try await database.save(CKRecordZoneSubscription(zoneID: zone.zoneID, subscriptionID: "all"))
+        let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "n == %d", 1))
+        #expect(try await database.records(matching: query, inZoneWith: zone.zoneID).matchResults.count == 2)
+        var (names, token) = try await changes(database, zone.zoneID, nil)
+        var held = try await database.record(for: note("a").recordID)
+        await first.close()
+
+        /// What has to hold wherever the store is: a change tag and a token are good, and changes come after it.
+        func goOn(_ database: CKDatabase, _ new: String) async throws {
+            held["n"] = 1
+            held["text"] = new
+            held = try await database.save(held)
+            _ = try await database.save(note(new))
+            (names, token) = try await changes(database, zone.zoneID, token)
+            #expect(names == ["a", new].sorted())
+            (names, _) = try await changes(database, zone.zoneID, nil)
+            #expect(names.contains("b") && names.contains(new))
+            #expect(try await database.allSubscriptions().map(\.subscriptionID) == ["all"])
+            let found = try await database.records(matching: query, inZoneWith: zone.zoneID).matchResults
+            #expect(found.count == 2)
+            let zones = try await database.databaseChanges(since: nil)
+            #expect(zones.modifications.map(\.zoneID.zoneName) == ["Z"])
+        }
+
+        // To PostgreSQL.
+        var stores = try PostgresStores(address, options: options)
+        var directory = try DataDirectory(path: old)
+        try move(try SQLiteImage(id, in: directory), try stores.image(of: id))
+        // Not over what is there.
+        #expect(throws: StorageError.self) { try move(try SQLiteImage(id, in: directory), try stores.image(of: id)) }
+        directory.close()
+        let second = LocalCloud(stores: stores)
+        database = second.container(container).privateCloudDatabase
+        try await goOn(database, "pg")
+        await second.close()
+
+        // And back.
+        stores = try PostgresStores(address, options: options)
+        directory = try DataDirectory(path: new)
+        try move(try stores.image(of: id), try SQLiteImage(id, in: directory))
+        stores.close()
+        directory.close()
+        let third = LocalCloud(stores: try DataDirectory(path: new))
+        database = third.container(container).privateCloudDatabase
+        try await goOn(database, "files")
+        await third.close()
+    }
+
+    private func move(_ source: some StoreImage, _ target: some StoreImage) throws {
+        defer {
+            source.close()
+            target.close()
+        }
+        #expect(try StoreMove.run(from: source, to: target) > 0)
+    }
+}

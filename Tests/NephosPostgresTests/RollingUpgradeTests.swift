@@ -1,0 +1,50 @@
+import NephosPostgres
+import NephosPostgresTesting
+import NephosStorage
+import Testing
+
+/// Servers of two versions over one store, while they are upgraded one after another.
+@Suite(.overPostgreSQL, .oneAtATime) struct RollingUpgradeTests {
+    private func zones(_ engine: any StorageEngine) async throws -> [String] {
+        try await engine.read { try $0.zones(owner: .everyone).map(\.name) }
+    }
+
+    private func save(_ name: String, _ engine: any StorageEngine) async throws {
+        _ = try await engine.write { try $0.insertZone(owner: .everyone, name: name, sequence: $0.nextSequence()) }
+    }
+
+    @Test func `what a migration adds leaves the store open to the version before`() async throws {
+        var options = TestCluster.options(connections: 2)
+        let address = try TestCluster.address.get()
+        let id = TestCluster.newStore()
+        let old = try PostgresStores(address, options: options)
+        let first = try old.open(id)
+        try await save("by the old", first)
+
+        let before = options.migrations
+        options.migrations.append(
+            Migration(script: "ALTER TABLE zone ADD COLUMN colour {text}; CREATE TABLE made (id {key});"))
+        let new = try PostgresStores(address, options: options)
+        let second = try new.open(id)
+        try await save("by the new", second)
+        // A server that runs goes on, and one that starts again does.
+        try await save("by the old again", first)
+        #expect(try await zones(first) == ["by the new", "by the old", "by the old again"])
+        await first.close()
+        let again = try old.open(id)
+        try await save("by the old at last", again)
+        #expect(try await zones(second).count == 4)
+        for engine in [again, second] { await engine.close() }
+
+        // What breaks with the old closes the store to it, and says so.
+        options.migrations.append(Migration(script: "ALTER TABLE made RENAME TO remade", isBreaking: true))
+        let newest = try PostgresStores(address, options: options)
+        await (try newest.open(id)).close()
+        let error = #expect(throws: StorageError.self) { _ = try old.open(id) }
+        #expect(error?.code == .otherVersion)
+        // The one between does not know that either.
+        #expect(throws: StorageError.self) { _ = try new.open(id) }
+        #expect(before.count + 2 == options.migrations.count)
+        for stores in [old, new, newest] { stores.close() }
+    }
+}
