@@ -53,6 +53,8 @@ enum ArchiveKey {
     static let share = "Share"
     static let rootRecord = "RootRecord"
     static let ownerIdentity = "OwnerIdentity"
+    /// Not Apple's: what a one-time URL ends in, by which alone the share can be accepted.
+    static let oneTimeGUID = "NephosOneTimeGUID"
     static let metadataRole = "ParticipantType"
     static let metadataStatus = "ParticipantStatus"
     static let metadataPermission = "ParticipantPermission"

@@ -16,7 +16,8 @@ extension CKShare {
             var participantPermission = CKShare.ParticipantPermission.unknown
             var ownerIdentity = CKUserIdentity(hasiCloudAccount: false)
             var rootRecord: CKRecord?
-            /// By what the service knows the share; an archive has it in the share's URL.
+            /// By what the service knows the share: what the URL ends in that the metadata was fetched by. That of a one-time
+            /// URL is another than the share's.
             var shortGUID: String?
         }
 
@@ -103,6 +104,7 @@ extension CKShare {
             values.participantStatus = coder.value(forKey: ArchiveKey.metadataStatus) ?? .unknown
             values.participantPermission = coder.value(forKey: ArchiveKey.metadataPermission) ?? .unknown
             values.rootRecord = coder.object(of: CKRecord.self, forKey: ArchiveKey.rootRecord)
+            values.shortGUID = coder.string(forKey: ArchiveKey.oneTimeGUID)
             if let owner = coder.object(of: CKUserIdentity.self, forKey: ArchiveKey.ownerIdentity) {
                 values.ownerIdentity = owner
             }
@@ -118,6 +120,10 @@ extension CKShare {
             coder.encode(participantStatus.rawValue, forKey: ArchiveKey.metadataStatus)
             coder.encode(participantPermission.rawValue, forKey: ArchiveKey.metadataPermission)
             coder.encode(rootRecord, forKey: ArchiveKey.rootRecord)
+            // The share's own URL is in the share.
+            if let guid = values.shortGUID, guid != values.share?.url.flatMap(CKShare.shortGUID) {
+                coder.encode(guid as NSString, forKey: ArchiveKey.oneTimeGUID)
+            }
         }
 
         open override var classForKeyedArchiver: AnyClass? { ArchivedClass.shareMetadata.archiverClass(for: self) }

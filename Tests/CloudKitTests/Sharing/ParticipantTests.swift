@@ -249,6 +249,24 @@ import Testing
         }
     }
 
+    @Test func `Metadata of a one-time URL is accepted after it was archived`() async throws {
+        try await Cloud.with(.inProcess) { cloud in
+            let list = try await SharedList(cloud.container("alice"))
+            let share = CKShare(rootRecord: list.root)
+            let once = CKShare.Participant.oneTimeURLParticipant()
+            share.addParticipant(once)
+            try await list.owner.privateCloudDatabase.saveAll([list.root, share])
+            let bob = cloud.container("bob")
+            let url = try #require(share.oneTimeURL(for: once.participantID))
+            let seen = try await bob.shareMetadata(for: url)
+            let data = try NSKeyedArchiver.archivedData(withRootObject: seen, requiringSecureCoding: true)
+            let opened = try #require(
+                try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.Metadata.self, from: data))
+            #expect(try await bob.accept(opened).recordID.recordName == share.recordID.recordName)
+            #expect(try await bob.sharedCloudDatabase.allRecordZones().count == 1)
+        }
+    }
+
     @Test func `Requests for access have one answer, reach the owner, and can be answered`() async throws {
         try await withShare { cloud, list, share in
             let database = list.owner.privateCloudDatabase
