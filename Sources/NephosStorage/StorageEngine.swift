@@ -100,6 +100,11 @@ package protocol StorageReader: ShareReader {
     func references(zone: ZoneKey, from source: String) throws -> [ReferenceRow]
 
     /// The whole schema: every record type (some have no field), and every field.
+    /// How many edges of a kind lead to `target`, over any number of others, and how many the longest such way has; both of
+    /// the first `limit` edges, of which those with few on their way come first.
+    func extent(
+        zone: ZoneKey, below target: String, kind: ReferenceRow.Kind, limit: Int
+    ) throws -> (depth: Int, count: Int)
     func recordTypes() throws -> [String]
     func schemaFields() throws -> [SchemaFieldRow]
 

@@ -71,37 +71,10 @@ enum ParentRules {
             current = try parents[step] ?? reader.record(zone: save.row.zone, named: step)?.parent
         }
         guard save.stored != nil, count > 0 else { return nil }
-        return try isTooDeep(below: save.row.name, Limits.parentDepth - count, in: save.row.zone, parents, reader)
-            ? tooDeep : nil
+        return try ChainLength(zone: save.row.zone, parents: parents, reader: reader).error(moving: save, under: count)
     }
 
-    private static let tooDeep = ServiceError.limitExceeded(
-        "a chain of parents has at most \(Limits.parentDepth) records")
-
-    /// Whether the chains of stored descendants below a record are longer than `room`, as far as so many of them say as are
-    /// looked at: a subtree of more is seldom a chain.
-    private static func isTooDeep(
-        below name: String, _ room: Int, in zone: ZoneKey, _ parents: [String: String?], _ reader: any StorageReader
-    ) throws -> Bool {
-        var level = [name]
-        var depth = 0
-        var budget = Limits.sharedRecordsPerCommit
-        while !level.isEmpty {
-            if depth > room { return true }
-            var next: [String] = []
-            for parent in level {
-                let children = try reader.references(
-                    zone: zone, to: parent, kinds: [.parent], after: nil, limit: budget + 1)
-                budget -= children.count
-                if budget < 0 { return false }
-                // What the batch saves is looked at from there.
-                next += children.map(\.source).filter { parents[$0] == nil }
-            }
-            level = next
-            depth += 1
-        }
-        return false
-    }
+    static let tooDeep = ServiceError.limitExceeded("a chain of parents has at most \(Limits.parentDepth) records")
 }
 
 extension PlannedSave {

@@ -175,6 +175,8 @@ package enum Limits {
     /// background.
     static let sharedRecordsPerCommit = 1000
     /// Shares of a zone in which a subtree of more records can be moved under another.
+    /// Records below one that is moved which are looked at for the length of their chains.
+    static let recordsBelowMove = 20_000
     static let sharesPerMove = 10_000
     /// Shares that one account takes part in.
     static let membershipsPerAccount = 10_000

@@ -12,7 +12,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case expiredZones, forgetZone, forgottenZones, noteForgottenZone
     case expiredTombstones, removeTombstone, notePurge
     case recordByName, recordsByNames, recordByNumber, recordNumber, recordsAfter, putRecord, updateRecord, purgeRecords
-    case referencesTo, referencesToAny, referencesToAfter, referencesFrom
+    case referencesTo, referencesToAny, referencesToAfter, referencesFrom, referencesBelow
     case insertReference, removeReference, purgeReferencesOfRecords, purgeReferences
     case recordTypes, schemaFields, insertRecordType, putSchemaField
     case jobs, jobsAfter, anyJob, insertJob, removeJob, claimJob
@@ -175,6 +175,15 @@ package enum SQL: Int, CaseIterable, Sendable {
             ORDER BY source LIMIT $6
             """
         case .referencesFrom:
+        case .referencesBelow:
+            """
+            WITH RECURSIVE below (name, depth) AS (
+                SELECT source, 1 FROM reference WHERE owner = $1 AND zone = $2 AND kind = $3 AND target = $4
+                UNION ALL
+                SELECT r.source, below.depth + 1 FROM below JOIN reference AS r ON r.owner = $1 AND r.zone = $2
+                    AND r.kind = $3 AND r.target = below.name)
+            SELECT max(depth), count(*) FROM (SELECT depth FROM below LIMIT $5) AS found
+            """
             """
             SELECT target, kind FROM reference WHERE owner = $1 AND zone = $2 AND source = $3 ORDER BY target, kind
             """

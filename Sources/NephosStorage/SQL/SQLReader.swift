@@ -256,6 +256,16 @@ package class SQLReader: StorageReader {
     private static func firstSources(_ limit: Int, of edges: [ReferenceRow]) -> [ReferenceRow] {
         let sorted = edges.sorted { left, right in
             let (leftName, rightName) = (left.source.utf8, right.source.utf8)
+    package final func extent(
+        zone: ZoneKey, below target: String, kind: ReferenceRow.Kind, limit: Int
+    ) throws -> (depth: Int, count: Int) {
+        try row(.referencesBelow) {
+            try $0.bind(zone).bind(kind.rawValue).bind(target).bind(limit: limit)
+        } read: { row in
+            (Int(row.integer(0)), Int(row.integer(1)))
+        } ?? (0, 0)
+    }
+
             if leftName.elementsEqual(rightName) { return left.kind.rawValue < right.kind.rawValue }
             return leftName.lexicographicallyPrecedes(rightName)
         }

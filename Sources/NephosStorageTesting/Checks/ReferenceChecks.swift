@@ -120,6 +120,24 @@ extension StorageConformance {
                 try expect(Set(found.map { Bytes("\($0.kind) \($0.source)") }), equals: expected, "kinds \(wanted):")
             }
         },
+        .engine("What is below a target is counted, over any number of edges, up to a limit") { engine in
+            let zone = try await engine.makeZone("1")
+            let other = try await engine.makeZone("2", owner: OwnerID(rawValue: 2))
+            try await engine.write { transaction in
+                for (source, target) in [("a", "r"), ("b", "r"), ("c", "b"), ("d", "c"), ("x", "y")] {
+                    try transaction.insert(ReferenceRow(zone: zone, target: target, kind: .parent, source: source))
+                }
+                try transaction.insert(ReferenceRow(zone: zone, target: "d", kind: .validate, source: "e"))
+                try transaction.insert(ReferenceRow(zone: other, target: "d", kind: .parent, source: "e"))
+            }
+            let found = try await engine.read { reader in
+                try [("r", 9), ("r", 4), ("r", 2), ("r", 0), ("c", 9), ("d", 9)].map { target, limit in
+                    let extent = try reader.extent(zone: zone, below: target, kind: .parent, limit: limit)
+                    return [extent.depth, extent.count]
+                }
+            }
+            try expect(found, equals: [[3, 4], [3, 4], [1, 2], [0, 0], [1, 1], [0, 0]])
+        },
         .engine("Edges belong to their zone") { engine in
             let one = try await engine.makeZone("1")
             let two = try await engine.makeZone("2", owner: OwnerID(rawValue: 2))

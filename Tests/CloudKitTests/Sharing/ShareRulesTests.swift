@@ -208,19 +208,8 @@ import Testing
 
     @Test func `A chain of parents has at most 1,000 records, also where two are put together`() async throws {
         try await withList { _, list, database in
-            func chain(_ name: String, _ count: Int) async throws -> [CKRecord] {
-                let records = (0..<count).map { number in
-                    CKRecord(
-                        recordType: "Item", recordID: CKRecord.ID(recordName: "\(name)\(number)", zoneID: list.zoneID))
-                }
-                for (parent, child) in zip(records, records.dropFirst()) { child.setParent(parent) }
-                for start in stride(from: 0, to: count, by: 300) {
-                    try await database.saveAll(Array(records[start..<min(start + 300, count)]))
-                }
-                return records
-            }
-            let upper = try await chain("a", 600)
-            let lower = try await chain("b", 402)
+            let upper = try await chain("a", 600, list, database)
+            let lower = try await chain("b", 402, list, database)
             lower[0].setParent(upper[599])
             await #expect(database.codeOfSaving(lower[0]) == .limitExceeded)
             lower[0].setParent(upper[598])
@@ -229,5 +218,47 @@ import Testing
             next.setParent(lower[401])
             await #expect(database.codeOfSaving(next) == .limitExceeded)
         }
+    }
+
+    @Test func `A chain is no longer where a large subtree moves, or the batch saves what is below`() async throws {
+        try await withList { _, list, database in
+            let upper = try await chain("a", 600, list, database)
+            let lower = try await chain("b", 500, list, database)
+            // More is below the root than a commit looks at one by one.
+            let others = (0..<1100).map { number in
+                let record = CKRecord(
+                    recordType: "Item", recordID: CKRecord.ID(recordName: "w\(number)", zoneID: list.zoneID))
+                record.setParent(lower[0])
+                return record
+            }
+            for start in stride(from: 0, to: others.count, by: 300) {
+                try await database.saveAll(Array(others[start..<min(start + 300, others.count)]))
+            }
+            lower[0].setParent(upper[599])
+            await #expect(database.codeOfSaving(lower[0]) == .limitExceeded)
+            lower[0].setParent(upper[499])
+            try await database.saveAll([lower[0]])
+
+            let part = try await chain("c", 402, list, database)
+            part[0].setParent(upper[599])
+            part[1]["title"] = "Saved with it"
+            await #expect(database.codeOfSaving(part[0], part[1]) == .limitExceeded)
+            part[0].setParent(upper[597])
+            try await database.saveAll([part[0], part[1]])
+        }
+    }
+
+    /// Saves records each of which is the next one's parent.
+    private func chain(
+        _ name: String, _ count: Int, _ list: SharedList, _ database: CKDatabase
+    ) async throws -> [CKRecord] {
+        let records = (0..<count).map { number in
+            CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: "\(name)\(number)", zoneID: list.zoneID))
+        }
+        for (parent, child) in zip(records, records.dropFirst()) { child.setParent(parent) }
+        for start in stride(from: 0, to: count, by: 300) {
+            try await database.saveAll(Array(records[start..<min(start + 300, count)]))
+        }
+        return records
     }
 }
