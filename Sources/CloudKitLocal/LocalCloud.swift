@@ -140,6 +140,29 @@ public final class LocalCloud: Sendable {
         }
     }
 
+    /// Deletes an account: its private database with what it shares, its part in the shares of others, its keys,
+    /// subscriptions and push tokens. Those who took part in its shares see the zones go, as if it had deleted them; the
+    /// owners of shares that it took part in see a participant less. What it saved in the public database stays, with its
+    /// former user record as the creator.
+    ///
+    /// Nobody sees anything of the account once this returns; `settle` returns when all of it is erased. A container that
+    /// goes on under the account's name is another account's then, with a user record of its own.
+    ///
+    /// - Throws: `CKError`, `.unknownItem` where there is no such account.
+    public func deleteAccount(
+        _ account: String, inContainer identifier: String = LocalCloud.defaultContainerIdentifier,
+        environment: CloudKitEnvironment.Name = .development
+    ) async throws {
+        let context = RequestContext(
+            container: identifier, environment: environment == .production ? .production : .development,
+            scope: .public, account: nil, requestID: UUID().uuidString)
+        do throws(ServiceError) {
+            _ = try await service.deleteAccount(DeleteAccountRequest(account: account), context)
+        } catch {
+            throw CKError(CKError.Code(rawValue: error.clientCode.rawValue) ?? .internalError)
+        }
+    }
+
     /// Has the cloud forget which records and zones were deleted before a time, as the service does with what is older
     /// than half a year. Change tokens that do not know of them yet have expired then.
     public func forgetDeletions(before date: Date = .distantFuture) async throws {

@@ -41,9 +41,13 @@ package protocol StorageReader: ShareReader {
     /// has one of them. Nothing of it changes while a store is open.
     func lostSequences() throws -> [ClosedRange<Int64>]
 
+    /// The account of that name, which was not deleted.
     func account(named name: String) throws -> AccountRow?
+    /// The account, whether or not it was deleted.
     func account(id: Int64) throws -> AccountRow?
     func account(userRecordName: String) throws -> AccountRow?
+    /// The accounts with a larger id that were not deleted, ordered by id.
+    func accounts(after id: Int64, limit: Int) throws -> [AccountRow]
 
     /// The live zone of that name.
     func zone(owner: OwnerID, named name: String) throws -> ZoneRow?
@@ -96,15 +100,15 @@ package protocol StorageReader: ShareReader {
     ) throws -> [ReferenceRow]
     /// All edges that point at one of `targets` with one of `kinds`, in any order. Costs one way to the database.
     func references(zone: ZoneKey, to targets: [String], kinds: [ReferenceRow.Kind]) throws -> [ReferenceRow]
-    /// All edges that `source` holds.
-    func references(zone: ZoneKey, from source: String) throws -> [ReferenceRow]
-
-    /// The whole schema: every record type (some have no field), and every field.
     /// How many edges of a kind lead to `target`, over any number of others, and how many the longest such way has; both of
     /// the first `limit` edges, of which those with few on their way come first.
     func extent(
         zone: ZoneKey, below target: String, kind: ReferenceRow.Kind, limit: Int
     ) throws -> (depth: Int, count: Int)
+    /// All edges that `source` holds.
+    func references(zone: ZoneKey, from source: String) throws -> [ReferenceRow]
+
+    /// The whole schema: every record type (some have no field), and every field.
     func recordTypes() throws -> [String]
     func schemaFields() throws -> [SchemaFieldRow]
 
@@ -219,6 +223,9 @@ package protocol StorageTransaction: StorageReader, ShareTransaction {
     /// Adds an account and returns it with its new id.
     /// - Throws: `StorageError` `.constraint` if its name or its user record's name is taken.
     func insertAccount(name: String, userRecordName: String) throws -> AccountRow
+    /// Marks an account deleted. Its row stays without its name, which another account may have from then on.
+    /// - Throws: `StorageError` `.constraint` if there is none that was not deleted.
+    func markAccountDeleted(id: Int64) throws
 
     /// Adds a live zone under a new id.
     /// - Throws: `StorageError` `.constraint` if a live zone of the owner's has the name.
@@ -341,6 +348,8 @@ package protocol StorageTransaction: StorageReader, ShareTransaction {
     func removeOutbox(account: Int64, destination: String, id: Int64) throws -> Bool
     /// Removes what waits for a destination and has this subject, which is not empty.
     func removeOutbox(account: Int64, destination: String, subject: String) throws
+    /// Removes what waits for an account, wherever it goes.
+    func removeOutbox(account: Int64) throws
     /// Removes what waits for a destination, but for the newest.
     func removeOutbox(account: Int64, destination: String, keeping newest: Int) throws
 

@@ -39,6 +39,10 @@ struct NephosCommand: Sendable {
             name: "schema", summary: "Export, import, validate, reset and deploy a container's schema.",
             help: SchemaCommand.help, main: { arguments throws(UsageError) in try SchemaCommand.main(arguments) }),
         NephosCommand(
+            name: "accounts", summary: "See a container's accounts, and delete them.",
+            help: AccountsCommand.help,
+            main: { arguments throws(UsageError) in try AccountsCommand.main(arguments) }),
+        NephosCommand(
             name: "zones", summary: "See accounts' zones, and remove them as their user can.",
             help: ZonesCommand.help, main: { arguments throws(UsageError) in try ZonesCommand.main(arguments) }),
         NephosCommand(

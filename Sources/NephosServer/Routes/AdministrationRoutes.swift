@@ -4,6 +4,8 @@ import NephosWire
 /// What an administrator does, `/nephos/1/{container}/{environment}/{entity}/{action}`. The routes are ours.
 enum AdministrationRoutes {
     static let table: [Route] = [
+        .administration("/nephos/accounts/list", NephosService.listAccounts),
+        .administration("/nephos/accounts/delete", NephosService.deleteAccount),
         .administration("/nephos/zones/list", NephosService.listAccountZones),
         .administration("/nephos/zones/remove", NephosService.removeZones(_:_:)),
         .administration("/nephos/deletions/forget", NephosService.forgetDeletions(_:_:)),

@@ -2,12 +2,17 @@ import NephosStorage
 import NephosWire
 import Synchronization
 
-/// The accounts of one store. They never change once made, so what was read is kept.
+/// The accounts of one store. They change by their deletion alone, so what was read is cached. A deletion is announced here
+/// first; those of other processes are noticed by the version of the store's catalogue, which a deletion advances.
 final class Accounts: Sendable {
     private struct Known {
         /// By canonical names.
         var byName: [ExactString: AccountRow] = [:]
         var userRecordNames: [Int64: String] = [:]
+        /// Those that were deleted, or are just being, while the store is open.
+        var deleted: Set<Int64> = []
+        /// The versions of the catalogue at which accounts were last seen to live.
+        var seenAt: [Int64: Int64] = [:]
     }
 
     private let known = Mutex(Known())
@@ -17,10 +22,42 @@ final class Accounts: Sendable {
     }
 
     func remember(_ account: AccountRow) {
-        known.withLock {
-            $0.byName[ExactString(AccountName.canonical(account.name))] = account
-            $0.userRecordNames[account.id] = account.userRecordName
+        known.withLock { known in
+            guard !known.deleted.contains(account.id) else { return }
+            known.byName[ExactString(AccountName.canonical(account.name))] = account
+            known.userRecordNames[account.id] = account.userRecordName
         }
+    }
+
+    // MARK: Deletion
+
+    /// Evicts an account that is about to be deleted: `checkLives` fails for it from now on.
+    func beginDeletion(of account: AccountRow) {
+        known.withLock { known in
+            known.deleted.insert(account.id)
+            known.byName[ExactString(AccountName.canonical(account.name))] = nil
+        }
+    }
+
+    /// Undoes `beginDeletion`, where the deletion failed.
+    func cancelDeletion(of account: AccountRow) {
+        known.withLock { _ = $0.deleted.remove(account.id) }
+    }
+
+    /// Checks in a caller's transaction that its account was not deleted since the request began. A deletion runs alone
+    /// (`runAlone`), so it erases what a transaction wrote that passed this before.
+    func checkLives(_ account: AccountRow?, in transaction: any StorageTransaction) throws {
+        guard let account else { return }
+        let (isDeleted, version) = known.withLock { ($0.deleted.contains(account.id), $0.seenAt[account.id]) }
+        if !isDeleted {
+            if let version, try transaction.isCurrent(version, of: .catalog) { return }
+            let current = try transaction.version(of: .catalog)
+            if try transaction.liveAccount(id: account.id) != nil {
+                return known.withLock { $0.seenAt[account.id] = max(current, $0.seenAt[account.id] ?? 0) }
+            }
+            beginDeletion(of: account)
+        }
+        throw ServiceError(.authenticationRequired, .notAuthenticated, "the account was deleted")
     }
 
     /// The name of the user record of an account, for a record's metadata; nil for nobody.
@@ -37,5 +74,16 @@ final class Accounts: Sendable {
             if let account = try reader.account(named: form) { return account }
         }
         return nil
+    }
+}
+
+extension StorageReader {
+    /// The account, unless it was deleted.
+    func liveAccount(id: Int64) throws -> AccountRow? {
+        try account(id: id).flatMap { $0.isDeleted ? nil : $0 }
+    }
+
+    func liveAccount(userRecordName: String) throws -> AccountRow? {
+        try account(userRecordName: userRecordName).flatMap { $0.isDeleted ? nil : $0 }
     }
 }

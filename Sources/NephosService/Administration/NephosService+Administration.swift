@@ -74,6 +74,18 @@ extension NephosService {
         }
     }
 
+    /// The id behind which a page of a list by id begins.
+    static func position(
+        _ marker: String?, for purpose: OpaqueStrings.Purpose, _ strings: OpaqueStrings
+    ) throws(ServiceError) -> Int64 {
+        guard let marker else { return 0 }
+        let content = strings.content(of: marker, for: purpose)
+        guard let id = content.flatMap({ Int64(String(decoding: $0, as: UTF8.self)) }) else {
+            throw .invalid("the continuationMarker is not one that this list gave")
+        }
+        return id
+    }
+
     static func account(named name: String, _ reader: any StorageReader) throws -> AccountRow {
         guard let account = try Accounts.find(name, reader) else {
             throw ServiceError(
@@ -92,17 +104,10 @@ extension NephosService {
     private static func zones(
         after marker: String?, _ strings: OpaqueStrings, _ reader: any StorageReader
     ) throws -> AccountZonesResponse {
-        var start: Int64 = 0
-        if let marker {
-            let content = strings.content(of: marker, for: .accountZones)
-            guard let id = content.flatMap({ Int64(String(decoding: $0, as: UTF8.self)) }) else {
-                throw ServiceError.invalid("the continuationMarker is not one that a list of zones gave")
-            }
-            start = id
-        }
+        let start = try position(marker, for: .accountZones, strings)
         let rows = try reader.zones(after: start, limit: Limits.zonesPerPage)
         let zones = try rows.compactMap { row in
-            try reader.account(id: row.key.owner.rawValue).flatMap { description(row, $0) }
+            try reader.liveAccount(id: row.key.owner.rawValue).flatMap { description(row, $0) }
         }
         let isFull = rows.count == Limits.zonesPerPage
         let next = isFull ? rows.last.map { strings.text(Array("\($0.key.id)".utf8), for: .accountZones) } : nil

@@ -43,7 +43,7 @@ extension NephosService {
                 break
             }
         }
-        container.accounts = try owners.compactMap { try reader.account(id: $0.rawValue)?.name }.sorted()
+        container.accounts = try owners.compactMap { try reader.liveAccount(id: $0.rawValue)?.name }.sorted()
         container.recordTypes = counts.sorted { $0.key < $1.key }.map { .init(name: $0.key, records: $0.value) }
         return container
     }

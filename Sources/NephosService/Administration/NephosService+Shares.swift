@@ -15,8 +15,9 @@ extension NephosService {
                     zones = try Self.zones(reader)
                 }
                 return AccountSharesResponse(
-                    shares: try zones.flatMap { zone in
-                        try reader.shares(zone: zone.key, limit: Limits.sharesPerNotification).map {
+                    shares: try zones.flatMap { zone -> [AccountShare] in
+                        guard try reader.liveAccount(id: zone.key.owner.rawValue) != nil else { return [] }
+                        return try reader.shares(zone: zone.key, limit: Limits.sharesPerNotification).map {
                             try Self.description($0, zone, reader)
                         }
                     })

@@ -86,7 +86,7 @@ extension NephosService {
             let rereference = RereferenceAssets(request: request, caller: caller)
             try rereference.validate()
             let moment = store.schemas.now
-            return try await store.engine.write { transaction in
+            return try await store.write(by: caller) { transaction in
                 let permissions = try RecordPermissions(caller, store.schemas, asOf: moment, transaction)
                 return try rereference.run(permissions, transaction)
             }
@@ -109,6 +109,7 @@ extension NephosService {
             let owner = upload.target.zone.owner
             let target = upload.target
             let (used, mayUpload) = try await store.engine.read { reader in
+                guard try Self.hasAccount(target.account, reader) else { return (Int64(0), false) }
                 let isShared = target.zone.isShared(with: target.account)
                 let shared = isShared ? try SharedAsset(target.zone, account: target.account, reader) : nil
                 return (try reader.assetBytes(owner: owner), try !isShared || shared?.mayWrite() == true)
@@ -145,6 +146,7 @@ extension NephosService {
             let owner = download.zone.owner
             guard
                 let asset = try await store.engine.read({ reader -> AssetRow? in
+                    guard try Self.hasAccount(download.account, reader) else { return nil }
                     if download.zone.isShared(with: download.account) {
                         let shared = try SharedAsset(download.zone, account: download.account, reader)
                         guard try shared?.mayRead(download.recordName) == true else { return nil }
@@ -160,6 +162,11 @@ extension NephosService {
             }
             return DownloadedAsset(file, asset, store.assets.files.threads)
         }
+    }
+
+    /// Whether the account that an address was given to was not deleted since; 0 is nobody.
+    private static func hasAccount(_ account: Int64, _ reader: any StorageReader) throws -> Bool {
+        try account == 0 || reader.liveAccount(id: account) != nil
     }
 
     /// A request that authorises itself, so that it names no database and no account.

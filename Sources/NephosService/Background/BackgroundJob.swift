@@ -13,6 +13,8 @@ enum BackgroundJob: String {
     case moveShared
     /// Notifies who takes part in a share (`ShareNotification`).
     case notifyShare
+    /// Erases what a deleted account had (`AccountErasure`). The zone has the account's owner and no number.
+    case eraseAccount
 
     static func cascade(from tombstone: RecordRow) -> JobRow {
         JobRow(kind: cascade.rawValue, zone: tombstone.zone, subject: "\(tombstone.sequence) \(tombstone.name)")

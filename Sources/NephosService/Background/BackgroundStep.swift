@@ -17,6 +17,7 @@ struct BackgroundStep {
             try transaction.removeJob(id: job.id)
             return try ShareNotification(job)?.run(job.zone, notifier, in: transaction) ?? false
         }
+        if BackgroundJob(rawValue: job.kind) == .eraseAccount { return try eraseAccount(in: transaction) }
         let changes = notifier.changes(in: job.zone)
         let isDone =
             switch BackgroundJob(rawValue: job.kind) {
@@ -24,7 +25,7 @@ struct BackgroundStep {
             case .purgeZone: try purgeZone(in: transaction)
             case .removeIndex: try IndexRemoval(job)?.step(in: transaction) ?? true
             case .moveShared: try moveShared(in: transaction)
-            case .notifyShare, nil: true
+            case .notifyShare, .eraseAccount, nil: true
             }
         if isDone { try transaction.removeJob(id: job.id) }
         // Only the default zone leaves deletions to the background.
@@ -32,6 +33,19 @@ struct BackgroundStep {
             let zone = try transaction.zone(owner: job.zone.owner, named: ZoneIDDictionary.defaultZoneName)
         else { return false }
         return try notifier.notify(of: changes, in: zone, by: nil, transaction)
+    }
+
+    /// - Returns: whether there are subscribers to notify.
+    private func eraseAccount(in transaction: any StorageTransaction) throws -> Bool {
+        guard let account = try transaction.account(id: job.zone.owner.rawValue), account.isDeleted else {
+            try transaction.removeJob(id: job.id)
+            return false
+        }
+        let erasure = AccountErasure(
+            account: account, environment: environment, indexes: indexes, notifier: notifier)
+        let step = try erasure.step(limit: limit, in: transaction)
+        if step.isDone { try transaction.removeJob(id: job.id) }
+        return step.leftEvents
     }
 
     /// Does a step of the move, which leaves a job for the rest.

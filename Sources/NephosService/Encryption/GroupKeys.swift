@@ -111,7 +111,7 @@ enum KeyStanding: Equatable {
 extension ShareParticipantRow {
     /// The account that takes part, or is invited; nil where nobody knows which that is.
     func invitedAccount(_ reader: any StorageReader) throws -> AccountRow? {
-        if account != 0 { return try reader.account(id: account) }
+        if account != 0 { return try reader.liveAccount(id: account) }
         return address.isEmpty ? nil : try reader.account(named: address)
     }
 }

@@ -122,7 +122,7 @@ struct KeyWriter {
         _ box: GroupBox, _ group: String, _ standing: KeyStanding, _ devices: DeviceList
     ) throws {
         let isOwn = box.userRecordName.isEmpty
-        let recipient = isOwn ? account : try transaction.account(userRecordName: box.userRecordName)
+        let recipient = isOwn ? account : try transaction.liveAccount(userRecordName: box.userRecordName)
         guard let recipient, recipient.id != zone.key.owner.rawValue, let row = try participant(recipient, group) else {
             throw ServiceError.shareRefusal("'\(box.userRecordName)' takes no part in what the key is for")
         }

@@ -23,7 +23,7 @@ extension NephosService {
         try await perform(context) { store, caller in
             let keys = try AccountKeys(caller, escrows: self.configuration.escrowsKeys)
             try keys.check(request)
-            let (response, lacksRecovery) = try await store.engine.write { transaction in
+            let (response, lacksRecovery) = try await store.write(by: caller) { transaction in
                 let lacksRecovery = try keys.append(request, in: transaction)
                 return (try keys.response(transaction), lacksRecovery)
             }
@@ -44,7 +44,7 @@ extension NephosService {
         try await perform(context) { store, caller in
             let keys = try AccountKeys(caller, escrows: self.configuration.escrowsKeys)
             let environment = self.environment
-            let (response, leftEvents) = try await store.engine.write { transaction in
+            let (response, leftEvents) = try await store.write(by: caller) { transaction in
                 let reset = ResetKeys(
                     caller: caller, environment: environment,
                     indexes: IndexWriter(
@@ -90,7 +90,7 @@ extension NephosService {
         try await perform(context) { store, caller in
             let account = try caller.requireAccount()
             let address = caller.address(request.zoneID)
-            let response = try await store.engine.write { transaction in
+            let response = try await store.write(by: caller) { transaction in
                 var zone = try Self.zone(request.zoneID, caller, transaction)
                 if zone == nil, address.isOwn, caller.scope == .private, ZoneRules.isDefault(address.zoneName) {
                     zone = FoundZone(row: try ZoneRegistry.defaultZone(owner: account.owner, in: transaction))

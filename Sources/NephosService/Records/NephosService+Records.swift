@@ -32,7 +32,7 @@ extension NephosService {
     private func apply(
         _ modify: ModifyRecords, _ key: RequestKey?, to store: Store
     ) async throws -> ModifyRecords.Applied {
-        try await store.engine.write { transaction in
+        try await store.write(by: modify.caller) { transaction in
             try key?.check(in: transaction, isSure: false)
             do {
                 let moment = store.schemas.now

@@ -73,6 +73,10 @@ package enum Limits {
     static let shortestPurgeInterval: Int64 = 1000
     /// Zones in a page of an administrator's list.
     static let zonesPerPage = 1000
+    /// Accounts in such a page.
+    static let accountsPerPage = 1000
+    /// Shares of a zone that are counted for what a deletion of an account says.
+    static let sharesCounted = 10_000
 
     /// Stores that are open at a time: each has about nine files and 1 MB of memory.
     package static let openStores = 256
@@ -171,12 +175,12 @@ package enum Limits {
     static let invitationAddressLength = 320
     /// Records in a chain of parents.
     static let parentDepth = 1000
+    /// Records below one that is moved which are looked at for the length of their chains.
+    static let recordsBelowMove = 20_000
     /// Records that one commit takes into a share or out of it with those that they are below; what is beyond goes in the
     /// background.
     static let sharedRecordsPerCommit = 1000
     /// Shares of a zone in which a subtree of more records can be moved under another.
-    /// Records below one that is moved which are looked at for the length of their chains.
-    static let recordsBelowMove = 20_000
     static let sharesPerMove = 10_000
     /// Shares that one account takes part in.
     static let membershipsPerAccount = 10_000

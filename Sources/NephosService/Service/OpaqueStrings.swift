@@ -19,6 +19,8 @@ struct OpaqueStrings: Sendable {
         case fetchEnd
         /// `continuationMarker` of an administrator's list of zones.
         case accountZones
+        /// `continuationMarker` of an administrator's list of accounts.
+        case accounts
         /// What the page of a share accepts it with.
         case shareAcceptance
     }

@@ -87,6 +87,17 @@ final class Store: Sendable {
         return account
     }
 
+    /// Runs a write of the caller's.
+    /// - Throws: `notAuthenticated` where its account was deleted meanwhile.
+    func write<T: Sendable>(
+        by caller: Caller, _ body: @escaping @Sendable (any StorageTransaction) throws -> T
+    ) async throws -> T {
+        try await engine.write { [accounts] transaction in
+            try accounts.checkLives(caller.account, in: transaction)
+            return try body(transaction)
+        }
+    }
+
     /// What is read of a store when it is opened.
     struct Prepared: Sendable {
         var key: AuthenticationKey

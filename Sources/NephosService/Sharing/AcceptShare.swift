@@ -41,9 +41,9 @@ struct ResolveShare {
             oneTime = row
             share = try reader.share(id: row.share)
         }
-        guard let share, share.isLive, let zone = try reader.zone(share.zone), !zone.isDeleted else {
-            throw Self.unknown
-        }
+        guard let share, share.isLive, let zone = try reader.zone(share.zone), !zone.isDeleted,
+            try reader.liveAccount(id: share.zone.owner.rawValue) != nil
+        else { throw Self.unknown }
         if share.zone.owner == account.owner { return Found(share: share, zone: zone, row: nil) }
         let rows = try reader.participants(share: share.id)
         if rows.contains(where: { $0.isBlocked && $0.account == account.id }) { throw Self.unknown }

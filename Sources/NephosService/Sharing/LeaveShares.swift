@@ -12,20 +12,13 @@ struct LeaveShares {
     /// - Returns: whether there are subscribers to notify.
     func leave(_ zone: SharedZone, in transaction: any StorageTransaction) throws -> Bool {
         let account = try caller.requireAccount()
-        let changes = notifier.changes(in: zone.zone.key)
-        let sharedChanges = SharedChanges(notifier.watched)
-        let merge = FieldMerge(zone: zone.zone.key, now: environment.now(), account: account.id)
-        for participation in zone.participations {
-            let share = participation.share
-            guard let row = try transaction.participant(share: share.id, account: account.id),
-                let record = try transaction.record(zone: share.zone, named: share.name)
-            else { continue }
-            let sequence = try ShareMembers.touch(record, merge, indexes, changes, sharedChanges, in: transaction)
-            try ShareMembers.remove(row, from: share, at: sequence, sharedChanges, in: transaction)
-            try GroupState.note(share, endsAccess: true, in: transaction)
+        let parts = try zone.participations.compactMap { participation in
+            try transaction.participant(share: participation.share.id, account: account.id).map {
+                (participation.share, $0)
+            }
         }
-        try transaction.noteChange(zone: zone.zone.key)
-        _ = try sharedChanges.leaveJobs(zone: zone.zone.key, by: caller.origin, in: transaction)
-        return try notifier.notify(of: changes, in: zone.zone, by: caller.origin, transaction)
+        let departure = ShareDeparture(
+            account: account.id, origin: caller.origin, environment: environment, indexes: indexes, notifier: notifier)
+        return try departure.leave(parts, of: zone.zone, in: transaction)
     }
 }

@@ -79,7 +79,7 @@ extension NephosService {
             let account = try caller.requireAccount()
             try Self.check(request)
             let environment = self.environment
-            let (answers, leftEvents) = try await store.engine.write { transaction in
+            let (answers, leftEvents) = try await store.write(by: caller) { transaction in
                 try store.watched.refresh(transaction)
                 let visit = ShareVisit(
                     resolve: ResolveShare(
@@ -116,7 +116,7 @@ extension NephosService {
                     var identity = UserIdentityDictionary(lookupInfo: info)
                     if let name = info.userRecordName {
                         identity.hasAccount =
-                            try reader.account(userRecordName: caller.currentUser.resolve(name)) != nil
+                            try reader.liveAccount(userRecordName: caller.currentUser.resolve(name)) != nil
                     } else if let address = InvitationAddress.canonical(info) {
                         identity.hasAccount = try reader.account(named: address) != nil
                     }

@@ -186,7 +186,7 @@ struct ShareEdits {
         let address = InvitationAddress.canonical(identity.lookupInfo) ?? ""
         var account: AccountRow?
         if let name = identity.userRecordName ?? identity.lookupInfo?.userRecordName {
-            account = try reader.account(
+            account = try reader.liveAccount(
                 userRecordName: batch.caller.currentUser.resolve(name))
         } else if !address.isEmpty {
             account = try reader.account(named: address)

@@ -162,7 +162,7 @@ struct ShareDetails {
     func identity(_ account: Int64, isNamed: Bool = true) throws -> UserIdentityDictionary {
         var identity = UserIdentityDictionary(
             userRecordName: try accounts.userRecordName(id: account, reader), hasAccount: true)
-        if isNamed, let name = try reader.account(id: account)?.name { identity.givenName = Self.givenName(name) }
+        if isNamed, let name = try reader.liveAccount(id: account)?.name { identity.givenName = Self.givenName(name) }
         return identity
     }
 

@@ -10,9 +10,9 @@ struct SharedAsset {
 
     /// Nil where the account or the zone is gone.
     init?(_ key: ZoneKey, account: Int64, _ reader: any StorageReader) throws {
-        guard let account = try reader.account(id: account), let zone = try reader.zone(key), !zone.isDeleted else {
-            return nil
-        }
+        guard let account = try reader.liveAccount(id: account), let zone = try reader.zone(key), !zone.isDeleted,
+            try reader.liveAccount(id: key.owner.rawValue) != nil
+        else { return nil }
         self.account = account
         self.zone = zone
         self.reader = reader

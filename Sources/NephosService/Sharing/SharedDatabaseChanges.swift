@@ -33,6 +33,10 @@ struct SharedDatabaseChanges {
                     Zone(
                         sequence: row.sequence, zoneID: zoneID, isDeleted: true,
                         reason: ZoneDeletion.reason(of: row)))
+            } else if owner.isDeleted, let zone = try view.sharedZone(row, owner, memberships) {
+                // The zones of a deleted owner are deleted one by one (`AccountErasure`), and each is a change then.
+                let change = max(left, try SharedZoneFeed(zone: zone, reader: reader).lastChange())
+                zones.append(Zone(sequence: change, zoneID: zoneID, isDeleted: true))
             } else {
                 zones.append(Zone(sequence: left, zoneID: zoneID, isDeleted: true))
             }

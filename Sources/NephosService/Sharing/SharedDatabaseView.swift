@@ -52,7 +52,7 @@ struct SharedDatabaseView {
 
     /// The zone, as long as it and a share of it live and give the account something.
     func zone(named name: String, owner ownerName: String) throws -> SharedZone? {
-        guard ownerName != account.userRecordName, let owner = try reader.account(userRecordName: ownerName),
+        guard ownerName != account.userRecordName, let owner = try reader.liveAccount(userRecordName: ownerName),
             let zone = try reader.zone(owner: owner.owner, named: name)
         else { return nil }
         return try sharedZone(zone, owner, try reader.memberships(account: account.id, zone: zone.key))
@@ -65,13 +65,14 @@ struct SharedDatabaseView {
         }
         return try memberships.keys.sorted { $0.id < $1.id }.compactMap { key in
             guard let zone = try reader.zone(key), !zone.isDeleted,
-                let owner = try reader.account(id: key.owner.rawValue)
+                let owner = try reader.liveAccount(id: key.owner.rawValue)
             else { return nil }
             return try sharedZone(zone, owner, memberships[key] ?? [])
         }
     }
 
-    private func sharedZone(
+    /// What the account takes part in there, whether or not the zone and its owner live.
+    func sharedZone(
         _ zone: ZoneRow, _ owner: AccountRow, _ memberships: [MembershipRow]
     ) throws -> SharedZone? {
         let participations = try memberships.compactMap { try participation($0) }

@@ -200,7 +200,7 @@ struct FanOutReader {
     private mutating func permissions(of account: Int64) throws -> RecordPermissions {
         if let known = permissions[account] { return known }
         let scope: DatabaseScope = page.event.zone.owner == .everyone ? .public : .private
-        let found = RecordPermissions(scope, account: try reader.account(id: account), schema)
+        let found = RecordPermissions(scope, account: try reader.liveAccount(id: account), schema)
         permissions[account] = found
         return found
     }

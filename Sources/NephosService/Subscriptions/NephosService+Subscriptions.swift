@@ -30,7 +30,7 @@ extension NephosService {
             let modify = try ModifySubscriptions(
                 request, caller: caller, container: context.container, environment: self.environment,
                 configuration: self.configuration, watched: store.watched)
-            return try await store.engine.write { transaction in
+            return try await store.write(by: caller) { transaction in
                 let schema = try store.schemas.schema(asOf: store.schemas.now, transaction)
                 return try modify.apply(schema: schema, in: transaction)
             }
@@ -47,7 +47,7 @@ extension NephosService {
     ) async throws(ServiceError) -> TokenResponse {
         try await perform(context) { store, caller in
             let tokens = try PushTokens(request, caller: caller, environment: self.environment)
-            let row = try await store.engine.write { try tokens.create(in: $0) }
+            let row = try await store.write(by: caller) { try tokens.create(in: $0) }
             return Self.answer(row.token, request, context)
         }
     }
@@ -58,7 +58,7 @@ extension NephosService {
     ) async throws(ServiceError) -> TokenResponse {
         try await perform(context) { store, caller in
             let tokens = try PushTokens(request, caller: caller, environment: self.environment)
-            let row = try await store.engine.write { try tokens.register(in: $0) }
+            let row = try await store.write(by: caller) { try tokens.register(in: $0) }
             return Self.answer(row.token, request, context)
         }
     }

@@ -28,7 +28,7 @@ extension NephosService {
             let modify = ModifyZones(request: request, caller: caller, environment: self.environment)
             try modify.validate()
             let environment = self.environment
-            let (response, leftEvents) = try await store.engine.write { transaction in
+            let (response, leftEvents) = try await store.write(by: caller) { transaction in
                 try store.watched.refresh(transaction)
                 let leaving = LeaveShares(
                     caller: caller, environment: environment,
@@ -53,7 +53,7 @@ extension NephosService {
             _ = try caller.requireAccount()
             let remove = RemoveZones(
                 zoneNames: zoneNames, reason: reason, caller: caller, environment: self.environment)
-            let (names, leftEvents) = try await store.engine.write { transaction in
+            let (names, leftEvents) = try await store.write(by: caller) { transaction in
                 try store.watched.refresh(transaction)
                 return try remove.apply(store.notifier, in: transaction)
             }

@@ -13,6 +13,7 @@ extension Migration {
             ALTER TABLE shared_record ADD COLUMN left_at {integer} NOT NULL DEFAULT 0;
             CREATE INDEX shared_record_gone ON shared_record (gone_at) WHERE gone_at > 0;
             CREATE INDEX share_participant_account ON share_participant (share, account);
+            CREATE INDEX share_participant_accounts ON share_participant (account) WHERE account > 0;
             CREATE INDEX job_zone ON job (owner, zone, kind);
             CREATE TABLE forgotten_membership (
                 account {integer} NOT NULL PRIMARY KEY,

@@ -16,10 +16,11 @@ extension Migration {
         INSERT INTO change_sequence (id, last) VALUES (1, 0);
         """
 
+    /// A deleted account has no name, so that its name is free.
     private static let accounts = """
         CREATE TABLE account (
             id {key},
-            name {text} NOT NULL UNIQUE,
+            name {text} UNIQUE,
             user_record_name {text} NOT NULL UNIQUE
         );
         """

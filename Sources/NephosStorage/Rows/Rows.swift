@@ -9,17 +9,20 @@ package struct OwnerID: RawRepresentable, Hashable, Sendable {
 /// Someone who signed in to the container. The raw value is also the owner of the account's private database.
 package struct AccountRow: Hashable, Sendable {
     package var id: Int64
-    /// What the account is called at sign-in; unique.
+    /// What the account is called at sign-in; unique. Empty where it was deleted.
     package var name: String
-    /// The name of its user record, `_` and 32 hexadecimal digits; unique.
+    /// The name of its user record, `_` and 32 hexadecimal digits; unique, also among accounts that were deleted.
     package var userRecordName: String
+    /// Whether it was deleted: then the row is there for what it made in the public database.
+    package var isDeleted: Bool
 
     package var owner: OwnerID { OwnerID(rawValue: id) }
 
-    package init(id: Int64, name: String, userRecordName: String) {
+    package init(id: Int64, name: String, userRecordName: String, isDeleted: Bool = false) {
         self.id = id
         self.name = name
         self.userRecordName = userRecordName
+        self.isDeleted = isDeleted
     }
 }
 

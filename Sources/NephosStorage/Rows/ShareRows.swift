@@ -147,6 +147,8 @@ package protocol ShareReader {
     func participants(share: Int64) throws -> [ShareParticipantRow]
     /// The rows of an account: one that takes part has one.
     func participants(share: Int64, account: Int64) throws -> [ShareParticipantRow]
+    /// The rows of an account in all shares, those that ended too, ordered by share and id.
+    func participations(account: Int64, limit: Int) throws -> [ShareParticipantRow]
     /// The participant with that one-time GUID.
     func participant(oneTimeGUID: String) throws -> ShareParticipantRow?
 
@@ -185,6 +187,9 @@ package protocol ShareTransaction: ShareReader {
     func removeParticipant(share: Int64, id: String) throws
     /// Writes the membership of that account in that share, whether or not there is one.
     func put(_ membership: MembershipRow) throws
+    /// Removes up to `limit` of an account's memberships, former ones too, and with the last of them what is kept of those
+    /// that were purged. Returns how many it removed.
+    func purgeMemberships(account: Int64, limit: Int) throws -> Int
     /// Writes the record's row under that share, whether or not there is one.
     func put(_ record: SharedRecordRow) throws
     /// Keeps that a record which left the share at `sequence` is under it again.

@@ -5,7 +5,8 @@ package enum SQL: Int, CaseIterable, Sendable {
     case savepoint, releaseSavepoint, rollbackToSavepoint
     case lastSequence, setLastSequence
     case secret, setSecret, lostSequences
-    case accountByID, accountByName, accountByUserRecordName, insertAccount
+    case accountByID, accountByName, accountByUserRecordName, accountsAfter, insertAccount, markAccountDeleted
+    case participationsOfAccount, purgeMembershipsOfAccount, unforgetMemberships, removeOutboxOfAccount
     case zoneByName, zoneDeletion, zones, insertZone, markZoneDeleted, setClientChangeToken
     case zonesByChange, lastChangeOfZones, noteChange, deletedZones, lastDeletionOfZones, lastDeletedZone
     case lastSequenceOfZone
@@ -54,10 +55,10 @@ package enum SQL: Int, CaseIterable, Sendable {
         case .lostSequences: "SELECT first, last FROM lost_sequences ORDER BY first"
         case .setSecret: "INSERT INTO store_secret (id, secret) VALUES (1, $1) ON CONFLICT (id) DO NOTHING"
 
-        case .accountByID: "SELECT id, name, user_record_name FROM account WHERE id = $1"
-        case .accountByName: "SELECT id, name, user_record_name FROM account WHERE name = $1"
-        case .accountByUserRecordName: "SELECT id, name, user_record_name FROM account WHERE user_record_name = $1"
-        case .insertAccount: "INSERT INTO account (name, user_record_name) VALUES ($1, $2) RETURNING id"
+        case .accountByID, .accountByName, .accountByUserRecordName, .accountsAfter, .insertAccount,
+            .markAccountDeleted, .participationsOfAccount, .purgeMembershipsOfAccount, .unforgetMemberships,
+            .removeOutboxOfAccount:
+            accountText
 
         case .zoneByName:
             "SELECT \(Self.zoneColumns) FROM zone WHERE owner = $1 AND name = $2 AND deleted = 0"
@@ -174,7 +175,6 @@ package enum SQL: Int, CaseIterable, Sendable {
             SELECT source FROM reference WHERE owner = $1 AND zone = $2 AND target = $3 AND kind = $4 AND source > $5
             ORDER BY source LIMIT $6
             """
-        case .referencesFrom:
         case .referencesBelow:
             """
             WITH RECURSIVE below (name, depth) AS (
@@ -184,6 +184,7 @@ package enum SQL: Int, CaseIterable, Sendable {
                     AND r.kind = $3 AND r.target = below.name)
             SELECT max(depth), count(*) FROM (SELECT depth FROM below LIMIT $5) AS found
             """
+        case .referencesFrom:
             """
             SELECT target, kind FROM reference WHERE owner = $1 AND zone = $2 AND source = $3 ORDER BY target, kind
             """

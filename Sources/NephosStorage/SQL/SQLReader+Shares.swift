@@ -113,7 +113,7 @@ extension SQL {
         id, owner, zone, name, root, guid, ended_at, public_permission, allows_requests, ended_time, purged_until,
         reentered_at
         """
-    private static let participantColumns = """
+    static let participantColumns = """
         share, id, account, address, role, permission, status, added_at, one_time_guid, approved
         """
     private static let membershipColumns = "account, share, owner, zone, joined_at, left_at"
@@ -267,7 +267,7 @@ extension ShareRow {
 }
 
 extension ShareParticipantRow {
-    fileprivate init(_ row: any SQLStatement) {
+    init(_ row: any SQLStatement) {
         self.init(
             share: row.integer(0), id: row.text(1), account: row.integer(2), address: row.text(3),
             role: row.integer(4), permission: row.integer(5), status: row.integer(6), addedAt: row.integer(7),

@@ -56,8 +56,6 @@ package class SQLReader: StorageReader {
         }
     }
 
-    // MARK: Accounts
-
     package final func secret() throws -> [UInt8]? {
         try row(.secret, bind: { _ in }, read: { $0.bytes(0) })
     }
@@ -67,18 +65,6 @@ package class SQLReader: StorageReader {
             let first = row.integer(0)
             return first...max(first, row.integer(1))
         }
-    }
-
-    package final func account(named name: String) throws -> AccountRow? {
-        try row(.accountByName, bind: { try $0.bind(name) }, read: { AccountRow($0) })
-    }
-
-    package final func account(id: Int64) throws -> AccountRow? {
-        try row(.accountByID, bind: { try $0.bind(id) }, read: { AccountRow($0) })
-    }
-
-    package final func account(userRecordName: String) throws -> AccountRow? {
-        try row(.accountByUserRecordName, bind: { try $0.bind(userRecordName) }, read: { AccountRow($0) })
     }
 
     // MARK: Zones
@@ -256,16 +242,6 @@ package class SQLReader: StorageReader {
     private static func firstSources(_ limit: Int, of edges: [ReferenceRow]) -> [ReferenceRow] {
         let sorted = edges.sorted { left, right in
             let (leftName, rightName) = (left.source.utf8, right.source.utf8)
-    package final func extent(
-        zone: ZoneKey, below target: String, kind: ReferenceRow.Kind, limit: Int
-    ) throws -> (depth: Int, count: Int) {
-        try row(.referencesBelow) {
-            try $0.bind(zone).bind(kind.rawValue).bind(target).bind(limit: limit)
-        } read: { row in
-            (Int(row.integer(0)), Int(row.integer(1)))
-        } ?? (0, 0)
-    }
-
             if leftName.elementsEqual(rightName) { return left.kind.rawValue < right.kind.rawValue }
             return leftName.lexicographicallyPrecedes(rightName)
         }
@@ -278,6 +254,16 @@ package class SQLReader: StorageReader {
             return sources > limit
         }
         return Array(sorted[..<(end ?? sorted.endIndex)])
+    }
+
+    package final func extent(
+        zone: ZoneKey, below target: String, kind: ReferenceRow.Kind, limit: Int
+    ) throws -> (depth: Int, count: Int) {
+        try row(.referencesBelow) {
+            try $0.bind(zone).bind(kind.rawValue).bind(target).bind(limit: limit)
+        } read: { row in
+            (Int(row.integer(0)), Int(row.integer(1)))
+        } ?? (0, 0)
     }
 
     package final func references(zone: ZoneKey, from source: String) throws -> [ReferenceRow] {
@@ -329,12 +315,6 @@ extension SQLStatement {
     /// A negative limit means "all" to SQLite and is an error to PostgreSQL; here it means none.
     @discardableResult func bind(limit: Int) throws -> Self {
         try bind(Int64(max(0, limit)))
-    }
-}
-
-extension AccountRow {
-    fileprivate init(_ row: any SQLStatement) {
-        self.init(id: row.integer(0), name: row.text(1), userRecordName: row.text(2))
     }
 }
 

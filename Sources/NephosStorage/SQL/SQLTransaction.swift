@@ -46,15 +46,10 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
         }
     }
 
-    // MARK: Accounts and zones
+    // MARK: Zones
 
     package func setSecret(_ secret: [UInt8]) throws {
         try change(.setSecret) { try $0.bind(secret) }
-    }
-
-    package func insertAccount(name: String, userRecordName: String) throws -> AccountRow {
-        let id = try insert(.insertAccount) { try $0.bind(name).bind(userRecordName) }
-        return AccountRow(id: id, name: name, userRecordName: userRecordName)
     }
 
     package func insertZone(owner: OwnerID, name: String, sequence: Int64) throws -> ZoneRow {

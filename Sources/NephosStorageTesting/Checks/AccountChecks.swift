@@ -53,6 +53,41 @@ extension StorageConformance {
             }
             try expect(found, equals: [anna, nil, nil])
         },
+        .engine("A deleted account keeps its row without its name, which another may have") { engine in
+            let anna = try await engine.write { try $0.insertAccount(name: "anna", userRecordName: "_a") }
+            let bob = try await engine.write { try $0.insertAccount(name: "bob", userRecordName: "_b") }
+            try await engine.write { try $0.markAccountDeleted(id: anna.id) }
+            let deleted = AccountRow(id: anna.id, name: "", userRecordName: "_a", isDeleted: true)
+            let found = try await engine.read { reader in
+                [
+                    try reader.account(id: anna.id), try reader.account(userRecordName: "_a"),
+                    try reader.account(named: "anna"), try reader.account(named: ""),
+                ]
+            }
+            try expect(found, equals: [deleted, deleted, nil, nil])
+            try await expect(.constraint, "deleted twice") {
+                try await engine.write { try $0.markAccountDeleted(id: anna.id) }
+            }
+            try await expect(.constraint, "the same user record") {
+                _ = try await engine.write { try $0.insertAccount(name: "anna", userRecordName: "_a") }
+            }
+            let next = try await engine.write { try $0.insertAccount(name: "anna", userRecordName: "_c") }
+            try expect(next.id != anna.id, "an id is never given again")
+            try expect(try await engine.read { try $0.account(named: "anna") }, equals: next)
+            try await engine.write { try $0.markAccountDeleted(id: next.id) }
+            try expect(try await engine.read { try $0.accounts(after: 0, limit: 10) }, equals: [bob])
+        },
+        .engine("Accounts are listed by id, page by page") { engine in
+            let accounts = try await engine.write { transaction in
+                try (1...5).map { try transaction.insertAccount(name: "n\($0)", userRecordName: "_\($0)") }
+            }
+            let first = try await engine.read { try $0.accounts(after: 0, limit: 2) }
+            try expect(first, equals: Array(accounts[..<2]))
+            try expect(
+                try await engine.read { try $0.accounts(after: accounts[1].id, limit: 10) },
+                equals: Array(accounts[2...]))
+            try expect(try await engine.read { try $0.accounts(after: 0, limit: 0) }, equals: [])
+        },
         .engine("Accounts' names are told apart by their bytes") { engine in
             for (index, name) in trickyTexts.enumerated() {
                 _ = try await engine.write { try $0.insertAccount(name: name, userRecordName: "_\(index)") }

@@ -48,6 +48,35 @@ extension StorageConformance {
             try expect(try await engine.read { try $0.participants(share: 1).count }, equals: rows.count - 1)
             try expect(try await engine.read { try $0.participants(share: 2) }, equals: [once])
         },
+        .engine("An account's rows in all shares are found by it, and its memberships go in pieces") { engine in
+            let zone = try await engine.makeZone()
+            let rows = [1, 2, 3].map { share in
+                ShareParticipantRow(
+                    share: share, id: "p", account: 7, address: "a", role: 3, permission: 2, status: 1, addedAt: 1)
+            }
+            try await engine.write { transaction in
+                for row in rows { try transaction.put(row) }
+                for account: Int64 in [0, 8] {
+                    var row = rows[0]
+                    (row.id, row.account) = ("q\(account)", account)
+                    try transaction.put(row)
+                }
+                for account: Int64 in [7, 8] {
+                    for share: Int64 in 1...3 {
+                        try transaction.put(MembershipRow(account: account, share: share, zone: zone, joined: 1))
+                    }
+                }
+            }
+            try expect(try await engine.read { try $0.participations(account: 7, limit: 9) }, equals: rows)
+            try expect(
+                try await engine.read { try $0.participations(account: 7, limit: 2) }, equals: Array(rows[..<2]))
+            try expect(try await engine.read { try $0.participations(account: 0, limit: 9) }, equals: [])
+            try expect(try await engine.write { try $0.purgeMemberships(account: 7, limit: 2) }, equals: 2)
+            try expect(try await engine.read { try $0.memberships(account: 7).map(\.share) }, equals: [3])
+            try expect(try await engine.write { try $0.purgeMemberships(account: 7, limit: 2) }, equals: 1)
+            try expect(try await engine.write { try $0.purgeMemberships(account: 7, limit: 2) }, equals: 0)
+            try expect(try await engine.read { try $0.memberships(account: 8).count }, equals: 3)
+        },
         .engine("Memberships are listed by account, former ones too, and members by share") { engine in
             let (one, other) = (try await engine.makeZone("One"), try await engine.makeZone("Two"))
             let rows = [

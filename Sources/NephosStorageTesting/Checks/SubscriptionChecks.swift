@@ -174,6 +174,20 @@ extension StorageConformance {
                 try await engine.write { try $0.insert(OutboxRow.sample(id: 3)) }
             }
         },
+        .engine("What waits for an account goes at once, wherever it goes") { engine in
+            try await engine.write { transaction in
+                for row in [OutboxRow.sample(id: 1), .sample("other", id: 2), .sample(account: 2, id: 3)] {
+                    try transaction.insert(row)
+                }
+                try transaction.removeOutbox(account: 1)
+            }
+            let left = try await engine.read { reader in
+                try [(1, "d"), (1, "other"), (2, "d")].map { account, destination in
+                    try reader.outbox(account: account, destination: destination, limit: 9).map(\.id)
+                }
+            }
+            try expect(left, equals: [[], [], [3]])
+        },
         .engine("What is due comes longest due first, and what is fetched is never due") { engine in
             try await engine.write { transaction in
                 try transaction.insert(OutboxRow.sample(id: 1, due: 30))

@@ -124,6 +124,41 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
+    func `accounts are listed and deleted, and what went is said`(place: Place) async throws {
+        try await Self.with(place) { cloud in
+            try await cloud.makeZones("A", "B")
+            try await cloud.makeZones("X", account: "you")
+            var finished = try await cloud.run("accounts", "list")
+            let accounts = finished.output.matches(of: /(\w+)  (_[0-9a-f]{32})\n/)
+            #expect(finished.status == 0 && accounts.map(\.1) == ["me", "you"], "\(finished)")
+            finished = try await cloud.run("accounts", "delete", "me")
+            #expect(
+                finished.status == 2
+                    && finished.errors.contains(
+                        "this erases the account 'me' of \(Self.container), with its private database"),
+                "\(finished)")
+            finished = try await cloud.run("accounts", "delete", "--yes", "him")
+            #expect(finished.status == 1 && finished.errors.contains("there is no account 'him'"), "\(finished)")
+            finished = try await cloud.run("accounts", "delete", "--yes", "me")
+            #expect(
+                finished.status == 0
+                    && finished.output == """
+                        account 'me' deleted (\(accounts[0].2)):
+                          its private database, with 2 custom zones and 0 bytes of files
+                          0 shares of its own, 0 shares of others that it took part in
+                          0 subscriptions, 0 clients that were notified
+                        Its records in the public database stay.
+
+                        """,
+                "\(finished)")
+            finished = try await cloud.run("zones", "list")
+            #expect(finished.output == "you  X\n", "\(finished)")
+            finished = try await cloud.run("accounts", "list")
+            #expect(finished.output.hasPrefix("you  _") && finished.output.split(separator: "\n").count == 1)
+        }
+    }
+
+    @Test(arguments: Place.allCases)
     func `deletions are forgotten, and older change tokens expire`(place: Place) async throws {
         try await Self.with(place) { cloud in
             try await cloud.makeZones("A")
@@ -185,6 +220,8 @@ import Testing
         (["zones", "list", "x"], 2, "unexpected argument 'x'"),
         (["zones", "remove", "A"], 2, "whose zones?"), (["zones", "remove", "--account", "me"], 2, "which zones?"),
         (["zones", "remove", "--account", "me", "--all", "A"], 2, "which zones?"),
+        (["accounts"], 2, "no accounts command given"), (["accounts", "drop"], 2, "unknown accounts command 'drop'"),
+        (["accounts", "delete"], 2, "which account?"),
         (["roles"], 2, "no roles command given"), (["roles", "give"], 2, "unknown roles command 'give'"),
         (["roles", "assign", "Curator"], 2, "whose role?"),
         (["roles", "assign", "--account", "me"], 2, "which role?"), (["deletions"], 2, "no deletions command given"),

@@ -81,6 +81,18 @@ import Testing
         for cloud in [one, other] { await cloud.service.close() }
     }
 
+    @Test func `an account that one deletes writes nothing through the other`() async throws {
+        let (one, other) = try servers()
+        for cloud in [one, other] { _ = try await TestDatabase(cloud).modify([.force("a")]) }
+        _ = try await one.service.deleteAccount(DeleteAccountRequest(account: "me"), TestDatabase(one).context)
+        // The other has the account cached.
+        await #expect(throws: ServiceError.self) { _ = try await TestDatabase(other).modify([.force("b")]) }
+        // The name is another account's from then on.
+        #expect(try await TestDatabase(other).modify([.force("b")]).map(\.summary) == ["saved"])
+        #expect(try await TestDatabase(other).existing("a", "b") == ["b"])
+        for cloud in [one, other] { await cloud.service.close() }
+    }
+
     @Test func `what a server left when it ended, another does`() async throws {
         let (one, other) = try servers()
         // The other has the store open, and nothing to do.

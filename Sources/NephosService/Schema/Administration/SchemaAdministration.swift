@@ -91,7 +91,7 @@ struct SchemaAdministration {
         let publicZone = try ZoneRegistry.defaultZone(owner: .everyone, in: transaction)
         let now = environment.now()
         for zone in zones where zone.key.owner != .everyone && ZoneRules.isDefault(zone.name) {
-            guard let account = try transaction.account(id: zone.key.owner.rawValue) else { continue }
+            guard let account = try transaction.liveAccount(id: zone.key.owner.rawValue) else { continue }
             let privateZone = try ZoneRegistry.defaultZone(owner: account.owner, in: transaction)
             for zone in [privateZone, publicZone] {
                 try Accounts.putUserRecord(of: account, zone: zone.key, now: now, in: transaction)

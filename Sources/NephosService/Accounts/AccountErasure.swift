@@ -1,0 +1,73 @@
+import NephosStorage
+import NephosWire
+
+/// What a background job erases of a deleted account, a step in a transaction: its part in others' shares, its zones, each
+/// of which leaves a job for what it held, its keys, its user record in the public database.
+struct AccountErasure {
+    let account: AccountRow
+    let environment: ServiceEnvironment
+    let indexes: IndexWriter
+    let notifier: Notifier
+
+    struct Step {
+        var isDone = false
+        /// Whether there are subscribers to notify.
+        var leftEvents = false
+    }
+
+    /// - Parameter limit: how many records it may write.
+    func step(limit: Int, in transaction: any StorageTransaction) throws -> Step {
+        // A share and a zone are some rows each.
+        let count = max(1, limit / 8)
+        let rows = try transaction.participations(account: account.id, limit: count)
+        if !rows.isEmpty {
+            var step = Step()
+            for row in rows where try leave(row, in: transaction) { step.leftEvents = true }
+            return step
+        }
+        let zones = try transaction.zones(owner: account.owner)
+        for zone in zones.prefix(count) { try ZoneDeletion.delete(zone, .deleted, environment, in: transaction) }
+        if zones.count > count { return Step() }
+        let keys = ZoneKey(owner: account.owner, id: 0)
+        if try transaction.purgeKeys(zone: keys, limit: limit) > 0 { return Step() }
+        if try transaction.purgeMemberships(account: account.id, limit: limit) > 0 { return Step() }
+        return Step(isDone: true, leftEvents: try deleteUserRecord(in: transaction))
+    }
+
+    /// Removes a row of a share's participants. Who sees the share gets it with a new change tag.
+    /// - Returns: whether there are subscribers to notify.
+    private func leave(_ row: ShareParticipantRow, in transaction: any StorageTransaction) throws -> Bool {
+        guard let share = try transaction.share(id: row.share), share.isLive,
+            let zone = try transaction.zone(share.zone), !zone.isDeleted
+        else {
+            try transaction.removeParticipant(share: row.share, id: row.id)
+            return false
+        }
+        let group = GroupKeys.group(of: share)
+        for box in try transaction.keys(zone: share.zone, kind: .groupBox, subject: group)
+        where box.id.suffix(8).elementsEqual(KeyRow.id(account.id)) {
+            try transaction.removeKey(zone: share.zone, kind: .groupBox, subject: group, id: box.id)
+        }
+        let departure = ShareDeparture(
+            account: account.id, origin: nil, environment: environment, indexes: indexes, notifier: notifier)
+        let leftEvents = try departure.leave([(share, row)], of: zone, in: transaction)
+        // Where the share's record is damaged nothing was left.
+        try transaction.removeParticipant(share: row.share, id: row.id)
+        return leftEvents
+    }
+
+    /// Deletes the public user record, and what refers to it with `deleteSelf`.
+    private func deleteUserRecord(in transaction: any StorageTransaction) throws -> Bool {
+        guard let zone = try transaction.zone(owner: .everyone, named: ZoneIDDictionary.defaultZoneName),
+            let record = try transaction.record(zone: zone.key, named: account.userRecordName), !record.isDeleted
+        else { return false }
+        let changes = notifier.changes(in: zone.key)
+        let merge = FieldMerge(zone: zone.key, now: environment.now(), account: account.id)
+        let owned = try transaction.references(
+            zone: zone.key, to: record.name, kinds: [.deleteSelf], after: nil, limit: 1)
+        let tombstone = try RecordWriter.delete(
+            record, separates: !owned.isEmpty, merge, indexes, changes, in: transaction)
+        if !owned.isEmpty { try transaction.insert(BackgroundJob.cascade(from: tombstone)) }
+        return try notifier.notify(of: changes, in: zone, by: nil, transaction)
+    }
+}

@@ -1,0 +1,64 @@
+import NephosStorage
+package import NephosWire
+
+extension NephosService {
+    /// The accounts of a container, in the order in which they were made.
+    package func listAccounts(
+        _ request: ListAccountsRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> AccountsResponse {
+        try await administer(context) { store in
+            let strings = OpaqueStrings(key: store.key, database: "")
+            return try await store.engine.read { reader in
+                let start = try Self.position(request.continuationMarker, for: .accounts, strings)
+                let rows = try reader.accounts(after: start, limit: Limits.accountsPerPage)
+                let last = rows.count == Limits.accountsPerPage ? rows.last : nil
+                return AccountsResponse(
+                    accounts: rows.map { .init(name: $0.name, userRecordName: $0.userRecordName) },
+                    continuationMarker: last.map { strings.text(Array("\($0.id)".utf8), for: .accounts) })
+            }
+        }
+    }
+
+    /// Deletes an account: its private database with what it shares, its part in others' shares, its keys, subscriptions
+    /// and push tokens. With the answer nobody sees anything of it; what it was is erased in the background. Who signs in
+    /// under its name afterwards is another account.
+    package func deleteAccount(
+        _ request: DeleteAccountRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> DeleteAccountResponse {
+        try await administer(context) { store in
+            let (account, response) = try await store.engine.read { reader in
+                let account = try Self.account(named: request.account, reader)
+                return (account, try Self.summary(of: account, reader))
+            }
+            store.accounts.beginDeletion(of: account)
+            // As `SchemaCatalog` wants it: the account's roles go.
+            store.schemas.beginChange()
+            defer { store.schemas.endChange() }
+            do {
+                try await store.engine.write { try AccountDeletion(account: account).run(in: $0) }
+            } catch {
+                store.accounts.cancelDeletion(of: account)
+                throw error
+            }
+            store.background.wake()
+            // Who does nothing by itself does this before it answers.
+            if !configuration.worksInBackground { await store.background.settle() }
+            return response
+        }
+    }
+
+    private static func summary(
+        of account: AccountRow, _ reader: any StorageReader
+    ) throws -> DeleteAccountResponse {
+        let zones = try reader.zones(owner: account.owner).filter { !ZoneRules.isDefault($0.name) }
+        let subscriptions = try account.subscriptionOwners.reduce(0) {
+            try $0 + reader.subscriptions(owner: $1, account: account.id).count
+        }
+        return DeleteAccountResponse(
+            account: account.name, userRecordName: account.userRecordName, zones: zones.count,
+            shares: try zones.reduce(0) { try $0 + reader.shares(zone: $1.key, limit: Limits.sharesCounted).count },
+            joinedShares: try reader.memberships(account: account.id).count { $0.left == 0 },
+            subscriptions: subscriptions, pushTokens: try reader.pushTokens(account: account.id).count,
+            assetBytes: try reader.assetBytes(owner: account.owner))
+    }
+}

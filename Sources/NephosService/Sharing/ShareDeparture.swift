@@ -1,0 +1,33 @@
+import NephosStorage
+import NephosWire
+
+/// How an account leaves shares of a zone: its row goes, and whoever sees a share gets it with a new change tag.
+struct ShareDeparture {
+    let account: Int64
+    /// The client that leaves; nil where the account was deleted.
+    let origin: Notifier.Origin?
+    let environment: ServiceEnvironment
+    let indexes: IndexWriter
+    let notifier: Notifier
+
+    /// - Parameter parts: the shares, each with the account's row in it.
+    /// - Returns: whether there are subscribers to notify.
+    func leave(
+        _ parts: [(share: ShareRow, row: ShareParticipantRow)], of zone: ZoneRow, in transaction: any StorageTransaction
+    ) throws -> Bool {
+        let changes = notifier.changes(in: zone.key)
+        let sharedChanges = SharedChanges(notifier.watched)
+        let merge = FieldMerge(zone: zone.key, now: environment.now(), account: account)
+        for (share, row) in parts {
+            guard let record = try transaction.record(zone: share.zone, named: share.name), !record.isDeleted else {
+                continue
+            }
+            let sequence = try ShareMembers.touch(record, merge, indexes, changes, sharedChanges, in: transaction)
+            try ShareMembers.remove(row, from: share, at: sequence, sharedChanges, in: transaction)
+            try GroupState.note(share, endsAccess: row.isParticipant, in: transaction)
+        }
+        try transaction.noteChange(zone: zone.key)
+        _ = try sharedChanges.leaveJobs(zone: zone.key, by: origin, in: transaction)
+        return try notifier.notify(of: changes, in: zone, by: origin, transaction)
+    }
+}

@@ -1,0 +1,83 @@
+extension SQL {
+    private static let accounts = "SELECT id, name, user_record_name FROM account"
+
+    /// The statements about accounts, and about what is found by an account alone.
+    var accountText: String {
+        switch self {
+        case .accountByID: "\(Self.accounts) WHERE id = $1"
+        case .accountByName: "\(Self.accounts) WHERE name = $1"
+        case .accountByUserRecordName: "\(Self.accounts) WHERE user_record_name = $1"
+        case .accountsAfter: "\(Self.accounts) WHERE id > $1 AND name IS NOT NULL ORDER BY id LIMIT $2"
+        case .insertAccount: "INSERT INTO account (name, user_record_name) VALUES ($1, $2) RETURNING id"
+        case .markAccountDeleted: "UPDATE account SET name = NULL WHERE id = $1 AND name IS NOT NULL"
+        case .participationsOfAccount:
+            """
+            SELECT \(Self.participantColumns) FROM share_participant WHERE account > 0 AND account = $1
+            ORDER BY share, id LIMIT $2
+            """
+        case .purgeMembershipsOfAccount:
+            """
+            DELETE FROM membership WHERE account = $1 AND share IN (
+                SELECT share FROM membership WHERE account = $1 ORDER BY share LIMIT $2)
+            """
+        case .unforgetMemberships: "DELETE FROM forgotten_membership WHERE account = $1"
+        case .removeOutboxOfAccount: "DELETE FROM outbox WHERE account = $1"
+        default: preconditionFailure("\(self) is no statement about accounts")
+        }
+    }
+}
+
+extension SQLReader {
+    package final func account(named name: String) throws -> AccountRow? {
+        try row(.accountByName, bind: { try $0.bind(name) }, read: { AccountRow($0) })
+    }
+
+    package final func account(id: Int64) throws -> AccountRow? {
+        try row(.accountByID, bind: { try $0.bind(id) }, read: { AccountRow($0) })
+    }
+
+    package final func account(userRecordName: String) throws -> AccountRow? {
+        try row(.accountByUserRecordName, bind: { try $0.bind(userRecordName) }, read: { AccountRow($0) })
+    }
+
+    package final func accounts(after id: Int64, limit: Int) throws -> [AccountRow] {
+        try rows(.accountsAfter, bind: { try $0.bind(id).bind(limit: limit) }, read: { AccountRow($0) })
+    }
+
+    package final func participations(account: Int64, limit: Int) throws -> [ShareParticipantRow] {
+        try rows(
+            .participationsOfAccount, bind: { try $0.bind(account).bind(limit: limit) },
+            read: { ShareParticipantRow($0) })
+    }
+}
+
+extension SQLTransaction {
+    package func insertAccount(name: String, userRecordName: String) throws -> AccountRow {
+        let id = try insert(.insertAccount) { try $0.bind(name).bind(userRecordName) }
+        return AccountRow(id: id, name: name, userRecordName: userRecordName)
+    }
+
+    package func markAccountDeleted(id: Int64) throws {
+        guard try change(.markAccountDeleted, { try $0.bind(id) }) == 1 else {
+            throw StorageError(.constraint, "Account \(id) is not there, or was deleted.")
+        }
+    }
+
+    package func purgeMemberships(account: Int64, limit: Int) throws -> Int {
+        let purged = try change(.purgeMembershipsOfAccount) { try $0.bind(account).bind(limit: limit) }
+        if purged < limit { try change(.unforgetMemberships) { try $0.bind(account) } }
+        return purged
+    }
+
+    package func removeOutbox(account: Int64) throws {
+        try change(.removeOutboxOfAccount) { try $0.bind(account) }
+    }
+}
+
+extension AccountRow {
+    fileprivate init(_ row: any SQLStatement) {
+        let name = row.optionalText(1)
+        self.init(
+            id: row.integer(0), name: name ?? "", userRecordName: row.text(2), isDeleted: name == nil)
+    }
+}

@@ -1,0 +1,77 @@
+import NephosWire
+
+/// `nephos accounts`: who has an account in a container, and the deletion of an account.
+struct AccountsCommand {
+    static let options =
+        [Confirmation.option] + CloudAddress.containerOptions + [CommandOption("--help", nil, "Show this help.")]
+
+    static let help = """
+        See the accounts of a container, and delete them.
+
+        Usage: nephos accounts list    [OPTIONS]
+               nephos accounts delete  [OPTIONS] NAME
+
+          list    Print the name of each account, and of its user record.
+          delete  Delete an account with its private database, its part in others'
+                  shares, its keys and subscriptions. What it shares ends for those who
+                  take part. Its records in the public database stay. Who signs in
+                  under the name afterwards is another account.
+
+        Options:
+        \(CommandOption.help(options))
+
+        """
+
+    static func main(_ arguments: [String]) throws(UsageError) {
+        if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
+        let rest = Array(arguments.dropFirst())
+        switch arguments.first {
+        case "list": try list(try Arguments(rest, options: options, command: "accounts", wordLimit: 0))
+        case "delete": try delete(try Arguments(rest, options: options, command: "accounts", wordLimit: 1))
+        case let other:
+            throw UsageError(
+                (other.map { "unknown accounts command '\($0)'." } ?? "no accounts command given.")
+                    + " See 'nephos accounts --help'.")
+        }
+    }
+
+    private static func list(_ arguments: Arguments) throws(UsageError) {
+        try Cloud.run(on: try CloudAddress(arguments)) { cloud in
+            var request = ListAccountsRequest()
+            repeat {
+                let page = try cloud.administer("accounts/list", request, as: AccountsResponse.self)
+                if page.accounts.isEmpty, request.continuationMarker == nil { Console.print("no accounts\n") }
+                Console.print(page.accounts.map { "\($0.name)  \($0.userRecordName)\n" }.joined())
+                request.continuationMarker = page.continuationMarker
+            } while request.continuationMarker != nil
+        }
+    }
+
+    private static func delete(_ arguments: Arguments) throws(UsageError) {
+        guard let name = arguments.words.first else {
+            throw UsageError("which account? Name it. See 'nephos accounts --help'.")
+        }
+        let address = try CloudAddress(arguments)
+        let confirmation = Confirmation(arguments)
+        try Cloud.run(on: address) { cloud in
+            try confirmation.ask("the account '\(name)' of \(cloud.container), with its private database")
+            let request = DeleteAccountRequest(account: name)
+            Console.print(text(try cloud.administer("accounts/delete", request, as: DeleteAccountResponse.self)))
+        }
+    }
+
+    private static func text(_ deleted: DeleteAccountResponse) -> String {
+        """
+        account '\(deleted.account)' deleted (\(deleted.userRecordName)):
+          its private database, with \(count(deleted.zones, "custom zone")) and \(count(Int(deleted.assetBytes), "byte")) of files
+          \(count(deleted.shares, "share")) of its own, \(count(deleted.joinedShares, "share")) of others that it took part in
+          \(count(deleted.subscriptions, "subscription")), \(count(deleted.pushTokens, "client")) that were notified
+        Its records in the public database stay.
+
+        """
+    }
+
+    private static func count(_ number: Int, _ noun: String) -> String {
+        "\(number) \(noun)\(number == 1 ? "" : "s")"
+    }
+}

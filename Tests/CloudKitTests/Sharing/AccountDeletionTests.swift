@@ -1,0 +1,124 @@
+import CloudKit
+import CloudKitLocal
+import Testing
+
+/// What others notice of an account that is deleted, and what the next account of its name has of it.
+@Suite struct AccountDeletionTests {
+    private struct Shared {
+        let cloud: LocalCloud
+        let list: SharedList
+        let share: CKShare
+        let guest: CKContainer
+
+        var own: CKDatabase { list.owner.privateCloudDatabase }
+    }
+
+    /// A list of alice's that bob takes part in.
+    private func withShared(_ body: (Shared) async throws -> Void) async throws {
+        let cloud = try LocalCloud()
+        let list = try await SharedList(cloud.container(account: "alice"))
+        let guest = cloud.container(account: "bob")
+        _ = try await guest.userRecordID()
+        let share = try await list.share(with: "bob@localhost")
+        try await guest.join(share.url)
+        try await body(Shared(cloud: cloud, list: list, share: share, guest: guest))
+        await cloud.close()
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `What a deleted account shared ends for who takes part`() async throws {
+        try await withShared { shared in
+            let database = shared.guest.sharedCloudDatabase
+            let listener = try await SharingListener(shared.guest, other: shared.cloud.container(account: "bob"))
+            let zoneID = try #require(try await database.allRecordZones().first).zoneID
+            let token = try await database.databaseChanges(since: nil).changeToken
+
+            try await shared.cloud.deleteAccount("alice")
+            // Nothing of it is there once the answer is.
+            #expect(try await database.allRecordZones().isEmpty)
+            let item = CKRecord.ID(recordName: "milk", zoneID: zoneID)
+            await #expect(codeOf { _ = try await database.record(for: item) } == .zoneNotFound)
+            await #expect(codeOf { _ = try await database.changes(in: zoneID) } == .zoneNotFound)
+            await #expect(codeOf { try await shared.guest.join(shared.share.url) } == .unknownItem)
+
+            await shared.cloud.settle()
+            let changes = try await database.databaseChanges(since: token)
+            #expect(changes.deletions.map(\.zoneID) == [zoneID] && changes.modifications.isEmpty)
+            #expect(try await listener.hasHeard())
+        }
+    }
+
+    @Test func `A deleted account takes part in no share any more`() async throws {
+        try await withShared { shared in
+            let token = try await shared.own.changes(in: shared.list.zoneID).token
+            let stored = try #require(try await shared.own.record(for: shared.share.recordID) as? CKShare)
+            #expect(stored.participants.count == 2)
+
+            try await shared.cloud.deleteAccount("bob")
+            await shared.cloud.settle()
+            let left = try #require(try await shared.own.record(for: shared.share.recordID) as? CKShare)
+            #expect(left.participants.count == 1 && left.recordChangeTag != stored.recordChangeTag)
+            let feed = try await shared.own.changes(in: shared.list.zoneID, since: token)
+            #expect(feed.names == [shared.share.recordID.recordName])
+
+            // Who has its name now is somebody else, whom nobody invited.
+            let next = shared.cloud.container(account: "bob")
+            #expect(try await next.sharedCloudDatabase.allRecordZones().isEmpty)
+            await #expect(codeOf { try await next.join(shared.share.url) } == .unknownItem)
+        }
+    }
+
+    @Test func `An invitation of a deleted account is not the next one's`() async throws {
+        let cloud = try LocalCloud()
+        _ = try await cloud.container(account: "bob").userRecordID()
+        let share = try await SharedList(cloud.container(account: "alice")).share(with: "bob@localhost")
+        try await cloud.deleteAccount("bob")
+        await cloud.settle()
+        await #expect(codeOf { try await cloud.container(account: "bob").join(share.url) } == .unknownItem)
+        await cloud.close()
+    }
+
+    @Test func `Its public records stay with their creator, and its user record goes`() async throws {
+        let cloud = try LocalCloud()
+        let former = cloud.container(account: "bob")
+        let userID = try await former.userRecordID()
+        let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "note"))
+        note["title"] = "Public"
+        let bound = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "bound"))
+        bound["user"] = CKRecord.Reference(recordID: userID, action: .deleteSelf)
+        let user = try await former.publicCloudDatabase.record(for: userID)
+        user["nick"] = "Bobby"
+        try await former.publicCloudDatabase.saveAll([note, bound, user])
+        _ = try await former.privateCloudDatabase.save(CKRecordZone(zoneName: "Mine"))
+        try await former.privateCloudDatabase.saveAll([CKRecord(recordType: "Note")])
+
+        try await cloud.deleteAccount("bob")
+        await cloud.settle()
+        let other = cloud.container(account: "carol").publicCloudDatabase
+        let stored = try await other.record(for: note.recordID)
+        #expect(stored["title"] == "Public" && stored.creatorUserRecordID == userID)
+        await #expect(codeOf { _ = try await other.record(for: userID) } == .unknownItem)
+        await #expect(codeOf { _ = try await other.record(for: bound.recordID) } == .unknownItem)
+
+        let next = cloud.container(account: "bob")
+        #expect(try await next.userRecordID() != userID)
+        #expect(try await next.privateCloudDatabase.allRecordZones().map(\.zoneID.zoneName) == ["_defaultZone"])
+        let query = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))
+        #expect(try await next.privateCloudDatabase.records(matching: query).matchResults.isEmpty)
+        // It did not create them.
+        let mine = try await next.publicCloudDatabase.record(for: note.recordID)
+        mine["title"] = "Mine"
+        await #expect(next.publicCloudDatabase.codeOfSaving(mine) == .permissionFailure)
+        await cloud.close()
+    }
+
+    @Test func `What there is not is not deleted`() async throws {
+        let cloud = try LocalCloud()
+        _ = try await cloud.container(account: "bob").userRecordID()
+        await #expect(codeOf { try await cloud.deleteAccount("carol") } == .unknownItem)
+        await #expect(codeOf { try await cloud.deleteAccount("") } == .unknownItem)
+        try await cloud.deleteAccount("bob")
+        await #expect(codeOf { try await cloud.deleteAccount("bob") } == .unknownItem)
+        await #expect(codeOf { try await cloud.deleteAccount("bob", inContainer: "iCloud.none") } == .badContainer)
+        await cloud.close()
+    }
+}

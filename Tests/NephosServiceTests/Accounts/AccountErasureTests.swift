@@ -1,0 +1,151 @@
+import NephosStorage
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+/// What is left of a deleted account in its store, and what its requests still can.
+@Suite struct AccountErasureTests {
+    private let cloud = TestCloud()
+    private static let store = StoreID(container: "iCloud.test", environment: "development")
+
+    private func withStore<T>(_ body: (Store) async throws -> T) async throws -> T {
+        try await cloud.service.stores.using(Self.store, body)
+    }
+
+    private func caller(_ account: String) async throws -> Caller {
+        try await withStore { try await $0.caller(cloud.context(account)) }
+    }
+
+    /// A list of alice's that bob may write in, and what else accounts have.
+    private func makeList() async throws -> (zone: ZoneIDDictionary, guid: String) {
+        let own = try await TestDatabase(cloud, "alice").making(zone: "Z")
+        let body = """
+            {"zoneID":{"zoneName":"Z"},"operations":[
+            {"operationType":"create","record":{"recordName":"root","recordType":"List"}},
+            {"operationType":"create","record":{"recordName":"share","recordType":"cloudkit.share",
+            "forRecord":{"recordName":"root"},"publicPermission":"READ_WRITE"}}]}
+            """
+        let saved = try await cloud.service.modifyRecords(
+            ModifyRecordsRequest(decoding: Array(body.utf8)), own.context
+        ).records
+        let guid = try #require(saved[1].record?.shareDetails?.shortGUID, "\(saved)")
+        _ = try await cloud.service.acceptShares(
+            ShortGUIDsRequest(shortGUIDs: [.init(value: guid)]), cloud.context("bob"))
+        let owner = try await cloud.service.currentUser(cloud.context("alice")).userRecordName
+        return (ZoneIDDictionary(zoneName: "Z", ownerRecordName: owner), guid)
+    }
+
+    @Test func `between the deletion and the erasure nobody sees more than after it`() async throws {
+        let (zone, guid) = try await makeList()
+        let account = try #require(try await caller("alice").account)
+        var shared = TestDatabase(cloud, "bob", .shared)
+        let token = try await cloud.service.databaseChanges(.init(), shared.context).syncToken
+        // The background is not woken.
+        try await withStore { store in
+            try await store.engine.write { try AccountDeletion(account: account).run(in: $0) }
+        }
+        #expect(try await cloud.service.listZones(shared.context).zones.isEmpty)
+        shared.zone = "Z"
+        let request = LookupRecordsRequest(records: [.init(recordName: "root")], zoneID: zone)
+        await #expect(throws: ServiceError.zoneNotFound("Z")) {
+            _ = try await cloud.service.lookupRecords(request, shared.context)
+        }
+        let resolved = try await cloud.service.resolveShares(
+            ShortGUIDsRequest(shortGUIDs: [.init(value: guid)]), cloud.context("carol"))
+        guard case .failure(let error)? = resolved.results.first else {
+            Issue.record("\(resolved)")
+            return
+        }
+        #expect(error.serverErrorCode == .notFound)
+        #expect(try await cloud.service.listShares(ListSharesRequest(), cloud.context()).shares.isEmpty)
+        // The zone's own turn comes with the job.
+        #expect(try await cloud.service.databaseChanges(.init(), shared.context).zones.isEmpty)
+        let changes = try await cloud.service.databaseChanges(.init(syncToken: token), shared.context)
+        #expect(changes.zones.isEmpty)
+        await cloud.service.settle()
+        let later = try await cloud.service.databaseChanges(.init(syncToken: changes.syncToken), shared.context)
+        #expect(later.zones.map(\.zoneID) == [zone] && later.zones.allSatisfy(\.deleted))
+    }
+
+    @Test func `a request that began before the deletion writes nothing after it`() async throws {
+        let stale = try await caller("alice")
+        _ = try await cloud.service.deleteAccount(DeleteAccountRequest(account: "alice"), cloud.context())
+        await #expect(throws: ServiceError.self) {
+            try await withStore { store in
+                _ = try await store.write(by: stale) { transaction in
+                    try transaction.insertZone(
+                        owner: OwnerID(rawValue: stale.account?.id ?? 0), name: "Z",
+                        sequence: try transaction.nextSequence())
+                }
+            }
+        }
+        // The name is another account's at once.
+        #expect(try await caller("alice").account?.id != stale.account?.id)
+    }
+
+    @Test func `nothing of a deleted account is left but its number`() async throws {
+        let zone = try await makeList().zone
+        let guest = TestDatabase(cloud, "bob")
+        let account = try #require(try await caller("bob").account)
+        for name in ["A", "B"] {
+            let database = try await guest.making(zone: name)
+            for start in 0..<3 {
+                _ = try await database.modify((0..<200).map { .create("r\(start)-\($0)", ["x": .int64(1)]) })
+            }
+        }
+        _ = try await guest.modify([.create("default")])
+        try await withStore { store in
+            try await store.engine.write { transaction in
+                try transaction.put(
+                    KeyRow(zone: ZoneKey(owner: account.owner, id: 0), kind: .listEntry, id: [1], body: [1]))
+            }
+        }
+        for scope in [DatabaseScope.private, .shared] {
+            _ = try await cloud.service.modifySubscriptions(
+                .init(operations: [.create(SubscriptionDictionary(subscriptionID: "s", subscriptionType: .database))]),
+                cloud.context("bob", scope))
+        }
+        _ = try await cloud.service.createToken(TokenRequest(apnsEnvironment: .development), cloud.context("bob"))
+
+        let deleted = try await cloud.service.deleteAccount(DeleteAccountRequest(account: "bob"), cloud.context())
+        #expect(
+            deleted
+                == DeleteAccountResponse(
+                    account: "bob", userRecordName: account.userRecordName, zones: 2, shares: 0, joinedShares: 1,
+                    subscriptions: 2, pushTokens: 1, assetBytes: 0))
+        await cloud.service.settle()
+        try await withStore { store in
+            try await store.engine.read { reader in
+                #expect(try reader.zones(owner: account.owner).isEmpty)
+                #expect(try reader.jobs(limit: 1).isEmpty)
+                for zone in try reader.deletedZones(owner: account.owner, after: 0, limit: 10) {
+                    #expect(try reader.records(zone: zone.key, after: 0, limit: 1).isEmpty)
+                }
+                #expect(try reader.keys(zone: ZoneKey(owner: account.owner, id: 0), kind: .listEntry).isEmpty)
+                #expect(try reader.pushTokens(account: account.id).isEmpty)
+                for owner in account.subscriptionOwners {
+                    #expect(try reader.subscriptions(owner: owner, account: account.id).isEmpty)
+                }
+                #expect(try reader.memberships(account: account.id).isEmpty)
+                #expect(try reader.participations(account: account.id, limit: 1).isEmpty)
+                let row = AccountRow(id: account.id, name: "", userRecordName: account.userRecordName, isDeleted: true)
+                #expect(try reader.account(id: account.id) == row)
+                #expect(try reader.zone(owner: .everyone, named: "_defaultZone") != nil)
+            }
+        }
+        // Alice has lost a participant and nothing else.
+        #expect(try await TestDatabase(cloud, "alice", zone: "Z").existing("root", "share") == ["root", "share"])
+        _ = zone
+    }
+
+    @Test func `accounts are listed without those that were deleted`() async throws {
+        for name in ["a", "b", "c"] { _ = try await caller(name) }
+        _ = try await cloud.service.deleteAccount(DeleteAccountRequest(account: "b"), cloud.context())
+        let list = try await cloud.service.listAccounts(ListAccountsRequest(), cloud.context())
+        #expect(list.accounts.map(\.name) == ["a", "c"] && list.continuationMarker == nil)
+        await #expect(throws: ServiceError.self) {
+            try await cloud.service.listAccounts(ListAccountsRequest(continuationMarker: "x"), cloud.context())
+        }
+    }
+}
