@@ -13,7 +13,17 @@ final class Cloud {
     /// What went wrong, for standard error.
     struct Failure: Error, CustomStringConvertible {
         var message: String
+        /// The raw value of the `CKError.Code` that a service answered with.
+        var clientErrorCode: Int?
         var description: String { message }
+
+        /// Whether the service has no such container in the environment: `CKError.Code.badContainer`.
+        var isMissingContainer: Bool { clientErrorCode == 5 }
+
+        init(message: String, clientErrorCode: Int? = nil) {
+            self.message = message
+            self.clientErrorCode = clientErrorCode
+        }
     }
 
     private let address: CloudAddress
@@ -25,6 +35,16 @@ final class Cloud {
     private struct Opened {
         let stores: DataDirectory
         let service: NephosService
+    }
+
+    /// The same cloud as another account or in another database, environment or container, which need not be there.
+    func with(_ address: CloudAddress) -> Cloud { Cloud(address, address.container ?? container, responder) }
+
+    private init(_ address: CloudAddress, _ container: String, _ responder: Responder?) {
+        self.address = address
+        self.container = container
+        self.responder = responder
+        opened = nil
     }
 
     /// A cloud that is served by this process already, which goes on to.
@@ -116,6 +136,18 @@ final class Cloud {
         try answer(to: message, at: address.administrationTarget(action, container: container))
     }
 
+    /// The names of all accounts of the container.
+    func accountNames() throws -> [String] {
+        var names: [String] = []
+        var request = ListAccountsRequest()
+        repeat {
+            let page = try administer("accounts/list", request, as: AccountsResponse.self)
+            names += page.accounts.map(\.name)
+            request.continuationMarker = page.continuationMarker
+        } while request.continuationMarker != nil
+        return names
+    }
+
     /// The names of the record types in the container's schema.
     func recordTypes() throws -> [String] {
         let target = address.administrationTarget("schema/export", container: container)
@@ -145,7 +177,9 @@ final class Cloud {
         do {
             guard status == 200 else {
                 let error = try ErrorDictionary(decoding: body)
-                throw Failure(message: "\(error.reason) (\(error.serverErrorCode.rawValue))")
+                throw Failure(
+                    message: "\(error.reason) (\(error.serverErrorCode.rawValue))",
+                    clientErrorCode: error.clientErrorCode)
             }
             return try Answer(decoding: body)
         } catch let error as WireError {

@@ -1,25 +1,38 @@
-import Glibc
 import NephosWire
 
-/// `nephos export`: a database, or a zone of it, as a line for each record.
+/// `nephos export`: databases, or a zone of one, as a line for each record.
 struct ExportCommand {
     static let options =
         [
             CommandOption("--zone", "NAME", "Export this zone alone. Default: all zones of the database"),
+            CommandOption(
+                "--all", nil,
+                """
+                Export the container: the public database and every account's
+                private one, in both environments or the one that is named.
+                """),
             CommandOption("--output", "FILE", "Write to FILE. Default: standard output"),
-        ] + CloudAddress.options + [CommandOption("--help", nil, "Show this help.")]
+        ]
+        + CloudAddress.options.map { option in
+            if option.name != "--account" { return option }
+            return CommandOption(
+                option.name, option.value, option.help + ".\nSeveral are exported one after the other."
+            ).repeatable
+        } + [CommandOption("--help", nil, "Show this help.")]
 
     static let help = """
-        Export the records of a database, one to a line.
+        Export the records of databases, one to a line.
 
         Usage: nephos export [OPTIONS]
 
         Zones, and the records in each by type and name: the same records are always the
         same lines. A line holds what 'records/modify' takes, so that 'nephos import'
-        saves it again. Files, shares and user records are not exported.
+        saves it again. Files, encrypted values, shares and user records are not
+        exported.
 
           nephos export --container iCloud.org.example.App --account me > me.jsonl
           nephos export --container iCloud.org.example.App --database public
+          nephos export --container iCloud.org.example.App --all --output app.jsonl
 
         Options:
         \(CommandOption.help(options))
@@ -29,7 +42,11 @@ struct ExportCommand {
     private var address: CloudAddress
     private var zone: String?
     private var output: String?
-    private var account: String?
+    /// The accounts that are named.
+    private var accounts: [String]
+    private var isAll: Bool
+    /// Those that are exported with `--all`.
+    private var environments: [String]
 
     /// Runs to the end; the process's status says whether it could.
     static func main(_ arguments: [String]) throws(UsageError) {
@@ -46,40 +63,78 @@ struct ExportCommand {
         }
         zone = arguments["--zone"]
         output = arguments["--output"]
-        account = address.token.flatMap { $0.hasPrefix("dev:") ? String($0.dropFirst(4)) : nil }
+        accounts = arguments.all("--account")
+        isAll = arguments.has("--all")
+        environments = arguments.has("--environment") ? [address.environment] : ["development", "production"]
+        if isAll, let other = ["--zone", "--account", "--database", "--token"].first(where: arguments.has) {
+            throw UsageError("'--all' exports every database: '\(other)' cannot be given with it.")
+        }
+        if accounts.count > 1, address.database == "public" {
+            throw UsageError("the public database is every account's: name one account at most.")
+        }
     }
 
     // MARK: - Running
 
     private func run(on cloud: Cloud) throws {
-        let file = try OutputFile(output)
-        var progress = Progress("exported")
-        var files = 0
+        let writer = ExportWriter(try OutputFile(output))
+        for address in try databases(cloud) {
+            try export(address, cloud.with(address), writer)
+        }
+        try writer.finish()
+    }
+
+    /// The databases that are exported, in an order that depends on nothing but their names.
+    private func databases(_ cloud: Cloud) throws -> [CloudAddress] {
+        if !isAll {
+            return accounts.count < 2 ? [address] : Set(accounts).sorted().map { privateDatabase(of: $0, address) }
+        }
+        var databases: [CloudAddress] = []
+        var missing: Cloud.Failure?
+        for environment in environments {
+            var database = address
+            database.environment = environment
+            let names: [String]
+            do {
+                names = try cloud.with(database).accountNames()
+            } catch let failure as Cloud.Failure where failure.isMissingContainer {
+                missing = failure
+                continue
+            }
+            // Everybody reads it, and reading as an account would make that.
+            (database.database, database.token) = ("public", nil)
+            databases.append(database)
+            databases += names.sorted().map { privateDatabase(of: $0, database) }
+        }
+        if databases.isEmpty, let missing { throw missing }
+        return databases
+    }
+
+    private func privateDatabase(of account: String, _ address: CloudAddress) -> CloudAddress {
+        var address = address
+        (address.database, address.token) = ("private", "dev:\(account)")
+        return address
+    }
+
+    private func export(_ address: CloudAddress, _ cloud: Cloud, _ writer: ExportWriter) throws {
+        let account = address.token.flatMap { $0.hasPrefix("dev:") ? String($0.dropFirst(4)) : nil }
         let header = ExportHeader(
             container: cloud.container, environment: address.environment, database: address.database,
             account: address.database == "private" ? account : nil)
-        try file.write(header.encoded())
+        try writer.begin(header, isKeptEmpty: !isAll)
         let types = try cloud.recordTypes().filter { $0 != "Users" && !$0.hasPrefix("cloudkit.") }
-        for zone in try zones(cloud) {
+        for zone in try zones(address, cloud) {
             if zone != ZoneIDDictionary.defaultZoneName {
                 let make = ZoneOperation(operationType: .create, zoneID: ZoneIDDictionary(zoneName: zone))
-                try file.write(ModifyZonesRequest(operations: [make]).encoded())
+                try writer.write(ModifyZonesRequest(operations: [make]).encoded())
             }
             for type in types {
-                try records(of: type, in: zone, cloud) { record in
-                    let encoded = try RecordLine.encode(record, in: zone)
-                    try file.write(encoded.line)
-                    files += encoded.files
-                    progress.advance()
-                }
+                try records(of: type, in: zone, cloud) { try writer.write($0, in: zone) }
             }
         }
-        try file.close()
-        progress.finish()
-        if files > 0 { Console.note("\(files) fields hold files, which are not exported.") }
     }
 
-    private func zones(_ cloud: Cloud) throws -> [String] {
+    private func zones(_ address: CloudAddress, _ cloud: Cloud) throws -> [String] {
         if let zone { return [zone] }
         if address.database == "public" { return [ZoneIDDictionary.defaultZoneName] }
         let zones = try cloud.read("zones/list", as: ZonesResponse.self).zones
@@ -110,49 +165,5 @@ struct ExportCommand {
             }
             request.continuationMarker = page.continuationMarker
         } while request.continuationMarker != nil
-    }
-}
-
-/// Where lines are written: a file, or standard output.
-private final class OutputFile {
-    private static let bufferSize = 64 * 1024
-
-    private let path: String?
-    private let descriptor: Int32
-    private var buffer: [UInt8] = []
-
-    init(_ path: String?) throws {
-        self.path = path
-        descriptor = path.map { open($0, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600) } ?? STDOUT_FILENO
-        guard descriptor >= 0 else { throw failure }
-        buffer.reserveCapacity(Self.bufferSize)
-    }
-
-    private var failure: Cloud.Failure {
-        Cloud.Failure(message: "cannot write \(path ?? "standard output"): \(String(cString: strerror(errno)))")
-    }
-
-    func write(_ line: [UInt8]) throws {
-        buffer += line
-        buffer.append(UInt8(ascii: "\n"))
-        if buffer.count >= Self.bufferSize { try flush() }
-    }
-
-    private func flush() throws {
-        try buffer.withUnsafeBytes { bytes in
-            var rest = bytes
-            while !rest.isEmpty {
-                let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
-                if count < 0 && errno == EINTR { continue }
-                guard count > 0 else { throw failure }
-                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-            }
-        }
-        buffer.removeAll(keepingCapacity: true)
-    }
-
-    func close() throws {
-        try flush()
-        if path != nil, Glibc.close(descriptor) != 0 { throw failure }
     }
 }

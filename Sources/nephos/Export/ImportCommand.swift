@@ -10,7 +10,8 @@ struct ImportCommand {
         Usage: nephos import [OPTIONS] FILE
 
         The first line of FILE says to which container, environment, database and account
-        the records go; options say otherwise. A record of the same name is replaced.
+        the records go, and so does a line before those of each other database; options
+        say otherwise. A record of the same name is replaced.
         FILE may be -, for standard input. 'nephos dev --import FILE' does it at the start.
 
         Options:
@@ -28,7 +29,7 @@ struct ImportCommand {
         do {
             let lines = try LineReader(path)
             let address = try address(try header(of: lines), arguments)
-            try Cloud.run(on: address) { try RecordImport(lines, $0).run() }
+            try Cloud.run(on: address) { try RecordImport(lines, $0, arguments).run() }
         } catch let error as UsageError {
             throw error
         } catch let failure as Cloud.Failure {
@@ -41,9 +42,9 @@ struct ImportCommand {
     /// Imports a file into the cloud of this process; `make` gives the one that its header names.
     static func run(_ path: String, on make: (CloudAddress) throws -> Cloud) throws {
         let lines = try LineReader(path)
-        let address = try address(
-            try header(of: lines), try Arguments([], options: options, command: "import"))
-        try RecordImport(lines, try make(address)).run()
+        let arguments = try Arguments([], options: options, command: "import")
+        let address = try address(try header(of: lines), arguments)
+        try RecordImport(lines, try make(address), arguments).run()
     }
 
     private static func header(of lines: LineReader) throws -> ExportHeader {
@@ -55,7 +56,7 @@ struct ImportCommand {
     }
 
     /// Where the export comes from, except where an option says otherwise.
-    private static func address(_ header: ExportHeader, _ arguments: Arguments) throws(UsageError) -> CloudAddress {
+    fileprivate static func address(_ header: ExportHeader, _ arguments: Arguments) throws(UsageError) -> CloudAddress {
         var address = try CloudAddress(arguments)
         if !arguments.has("--container") { address.container = header.container }
         if !arguments.has("--environment") { address.environment = header.environment }
@@ -70,14 +71,16 @@ struct ImportCommand {
     }
 }
 
-/// Saves the lines of an export, many in each request.
+/// Saves the lines of an export, many in each request, database by database.
 struct RecordImport {
     /// "The maximum number of operations in a request is 200" (CloudKit Web Services): also a strict server takes it.
     private static let operationsPerRequest = 200
     private static let bytesPerRequest = 1024 * 1024
 
     private let lines: LineReader
-    private let cloud: Cloud
+    private let arguments: Arguments
+    /// The database that the lines go to.
+    private var cloud: Cloud
     private var progress: Progress
 
     private struct Line {
@@ -89,15 +92,20 @@ struct RecordImport {
     /// What refers to records that were not there yet.
     private var deferred: [Line] = []
 
-    init(_ lines: LineReader, _ cloud: Cloud) {
+    init(_ lines: LineReader, _ cloud: Cloud, _ arguments: Arguments) {
         self.lines = lines
         self.cloud = cloud
+        self.arguments = arguments
         progress = Progress("imported", total: lines.size)
     }
 
     consuming func run() throws {
         while let line = try lines.next() {
-            if let zones = try? ModifyZonesRequest(decoding: line) {
+            if line.starts(with: Self.headerStart) {
+                try flush()
+                try finish()
+                try begin(line)
+            } else if let zones = try? ModifyZonesRequest(decoding: line) {
                 try flush()
                 try make(zones)
             } else {
@@ -108,6 +116,25 @@ struct RecordImport {
         try flush()
         try finish()
         progress.finish()
+    }
+
+    /// How a header begins, as `ExportHeader` writes it.
+    private static let headerStart = Array(#"{"nephosExport""#.utf8)
+
+    /// Goes on with another database.
+    private mutating func begin(_ line: [UInt8]) throws {
+        do {
+            let header = try ExportHeader(decoding: line)
+            if let option = ["--database", "--account", "--token"].first(where: arguments.has) {
+                throw Cloud.Failure(
+                    message:
+                        "\(lines.path):\(lines.line): another database begins here, and '\(option)' is for an export of"
+                        + " one. \(progress.count) records before it are imported.")
+            }
+            cloud = cloud.with(try ImportCommand.address(header, arguments))
+        } catch let error as WireError {
+            throw Cloud.Failure(message: "\(lines.path):\(lines.line): \(error)")
+        }
     }
 
     private func make(_ zones: ModifyZonesRequest) throws {

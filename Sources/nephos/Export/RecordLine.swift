@@ -3,10 +3,18 @@ import NephosWire
 /// A record of an export, as the body of `records/modify` that saves it again: its name, type, zone, fields and parent.
 /// What the service says of a record (its change tag, its times and users) is the service's next time too.
 enum RecordLine {
-    /// - Returns: the line, and how many of the record's fields hold files, which an export has no place for.
-    static func encode(_ record: RecordDictionary, in zone: String) throws(WireError) -> (line: [UInt8], files: Int) {
-        let fields = try record.fields.decoded()
-        let kept = fields.entries.filter { $0.field.value?.holdsFile != true }
+    struct Encoded {
+        var line: [UInt8]
+        /// How many of the record's fields hold files, which an export has no place for.
+        var files: Int
+        /// How many are encrypted: nobody could open them elsewhere without the account's keys.
+        var encrypted: Int
+    }
+
+    static func encode(_ record: RecordDictionary, in zone: String) throws(WireError) -> Encoded {
+        let fields = try record.fields.decoded().entries
+        let plain = fields.filter { !$0.field.isEncrypted }
+        let kept = plain.filter { $0.field.value?.holdsFile != true }
         let operation = RecordOperation(
             operationType: .forceReplace,
             record: RecordToModify(
@@ -14,7 +22,9 @@ enum RecordLine {
                 zoneID: zone == ZoneIDDictionary.defaultZoneName ? nil : ZoneIDDictionary(zoneName: zone),
                 fields: RecordFields(kept.map(withoutZones)),
                 parent: record.parent.map { .set($0.withoutZone) } ?? .keep))
-        return (ModifyRecordsRequest(operations: [operation]).encoded(), fields.entries.count - kept.count)
+        return Encoded(
+            line: ModifyRecordsRequest(operations: [operation]).encoded(), files: plain.count - kept.count,
+            encrypted: fields.count - plain.count)
     }
 
     /// A reference stays in its record's zone, whoever owns that.

@@ -86,6 +86,61 @@ import Testing
         }
     }
 
+    @Test func `a whole container is exported, imported and exported again, byte for byte`() async throws {
+        try await withTemporaryDirectory { directory in
+            let (first, url, port) = try await Self.started()
+            try await Self.fill(port)
+            for (account, environment) in [("you", "development"), ("me", "production")] {
+                let answer = try await TestConnection(port: port).request(
+                    "POST",
+                    "/database/1/\(Self.container)/\(environment)/private/zones/modify?ckWebAuthToken=dev:\(account)",
+                    body: #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#)
+                #expect(answer.status == 200)
+            }
+            // Who has nothing is not in it.
+            _ = try await TestConnection(port: port).request(
+                "GET", "/database/1/\(Self.container)/development/public/users/caller?ckWebAuthToken=dev:none")
+            func exportAll(_ url: String) async throws -> String {
+                let finished = try await StartedNephos(
+                    ["export", "--url", url, "--container", Self.container, "--all"]
+                ).finish()
+                #expect(finished.status == 0, "\(finished.errors)")
+                return finished.output
+            }
+            let all = try await exportAll(url)
+            let headers = all.matches(of: /"environment":"(\w+)","database":"(\w+)"(?:,"account":"(\w+)")?}/)
+            #expect(
+                headers.map { "\($0.1) \($0.2) \($0.3 ?? "")" } == [
+                    "development public ", "development private me", "development private you", "production private me",
+                ])
+            let two = try await StartedNephos(
+                ["export", "--url", url, "--container", Self.container, "--account", "you", "--account", "me"]
+            ).finish().output
+            #expect(two.matches(of: /"account":"(\w+)"/).map(\.1) == ["me", "you"] && all.contains(two.dropLast()))
+            #expect(try await first.stop().status == 0)
+
+            let file = directory.appendingPathComponent("all").path
+            try Data(all.utf8).write(to: URL(fileURLWithPath: file))
+            let (second, other, _) = try await Self.started()
+            let refused = try await StartedNephos(["import", "--url", other, "--account", "me", file]).finish()
+            #expect(refused.status == 1 && refused.errors.contains("'--account' is for an export of one"))
+            let imported = try await StartedNephos(["import", "--url", other, file]).finish()
+            #expect(imported.status == 0, "\(imported.errors)")
+            #expect(try await exportAll(other) == all)
+            #expect(try await second.stop().status == 0)
+        }
+    }
+
+    @Test(arguments: [
+        (["--all", "--zone", "Z"], "'--zone' cannot be given with it"),
+        (["--account", "a", "--account", "b", "--database", "public"], "name one account at most"),
+        (["--all", "--container", "iCloud.none", "--data", "/nowhere"], "there is no directory"),
+    ])
+    func `what cannot be exported is said`(options: [String], message: String) async throws {
+        let finished = try await StartedNephos(["export"] + options).finish()
+        #expect(finished.status != 0 && finished.errors.contains(message), "\(finished)")
+    }
+
     @Test(arguments: [
         ("", 1, ":1: this is no export"), ("{\"nephosExport\":2}", 1, ":1: this is no export"),
         ("HEADER\n{\"operations\":[{\"operationType\":\"create\"}]}", 1, ":2: "),
