@@ -136,6 +136,15 @@ final class Cloud {
         try answer(to: message, at: address.administrationTarget(action, container: container))
     }
 
+    /// Checks that the container is there, and the account whose database is read: what reads makes neither.
+    func checkExists() throws {
+        guard let account = address.databaseAccount else {
+            _ = try administer("accounts/list", ListAccountsRequest(), as: AccountsResponse.self)
+            return
+        }
+        _ = try administer("zones/list", ListAccountZonesRequest(account: account), as: AccountZonesResponse.self)
+    }
+
     /// The names of all accounts of the container.
     func accountNames() throws -> [String] {
         var names: [String] = []

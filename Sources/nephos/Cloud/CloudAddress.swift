@@ -66,6 +66,12 @@ struct CloudAddress {
         apiToken = Self.variable("NEPHOS_API_TOKEN") ?? "nephos"
     }
 
+    /// The account of the local CloudKit whose private or shared database it is.
+    var databaseAccount: String? {
+        guard database != "public", let token, token.hasPrefix("dev:") else { return nil }
+        return String(token.dropFirst(4))
+    }
+
     /// The target of an action, such as `records/query`.
     func target(_ action: String, container: String) -> String {
         let path = ["database", "1", container, environment, database].map(Self.escaped).joined(separator: "/")

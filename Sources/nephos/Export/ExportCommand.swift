@@ -117,10 +117,10 @@ struct ExportCommand {
     }
 
     private func export(_ address: CloudAddress, _ cloud: Cloud, _ writer: ExportWriter) throws {
-        let account = address.token.flatMap { $0.hasPrefix("dev:") ? String($0.dropFirst(4)) : nil }
+        try cloud.checkExists()
         let header = ExportHeader(
             container: cloud.container, environment: address.environment, database: address.database,
-            account: address.database == "private" ? account : nil)
+            account: address.databaseAccount)
         try writer.begin(header, isKeptEmpty: !isAll)
         let types = try cloud.recordTypes().filter { $0 != "Users" && !$0.hasPrefix("cloudkit.") }
         for zone in try zones(address, cloud) {

@@ -101,6 +101,7 @@ struct QueryCommand {
     // MARK: - Running
 
     private func run(on cloud: Cloud) throws {
+        try cloud.checkExists()
         guard var request else { return Console.print(try cloud.recordTypes().map { "\($0)\n" }.joined()) }
         var (found, counted) = (0, 0)
         repeat {

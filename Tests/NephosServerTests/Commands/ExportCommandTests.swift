@@ -131,6 +131,27 @@ import Testing
         }
     }
 
+    @Test func `what reads makes no container and no account`() async throws {
+        let (server, url, port) = try await Self.started()
+        let place = ["--url", url, "--container", Self.container]
+        for command in [["export"], ["export", "--all"], ["query", "Note"], ["query", "--database", "public"]] {
+            let finished = try await StartedNephos(command + place).finish()
+            #expect(
+                finished.status == 1 && finished.errors.contains("there is no container \(Self.container)"),
+                "\(finished)")
+        }
+        try await Self.fill(port)
+        let finished = try await StartedNephos(["export", "--account", "him"] + place).finish()
+        #expect(finished.status == 1 && finished.errors.contains("there is no account 'him'"), "\(finished)")
+        let accounts = try await StartedNephos(["accounts", "list"] + place).finish().output
+        #expect(accounts.hasPrefix("me  _") && accounts.split(separator: "\n").count == 1, "\(accounts)")
+        let secure = try await StartedNephos(
+            ["status", "--url", url.replacingOccurrences(of: "http:", with: "https:")]
+        ).finish()
+        #expect(secure.status == 1 && secure.errors.contains("begins with http://"), "\(secure.errors)")
+        #expect(try await server.stop().status == 0)
+    }
+
     @Test(arguments: [
         (["--all", "--zone", "Z"], "'--zone' cannot be given with it"),
         (["--account", "a", "--account", "b", "--database", "public"], "name one account at most"),
