@@ -17,6 +17,7 @@ enum StoreFile {
             PRAGMA journal_mode = WAL;
             PRAGMA synchronous = \(options.durability == .full ? "FULL" : "NORMAL");
             PRAGMA cache_size = -\(options.writerCache);
+            PRAGMA cache_spill = \(Self.dirtyPages);
             PRAGMA journal_size_limit = 67108864;
             PRAGMA temp_store = MEMORY;
             """)
@@ -24,6 +25,10 @@ enum StoreFile {
         connection.use(Checkpointer(path: path, options: options))
         return connection
     }
+
+    /// Pages that one transaction may have changed before some are written to the log, to be read from there again: 64 MiB. Only
+    /// a transaction that changes so many has the memory, until it is committed.
+    private static let dirtyPages = 16_384
 
     /// A connection that only checkpoints the log of a file that the writer has open.
     static func openCheckpointer(_ path: String, _ options: SQLiteOptions) throws -> Connection {

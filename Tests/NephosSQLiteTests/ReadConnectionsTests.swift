@@ -179,4 +179,27 @@ import Testing
         #expect(try await strict.read { try $0.zones(owner: .everyone).count } == 1)
         await strict.close()
     }
+
+    @Test func `what a request reads after it has read for long is a long read from the start`() async throws {
+        let hour: Int64 = 3_600_000_000_000
+        let pool = ReadConnections(limit: 2, short: hour, long: 0) { [path] in
+            try StoreFile.openReader(path, SQLiteOptions())
+        }
+        @Sendable func count(_ reader: any StorageReader) throws -> Int {
+            // Enough for a look at the clock.
+            for _ in 0..<500 { _ = try reader.zones(after: 0, limit: 10) }
+            return try reader.zones(owner: .everyone).count
+        }
+        let times = RequestTimes()
+        let first = try await RequestTimes.$current.withValue(times) { try await pool.read(count) }
+        #expect(first == 1 && times.readNanoseconds > 0 && times.readNanoseconds < hour)
+        times.noteRead(nanoseconds: hour)
+        let error = try await storageError {
+            _ = try await RequestTimes.$current.withValue(times) { try await pool.read(count) }
+        }
+        #expect(error?.code == .tooLong)
+        // Others' are not.
+        #expect(try await pool.read(count) == 1)
+        await pool.close()
+    }
 }

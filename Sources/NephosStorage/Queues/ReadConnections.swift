@@ -84,9 +84,12 @@ package final class ReadConnections: Sendable {
     // MARK: Readers
 
     /// Runs `body` over a snapshot: on the calling thread where that may block and a connection is free. It may run twice.
+    ///
+    /// The reads of a request that has read for as long as one short read may are long ones, however short: it would hold up its
+    /// connection's thread, and with it other clients, one page of a count after another.
     package func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
-        var isLong = false
-        if BlockingThread.isCurrent {
+        var isLong = (RequestTimes.current?.readNanoseconds ?? 0) > short
+        if BlockingThread.isCurrent, !isLong {
             do {
                 if let result = try readHere(body, within: short) { return result }
             } catch is LongRead {
@@ -112,8 +115,13 @@ package final class ReadConnections: Sendable {
     ) throws -> T {
         var reading = borrowed
         let connection = reading.connection
-        times?.enter(.storage)
-        defer { times?.enter(.service) }
+        let start = MonotonicTime.now
+        times?.enter(.storage, at: start.nanoseconds)
+        defer {
+            let end = MonotonicTime.now.nanoseconds
+            times?.noteRead(nanoseconds: end - start.nanoseconds)
+            times?.enter(.service, at: end)
+        }
         do {
             connection.interruptStatements(at: limit.map { .now + $0 })
             if !connection.isInTransaction {

@@ -35,12 +35,20 @@ package final class RequestTimes: Sendable {
     }
 
     private let state: Mutex<State>
+    /// Nanoseconds that its reads took, each begun anew included.
+    private let reads = Atomic<Int64>(0)
 
     /// Begins with `service`.
     /// - Parameter time: on the clock of `MonotonicTime`, in nanoseconds.
     package init(at time: Int64 = MonotonicTime.now.nanoseconds) {
         state = Mutex(State(since: time))
     }
+
+    /// A read took so long.
+    package func noteRead(nanoseconds: Int64) { reads.add(nanoseconds, ordering: .relaxed) }
+
+    /// Nanoseconds of its reads so far.
+    package var readNanoseconds: Int64 { reads.load(ordering: .relaxed) }
 
     /// Another stage begins.
     package func enter(_ stage: Stage, at time: Int64 = MonotonicTime.now.nanoseconds) {

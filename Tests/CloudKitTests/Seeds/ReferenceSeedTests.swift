@@ -191,7 +191,7 @@ import Testing
             #expect(root.share == nil)
             let fetched = try await database.record(for: root.recordID)
             #expect(fetched.share == nil && fetched["title"] == "alone again")
-            await expectFailure(.unknownItem) { try await database.record(for: share.recordID) }
+            await expectFailure(.unknownItem) { _ = try await database.record(for: share.recordID) }
             // And can be shared anew.
             let again = CKShare(rootRecord: root)
             try await database.saveAll([root, again])
