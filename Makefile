@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run build install package test bench lint format docs bootstrap clean
+.PHONY: help run build install package test test-optimised bench lint format docs bootstrap clean
 
 # A toolchain that is installed but not in PATH is found where installers put it.
 export PATH := $(PATH):/opt/swift/usr/bin:/usr/local/swift/usr/bin:$(HOME)/.local/share/swiftly/bin
@@ -51,6 +51,13 @@ package: build ## make the Debian package of the server in .build/package
 test: bootstrap ## build everything and run every test (ARGS="--filter Zones")
 	@swift build --build-tests
 	@scripts/run-tests $(ARGS)
+
+# Optimised code drops what a debug build keeps, the messages of preconditions among it.
+OPTIMISED := -c release --scratch-path .build/optimised -Xswiftc -enable-testing
+
+test-optimised: bootstrap ## build the tests optimised and run those of rules that stop the program (ARGS="--filter Trap")
+	@swift build --build-tests $(OPTIMISED)
+	@scripts/run-tests $(OPTIMISED) $(or $(ARGS),--filter Trap)
 
 bench: build ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync, client, neighbours, sharing, assets)
 ifeq ($(TABLES),sync)

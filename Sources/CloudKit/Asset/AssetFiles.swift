@@ -135,27 +135,27 @@ final class AssetFiles: Sendable {
         return folder.appendingPathComponent(".\(UUID().uuidString)")
     }
 
-    /// Puts a whole file into the cache.
+    /// Puts a whole file into the cache. It stays there while others are evicted for it: alone it may be larger than all are
+    /// to be.
     func add(_ file: URL, as content: String, of account: String) throws {
         var status = stat()
         let size = stat(file.path, &status) == 0 ? Int64(status.st_size) : 0
         chmod(file.path, 0o400)
-        guard rename(file.path, folder(account).appendingPathComponent(content).path) == 0 else {
-            throw CocoaError(.fileWriteUnknown)
-        }
+        let path = folder(account).appendingPathComponent(content).path
+        guard rename(file.path, path) == 0 else { throw CocoaError(.fileWriteUnknown) }
         let isDue = state.withLock { state in
             state.added += size
             defer { if state.added > Limit.unexamined { state.added = 0 } }
             return state.added > Limit.unexamined
         }
-        if isDue { evict() }
+        if isDue { evict(keeping: path) }
     }
 
     private func folder(_ account: String) -> URL { root.appendingPathComponent("contents/\(account)") }
 
     /// Removes the contents that were not used for the longest time, where there are too many, and what a process left
     /// unfinished.
-    private func evict() {
+    private func evict(keeping kept: String) {
         var contents: [(path: String, used: Int, size: Int64)] = []
         let folder = root.appendingPathComponent("contents")
         let files = FileManager.default.enumerator(atPath: folder.path)
@@ -173,7 +173,7 @@ final class AssetFiles: Sendable {
         }
         var total = contents.reduce(0) { $0 + $1.size }
         guard total > Limit.cached else { return }
-        for content in contents.sorted(by: { $0.used < $1.used }) {
+        for content in contents.sorted(by: { $0.used < $1.used }) where content.path != kept {
             if total <= Limit.cached - Limit.evicted { return }
             if unlink(content.path) == 0 { total -= content.size }
         }

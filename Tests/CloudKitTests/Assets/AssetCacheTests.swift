@@ -45,6 +45,14 @@ import Testing
         #expect(mode(root.appendingPathComponent("contents/account")) == 0o700)
     }
 
+    @Test func `a content that is larger than the whole cache stays until the next comes`() throws {
+        try add("first", megabytes: 1, hoursAgo: 2)
+        try add("huge", megabytes: 1100, hoursAgo: 3)
+        #expect(try cached() == ["huge"])
+        try add("huger", megabytes: 1200, hoursAgo: 4)
+        #expect(try cached() == ["huger"])
+    }
+
     @Test func `an asset keeps its file when its content leaves the cache`() throws {
         let file = try cache.makeTemporary("account")
         try Data("content".utf8).write(to: file)

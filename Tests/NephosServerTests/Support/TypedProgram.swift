@@ -41,6 +41,8 @@ final class TypedProgram: Sendable {
         Issue.record("The program ended without printing \"\(line)\".")
     }
 
+    var process: Process { program.process }
+
     func finish() async throws -> Finished { try await program.finish() }
 
     func stop(_ signal: Int32) async throws -> Finished { try await program.stop(signal) }
