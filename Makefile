@@ -15,7 +15,7 @@ ARGS ?=
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-# Which tables `make bench` fills: records and queries, or sync, client, neighbours, sharing or assets alone.
+# Which tables `make bench` fills: records and queries, or sync, client, neighbours, sharing, encryption or assets alone.
 TABLES ?= records,queries
 
 # How the server is built for use. The static standard library makes it start faster and run where Swift is not installed.
@@ -59,7 +59,7 @@ test-optimised: bootstrap ## build the tests optimised and run those of rules th
 	@swift build --build-tests $(OPTIMISED)
 	@scripts/run-tests $(OPTIMISED) $(or $(ARGS),--filter Trap)
 
-bench: build ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync, client, neighbours, sharing, assets)
+bench: build ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync, client, neighbours, sharing, encryption, assets)
 ifeq ($(TABLES),sync)
 	@swift build $(RELEASE_FLAGS) --product sync-client
 	@bin="$$(swift build $(RELEASE_FLAGS) --show-bin-path)" && \
@@ -70,6 +70,10 @@ else ifeq ($(TABLES),client)
 	@swift build $(RELEASE_FLAGS) --product native-client
 	@bin="$$(swift build $(RELEASE_FLAGS) --show-bin-path)" && \
 		Benchmarks/client --server "$$bin/nephos" --client "$$bin/native-client" $(ARGS)
+else ifeq ($(TABLES),encryption)
+	@swift build $(RELEASE_FLAGS) --product native-client
+	@bin="$$(swift build $(RELEASE_FLAGS) --show-bin-path)" && \
+		Benchmarks/encryption --server "$$bin/nephos" --client "$$bin/native-client" $(ARGS)
 else ifeq ($(TABLES),neighbours)
 	@Benchmarks/neighbours --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
 else ifeq ($(TABLES),sharing)

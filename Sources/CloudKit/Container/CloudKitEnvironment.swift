@@ -46,6 +46,9 @@ public struct CloudKitEnvironment: Hashable, Sendable {
     /// (`Documentation/Encryption.md` says where). What is sealed opens whatever this says; clients that are not this library
     /// get sealed bytes, so an app that shares assets with them turns it off.
     public var sealsAssets: Bool
+    /// The directory in which this device keeps its keys for encrypted values; nil is the one that `NEPHOS_KEYS` names, or
+    /// that of the operating system's user (`Documentation/Encryption.md`). Who can read it can read what the account can.
+    public var keyDirectory: URL?
 
     /// The local service as the operating system's user, except where an argument says otherwise.
     public init(
@@ -54,7 +57,8 @@ public struct CloudKitEnvironment: Hashable, Sendable {
         apiToken: String = CloudKitEnvironment.localAPIToken,
         defaultContainerIdentifier: String = CloudKitEnvironment.processContainerIdentifier,
         name: Name = .development,
-        sealsAssets: Bool = true
+        sealsAssets: Bool = true,
+        keyDirectory: URL? = nil
     ) {
         self.url = url
         self.account = account
@@ -62,6 +66,7 @@ public struct CloudKitEnvironment: Hashable, Sendable {
         self.defaultContainerIdentifier = defaultContainerIdentifier
         self.name = name
         self.sealsAssets = sealsAssets
+        self.keyDirectory = keyDirectory
     }
 
     /// Where a service started with `nephos dev` listens.

@@ -33,6 +33,7 @@ final class HTTPService: CloudService {
         }
         mayEscrowKeys = environment.isLocalService
         sealsAssets = environment.sealsAssets
+        keyDirectory = environment.keyDirectory?.path ?? KeyFile.directory(ProcessInfo.processInfo.environment)
         // By the client's ID the service knows whose changes not to tell it of.
         self.credentials = credentials + "&clientId=" + UUID().uuidString
     }
@@ -154,6 +155,7 @@ final class HTTPService: CloudService {
     }
 
     let mayEscrowKeys: Bool
+    let keyDirectory: String
 
     // MARK: Assets
 

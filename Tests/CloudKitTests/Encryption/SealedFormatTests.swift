@@ -153,13 +153,15 @@ final class PythonReader {
         process.waitUntilExit()
     }
 
-    /// - Parameter question: without the place, which is that of the vector.
-    func ask(_ question: [String: Any]) throws -> [String: String] {
+    /// - Parameters:
+    ///   - question: without the place, which is that of the vector.
+    ///   - share: the share whose keys it is about; empty is the zone.
+    func ask(_ question: [String: Any], share: String = "") throws -> [String: String] {
         var question = question
         question["place"] = [
             "container": "iCloud.org.example.App", "environment": "development",
             "owner": "_0123456789abcdef0123456789abcdef", "zone": "Notes", "record": "note-1", "field": "title",
-            "type": question["type"] ?? "STRING",
+            "type": question["type"] ?? "STRING", "share": share,
         ]
         try input.fileHandleForWriting.write(
             contentsOf: JSONSerialization.data(withJSONObject: question) + Data("\n".utf8))
@@ -173,19 +175,19 @@ final class PythonReader {
 
 extension SealKey {
     /// 32 bytes, one after another.
-    fileprivate static func counting(from first: UInt8) -> SealKey {
+    static func counting(from first: UInt8) -> SealKey {
         SealKey((0..<32).map { first + $0 }) ?? .random()
     }
 }
 
 extension Collection<UInt8> {
-    fileprivate var hex: String {
+    var hex: String {
         map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 }
 
 extension [UInt8] {
-    fileprivate init(hex: String) {
+    init(hex: String) {
         var bytes: [UInt8] = []
         var rest = hex[...]
         while rest.count >= 2 {

@@ -5,7 +5,16 @@ Reads one JSON object a line, writes one a line:
     {"do": "open", "place": {...}, "key": HEX, "sealed": HEX}       ->  {"content": HEX} or {"error": TEXT}
     {"do": "openFile", "place": {...}, "key": HEX, "wrapped": HEX, "sealed": HEX}  ->  {"content": HEX} or {"error": TEXT}
     {"do": "unwrap", "place": {...}, "key": HEX, "version": N, "id": HEX, "wrapped": HEX}  ->  {"content": HEX} or {"error": TEXT}
-A place has container, environment, owner, zone, record and, for values, field and type.
+    {"do": "wrap", "place": {...}, "key": HEX, "version": N, "id": HEX, "content": HEX, "nonce": HEX}  ->  {"wrapped": HEX}
+    {"do": "openLink", "place": {...}, "key": HEX, "version": N, "link": HEX, "secret": HEX}
+        ->  {"content": HEX, "owner": HEX} or {"error": TEXT}: the link's secret by the share's key, which the secret opens
+    {"do": "openGroupKey", "place": {...}, "key": HEX, "version": N, "box": HEX, "previous": HEX, "signer": HEX,
+     "signature": HEX}  ->  {"content": HEX} or {"error": TEXT}: a share's key by the secret half of the account's key
+    {"do": "makeGroupKey", "place": {...}, "key": HEX, "version": N, "content": HEX, "seed": HEX, "previous": HEX}
+        ->  {"box": HEX, "signature": HEX}
+    {"do": "readEntry", "place": {...}, "key": "", "entry": HEX}  ->  {"number": TEXT, "change": TEXT, …} or {"error": TEXT}
+    {"do": "makeEntry", "place": {...}, "key": HEX, "seed": HEX, "box": HEX}  ->  {"entry": HEX}: the first one of a list
+A place has container, environment, owner, zone, record and, for values, field and type, for a share's keys share.
 """
 
 import hashlib
@@ -30,10 +39,62 @@ def value_context(place, key_id):
         place["field"], place["type"], key_id)
 
 
-def key_context(place, key_id, version):
+def group_context(label, place, *values):
+    """What belongs to a zone, or to a share in it."""
+    share = place.get("share")
     return context(
-        "nephos.recordkey", b"\x01", place["container"], place["environment"], place["owner"], place["zone"], place["record"],
-        key_id, struct.pack(">q", version))
+        label + (".share" if share else ""), b"\x01", place["container"], place["environment"], place["owner"], place["zone"],
+        *([share] if share else []), *values)
+
+
+def number(value):
+    return struct.pack(">q", value)
+
+
+def key_context(place, key_id, version):
+    return group_context("nephos.recordkey", place, place["record"], key_id, number(version))
+
+
+def signed_bytes(place, version, recipient, box, previous):
+    return group_context("nephos.zonekey", place, number(version), recipient, box, previous)
+
+
+def entry_context(place, *values):
+    return context("nephos.device", b"\x01", place["container"], place["environment"], place["owner"], *values)
+
+
+def values_of(data):
+    values = []
+    while data:
+        (count,) = struct.unpack(">I", data[:4])
+        values.append(data[4:4 + count])
+        data = data[4 + count:]
+    return values
+
+
+def sign(seed, message):
+    _, secret = nacl.bindings.crypto_sign_seed_keypair(seed)
+    return nacl.bindings.crypto_sign(message, secret)[:64]
+
+
+def verify(signature, message, signer):
+    nacl.bindings.crypto_sign_open(signature + message, signer)
+
+
+def make_entry(place, seed, box, account_key):
+    signing, _ = nacl.bindings.crypto_sign_seed_keypair(seed)
+    message = entry_context(place, number(0), b"", "add", signing, box, number(1), account_key, signing)
+    return message + sign(seed, message)
+
+
+def read_entry(place, entry):
+    message, signature = entry[:-64], entry[-64:]
+    count, previous, change, signing, box, version, account_key, author = values_of(message)[5:]
+    if message != entry_context(place, count, previous, change, signing, box, version, account_key, author):
+        raise ValueError("an entry of another list")
+    verify(signature, message, author)
+    return {"number": str(struct.unpack(">q", count)[0]), "previous": previous.hex(), "change": change.decode(),
+            "signing": signing.hex(), "box": box.hex(), "accountKey": account_key.hex(), "author": author.hex()}
 
 
 def derived(key, context, nonce):
@@ -70,6 +131,40 @@ def open_file(key, sealed):
             return content
 
 
+def open_link(place, key, version, link, secret):
+    where = group_context("nephos.link", place, number(version))
+    both = open_sealed(key, where, secret[1:])
+    if open_sealed(both[:32], where, link[1:]) != key:
+        raise ValueError("the link is for another key")
+    return {"content": both[:32].hex(), "owner": both[32:].hex()}
+
+
+def group_answer(question, place, key):
+    """What is about keys of groups, and lists of devices."""
+    def given(name):
+        return bytes.fromhex(question[name])
+
+    match question["do"]:
+        case "wrap":
+            where = key_context(place, given("id"), question["version"])
+            return {"wrapped": (b"\x01" + seal(key, where, given("nonce"), given("content"))).hex()}
+        case "openLink":
+            return open_link(place, key, question["version"], given("link"), given("secret"))
+        case "openGroupKey":
+            recipient = nacl.bindings.crypto_scalarmult_base(key)
+            verify(given("signature"),
+                   signed_bytes(place, question["version"], recipient, given("box"), given("previous")), given("signer"))
+            return {"content": nacl.bindings.crypto_box_seal_open(given("box"), recipient, key).hex()}
+        case "makeGroupKey":
+            box = nacl.bindings.crypto_box_seal(given("content"), key)
+            message = signed_bytes(place, question["version"], key, box, given("previous"))
+            return {"box": box.hex(), "signature": sign(given("seed"), message).hex()}
+        case "readEntry":
+            return read_entry(place, given("entry"))
+        case "makeEntry":
+            return {"entry": make_entry(place, given("seed"), given("box"), key).hex()}
+
+
 def answer(question):
     place, key = question["place"], bytes.fromhex(question["key"])
     if question["do"] == "seal":
@@ -78,6 +173,8 @@ def answer(question):
         nonce = bytes.fromhex(question["nonce"])
         return {"sealed": (b"\x01" + key_id + seal(key, value_context(place, key_id), nonce, content)).hex()}
     try:
+        if found := group_answer(question, place, key):
+            return found
         if question["do"] == "unwrap":
             wrapped = bytes.fromhex(question["wrapped"])
             where = key_context(place, bytes.fromhex(question["id"]), question["version"])
