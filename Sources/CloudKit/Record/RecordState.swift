@@ -67,17 +67,10 @@ struct RecordState: Sendable {
     /// Gives a field a value, or removes it. A field that is encrypted stays so while its value can be.
     mutating func set(_ value: RecordValue?, forKey key: CKRecord.FieldKey, encrypt: Bool) {
         let wasEncrypted = fields[key]?.isEncrypted ?? false
-        let hadValue = fields[key] != nil
         fields[key] = value.map { RecordField(value: $0, isEncrypted: encrypt || (wasEncrypted && $0.isEncryptable)) }
         // To remove what the record does not have is a change too: the service may have it. That goes for a record that
         // was never saved as well, as it can be saved over one that exists (`RecordSavePolicy.changedKeys`).
         changeCount += 1
-        // What was set and removed before the first save is no change (CKRecord, `changedKeys()`, as observed of Apple's).
-        if value == nil, hadValue, !metadata.isKnownToServer {
-            changes[key] = nil
-            encryptedRemovals.remove(key)
-            return
-        }
         changes[key] = changeCount
         if value == nil && (encrypt || wasEncrypted) {
             encryptedRemovals.insert(key)

@@ -149,8 +149,7 @@ private struct FeedPage {
         _ zone: ZoneKey, limit: Int, room answer: inout AnswerRoom, _ reader: any StorageReader,
         _ take: (RecordRowView) throws -> Void
     ) throws {
-        // Of the first zone that has changes a page has at least one: it moves its token, or a client would ask the same again
-        // for ever.
+        answer.beginFeed()
         var room = answer
         while hasMore, count < limit, room.rows > 0, room.size > 0 {
             let wanted = min(limit - count, room.rows)

@@ -72,6 +72,7 @@ struct SharedZoneFeed {
                 throw ServiceError.changeTokenExpired
             }
         }
+        answer.beginFeed()
         var room = answer
         defer { answer = room }
         var page = Page(token: token)

@@ -136,12 +136,14 @@ final class Cloud {
         try answer(to: message, at: address.administrationTarget(action, container: container))
     }
 
+    /// Checks that the container is there: what reads makes none.
+    func checkContainerExists() throws {
+        _ = try administer("accounts/list", ListAccountsRequest(), as: AccountsResponse.self)
+    }
+
     /// Checks that the container is there, and the account whose database is read: what reads makes neither.
     func checkExists() throws {
-        guard let account = address.databaseAccount else {
-            _ = try administer("accounts/list", ListAccountsRequest(), as: AccountsResponse.self)
-            return
-        }
+        guard let account = address.databaseAccount else { return try checkContainerExists() }
         _ = try administer("zones/list", ListAccountZonesRequest(account: account), as: AccountZonesResponse.self)
     }
 

@@ -35,7 +35,7 @@ struct CloudAddress {
     var container: String?
     var environment: String
     var database: String
-    /// Nil is nobody.
+    /// Nil is signed out.
     var token: String?
     var apiToken: String
 

@@ -27,6 +27,7 @@ struct ImportCommand {
             throw UsageError("nephos import needs a file, or - for standard input. See 'nephos import --help'.")
         }
         do {
+            if path != "-" { try RecordImport.checkOptions(arguments, for: path) }
             let lines = try LineReader(path)
             let address = try address(try header(of: lines), arguments)
             try Cloud.run(on: address) { try RecordImport(lines, $0, arguments).run() }
@@ -121,11 +122,27 @@ struct RecordImport {
     /// How a header begins, as `ExportHeader` writes it.
     private static let headerStart = Array(#"{"nephosExport""#.utf8)
 
+    /// The options that say where the records of one database go.
+    private static let placeOptions = ["--database", "--account", "--token"]
+
+    /// Refuses them for an export of several databases, before anything is imported.
+    static func checkOptions(_ arguments: Arguments, for path: String) throws {
+        guard let option = placeOptions.first(where: arguments.has) else { return }
+        let lines = try LineReader(path)
+        _ = try lines.next()
+        while let line = try lines.next() {
+            guard line.starts(with: headerStart) else { continue }
+            throw Cloud.Failure(
+                message: "\(path):\(lines.line): another database begins here, and '\(option)' is for an export of one."
+                    + " Nothing is imported.")
+        }
+    }
+
     /// Goes on with another database.
     private mutating func begin(_ line: [UInt8]) throws {
         do {
             let header = try ExportHeader(decoding: line)
-            if let option = ["--database", "--account", "--token"].first(where: arguments.has) {
+            if let option = Self.placeOptions.first(where: arguments.has) {
                 throw Cloud.Failure(
                     message:
                         "\(lines.path):\(lines.line): another database begins here, and '\(option)' is for an export of"

@@ -7,7 +7,7 @@ enum RecordLine {
         var line: [UInt8]
         /// How many of the record's fields hold files, which an export has no place for.
         var files: Int
-        /// How many are encrypted: nobody could open them elsewhere without the account's keys.
+        /// How many are encrypted: they could not be opened elsewhere without the account's keys.
         var encrypted: Int
     }
 
@@ -27,7 +27,7 @@ enum RecordLine {
             encrypted: fields.count - plain.count)
     }
 
-    /// A reference stays in its record's zone, whoever owns that.
+    /// A reference stays in its record's zone, whatever its owner.
     private static func withoutZones(_ entry: RecordFields.Entry) -> RecordFields.Entry {
         var entry = entry
         entry.field.value = entry.field.value?.withoutZones

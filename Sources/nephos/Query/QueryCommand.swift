@@ -101,8 +101,11 @@ struct QueryCommand {
     // MARK: - Running
 
     private func run(on cloud: Cloud) throws {
+        guard var request else {
+            try cloud.checkContainerExists()
+            return Console.print(try cloud.recordTypes().map { "\($0)\n" }.joined())
+        }
         try cloud.checkExists()
-        guard var request else { return Console.print(try cloud.recordTypes().map { "\($0)\n" }.joined()) }
         var (found, counted) = (0, 0)
         repeat {
             request.resultsLimit = min(limit - found, 200)

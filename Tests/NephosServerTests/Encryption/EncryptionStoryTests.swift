@@ -216,7 +216,8 @@ import Testing
         relay.arguments = ["-c", Self.relay, "\(port)", traffic.path]
         relay.standardOutput = output
         try relay.run()
-        defer { relay.terminate() }
+        // Not SIGTERM, which a child may have inherited blocked: a relay that is left keeps the test run's pipes open.
+        defer { kill(relay.processIdentifier, SIGKILL) }
         let line = try await offThePool { String(decoding: output.fileHandleForReading.availableData, as: UTF8.self) }
         let through = try #require(UInt16(line.trimmingCharacters(in: .whitespacesAndNewlines)))
         let app = try app("mei", "phone", through)
