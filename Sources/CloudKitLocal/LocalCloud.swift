@@ -141,11 +141,11 @@ public final class LocalCloud: Sendable {
     }
 
     /// Deletes an account: its private database with what it shares, its part in the shares of others, its keys,
-    /// subscriptions and push tokens. Those who took part in its shares see the zones go, as if it had deleted them; the
+    /// subscriptions and push tokens. Participants of its shares see the zones go, as if it had deleted them; the
     /// owners of shares that it took part in see a participant less. What it saved in the public database stays, with its
     /// former user record as the creator.
     ///
-    /// Nobody sees anything of the account once this returns; `settle` returns when all of it is erased. A container that
+    /// No account sees anything of it once this returns; `settle` returns when all of it is erased. A container that
     /// goes on under the account's name is another account's then, with a user record of its own.
     ///
     /// - Throws: `CKError`, `.unknownItem` where there is no such account.

@@ -134,7 +134,7 @@ package final class ObjectRequests: Sendable {
 
     private static func pause(_ duration: Duration) {
         let (seconds, attoseconds) = duration.components
-        // A signal that ends the wait early harms nobody.
+        // A signal that ends the wait early does no harm.
         var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
         nanosleep(&time, nil)
     }

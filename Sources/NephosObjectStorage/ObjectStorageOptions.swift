@@ -1,4 +1,4 @@
-/// Which bucket of which object storage keeps files, and who asks. The storage speaks Amazon's S3 protocol: AWS, MinIO, Ceph,
+/// Which bucket of which object storage keeps files, and the credentials. The storage speaks Amazon's S3 protocol: AWS, MinIO, Ceph,
 /// Garage and many more do.
 package struct ObjectStorageOptions: Sendable {
     /// Where it is, without a slash at the end: `https://s3.eu-central-1.amazonaws.com`. Buckets are in the path.

@@ -3,7 +3,7 @@ import NephosStorage
 
 /// A connection of the pool's, with one store's tables before it at a time, and one transaction on them.
 ///
-/// What begins a transaction, and statements whose outcome nobody waits for, are not sent before something is wanted: so
+/// What begins a transaction, and statements whose outcome is not awaited, are not sent before something is wanted: so
 /// they go together with that, or with the commit.
 final class PostgresConnection: SQLConnection {
     static let dialect = SQLDialect(

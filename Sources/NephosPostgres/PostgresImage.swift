@@ -1,7 +1,7 @@
 import CPostgres
 package import NephosStorage
 
-/// The rows of a store in PostgreSQL, while nobody writes it.
+/// The rows of a store in PostgreSQL, while it is not written.
 package final class PostgresImage: StoreImage {
     private let link: PostgresLink
     private let schema: String

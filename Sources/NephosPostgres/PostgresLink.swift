@@ -63,7 +63,7 @@ final class PostgresLink {
 
     private let handle: OpaquePointer
     private let statementMilliseconds: Int
-    /// How many queries were sent of each batch whose results nobody read yet.
+    /// How many queries were sent of each batch whose results were not read yet.
     private var unread: [Int] = []
     private(set) var isBroken = false
     /// How often something was waited for.

@@ -24,7 +24,7 @@ package struct PostgresOptions: Sendable {
     package var prefix: String
     /// Called before each way to the server that a write goes, on its thread: a test lets others go first there.
     package var beforeStatement: (@Sendable () -> Void)?
-    /// Takes lines for whoever runs the store.
+    /// Takes lines for the operator.
     package var log: @Sendable (String) -> Void
     /// The tables' history; a test gives its own.
     package var migrations: [Migration]

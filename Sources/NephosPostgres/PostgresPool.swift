@@ -146,7 +146,7 @@ final class PostgresPool: @unchecked Sendable {
                 while watch() {}
             }
         } catch {
-            // Who takes what waits looks at its deadline too.
+            // The taker of a waiting request looks at its deadline too.
             lock.withLock { hasWatch = false }
         }
     }

@@ -132,7 +132,7 @@ enum PostgresSQL {
 
     // MARK: - How each may run
 
-    /// Statements whose outcome nobody waits for: they go with the next that gives something, or with the commit.
+    /// Statements whose outcome is not awaited: they go with the next that gives something, or with the commit.
     static let deferred: Set<SQL> = [
         .insertReference, .removeReference, .insertIndexEntry, .removeIndexEntry, .insertJob, .removeJob,
         .insertChangeEvent, .updateChangeEvent, .removeChangeEvent, .noteChange, .setClientChangeToken,
@@ -140,7 +140,7 @@ enum PostgresSQL {
         .putSharedRecord, .updateIndexDefinition, .noteHandedOut, .insertRequestKey,
     ]
 
-    /// Statements that write and may run beside other writes: what they decide on is locked, or is nobody else's. All
+    /// Statements that write and may run beside other writes: what they decide on is locked, or is its own. All
     /// others that write run alone.
     static let besideOthers: Set<SQL> = [
         .insertReference, .removeReference, .insertIndexEntry, .removeIndexEntry, .insertJob,

@@ -117,7 +117,7 @@ package final class PostgresStores: StoreProvider {
             """)
     }
 
-    /// The store's rows, to be copied; it is made if there is none. Blocks until nobody writes the store, and keeps it so.
+    /// The store's rows, to be copied; it is made if there is none. Blocks until the store is not written, and keeps it so.
     package func image(of id: StoreID) throws -> PostgresImage {
         let schema = try connected { connection in
             let schema = try self.schema(of: id, connection)

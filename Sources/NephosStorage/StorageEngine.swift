@@ -337,7 +337,7 @@ package protocol StorageTransaction: StorageReader, ShareTransaction {
     /// Adds a notification at each of `places`; where it says it goes itself does not matter.
     /// - Throws: `StorageError` `.constraint` if a destination has one with its id.
     func insert(_ notification: OutboxRow, at places: [OutboxPlace]) throws
-    /// Gives what is due at `now` or before, as `dueOutbox`, and leaves it due at `until` should nobody settle it before.
+    /// Gives what is due at `now` or before, as `dueOutbox`, and leaves it due at `until` should it not be settled before.
     /// What another transaction is about to claim is left out.
     func claimDueOutbox(at now: Int64, until: Int64, limit: Int) throws -> [OutboxRow]
     /// Notes an attempt to deliver, and when the next is due. Changes nothing where there is no such notification, or its
@@ -364,7 +364,7 @@ package protocol StorageTransaction: StorageReader, ShareTransaction {
     func removeAssetReference(_ content: [UInt8], zone: ZoneKey, record: String, neededUntil time: Int64) throws
     /// Removes up to `limit` of what records of a zone refer to, as `removeAssetReference`; returns how many it removed.
     func purgeAssetReferences(zone: ZoneKey, limit: Int, neededUntil time: Int64) throws -> Int
-    /// Condemns up to `limit` files that are not needed since before `time`: they are gone for everybody, and their names
+    /// Condemns up to `limit` files that are not needed since before `time`: they are gone for every reader, and their names
     /// are among `condemnedAssetFiles`. Returns how many it condemned.
     func condemnAssets(neededBefore time: Int64, limit: Int) throws -> Int
     /// Notes that a condemned file was deleted.

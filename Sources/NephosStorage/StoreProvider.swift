@@ -21,7 +21,7 @@ package protocol StoreProvider: Sendable {
     func assets(of id: StoreID) throws -> any AssetStore
     /// The stores that exist already, whose background work has to be resumed.
     func existingStores() throws -> [StoreID]
-    /// Whether somebody made the store.
+    /// Whether the store was made.
     func exists(_ id: StoreID) throws -> Bool
     /// Whether a store that is closed has what it held when it is opened again.
     var keepsStores: Bool { get }

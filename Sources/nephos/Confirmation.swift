@@ -10,7 +10,7 @@ struct Confirmation {
 
     /// Returns where it may be done, and ends the process otherwise.
     /// - Parameter what: what is erased, as the object of a sentence: `the zone 'A' of 'me'`.
-    /// - Throws: `UsageError` where there is nobody to ask.
+    /// - Throws: `UsageError` without a terminal to ask on.
     func ask(_ what: String) throws(UsageError) {
         if isGiven { return }
         guard isatty(STDIN_FILENO) == 1 else {

@@ -48,7 +48,7 @@ struct DevLog {
         }
     }
 
-    /// What a person needs who sees it start for the first time; nil where no person looks.
+    /// The banner for a first start on a terminal; nil elsewhere.
     /// - Parameter data: the data directory; nil for memory.
     func banner(port: UInt16, data: String?, inPostgreSQL: Bool = false, keepsKeys: Bool) -> String? {
         guard isTerminal, !isQuiet, format != .json else { return nil }

@@ -30,7 +30,7 @@ struct Nephos {
     }
 
     static func main() {
-        // Whoever reads our output may go away; then writing it fails, and that is all.
+        // The reader of our output may go away; then writing it fails, and that is all.
         signal(SIGPIPE, SIG_IGN)
         let arguments = CommandLine.arguments.dropFirst()
         do throws(UsageError) {

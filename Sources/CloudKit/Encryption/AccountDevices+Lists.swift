@@ -38,7 +38,7 @@ extension AccountDevices {
         return [found]
     }
 
-    /// 160 bits of the hash, in base 32: too many for somebody to find another list that has them.
+    /// 160 bits of the hash, in base 32: too many for another list with them to be found.
     private static func code(_ hash: [UInt8]) -> String { CarriedSecret.text(Array(hash.prefix(20))) }
 
     /// Has this device take another account's list that waits for a person, and hands that account what waited for it.

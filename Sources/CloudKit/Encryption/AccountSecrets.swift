@@ -1,7 +1,7 @@
 import Foundation
 import NephosCrypto
 
-/// What a device has that nobody else may have: its own keys, and those of the account.
+/// What a device keeps to itself: its own keys, and those of the account.
 struct AccountSecrets: Hashable, Sendable, Codable {
     /// What the pair of keys that signs is made of.
     var signingSeed: Data

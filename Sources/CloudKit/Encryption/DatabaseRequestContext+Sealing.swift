@@ -175,7 +175,7 @@ extension ModifyRecordsRequest {
         KeyZone(operation.record.zoneID ?? zoneID, scope)
     }
 
-    /// The request with nothing in the place of the values that nobody can seal.
+    /// The request with nothing in the place of the values that cannot be sealed.
     fileprivate func withoutClearValues() -> ModifyRecordsRequest {
         var request = self
         for index in operations.indices where operations[index].hasClearValues {

@@ -44,7 +44,7 @@ struct KeyFile: Sendable {
         }
     }
 
-    /// A group whose key somebody is to get once a person has accepted that one's list.
+    /// A group whose key an account is to get once a person has accepted that account's list.
     struct WaitingGroup: Hashable, Sendable, Codable {
         var zoneName: String
         /// The zone's owner; nil for the account.

@@ -2,10 +2,10 @@ import Foundation
 import NephosCrypto
 import NephosWire
 
-/// What the library of a share's owner does for those who take part, and an administrator's as far as the owner's devices
+/// What the library of a share's owner does for its participants, and an administrator's as far as the owner's devices
 /// named it.
 extension KeyRing {
-    /// Sees to a group: that it has a key, and another one since somebody took part who does no more; that all who take part, or
+    /// Sees to a group: that it has a key, and another one since a participant has gone; that all who take part, or
     /// are invited and have keys, have it; that its URLs have secrets; and, for the owner, that the keys of records are wrapped
     /// under it.
     /// - Parameter roots: the records of which, and of what is below them, keys are to be wrapped; the empty name is all of
@@ -125,7 +125,7 @@ extension KeyRing {
                 return wrapped.isEmpty
                     ? nil : KeysResponse.Record(recordName: record.recordName, keys: Array(wrapped.values))
             }
-            // What does not open cannot be wrapped: those who take part find it as its owner does.
+            // What does not open cannot be wrapped: participants find it as its owner does.
             if records.isEmpty { return }
             _ = try await put(
                 PutGroupKeyRequest(zoneID: name.zone.zoneID, group: name.group, records: records), name.zone)

@@ -159,7 +159,7 @@ actor KeyRing {
 
     // MARK: Groups
 
-    /// A group's keys; they are made where there are none, and somebody is about to seal who may make them.
+    /// A group's keys; they are made where there are none, and the caller is about to seal and may make them.
     func keys(of name: GroupName, making: Bool) async throws(KeyFailure) -> (GroupPlace, GroupKeys) {
         let device = try await device()
         let place = GroupPlace(zone: place(of: name.zone, device), group: name.group)

@@ -60,7 +60,7 @@ struct RecordKey: Hashable, Sendable {
 
     // MARK: Wrapping
 
-    /// The key, wrapped for whoever has a group's key.
+    /// The key, wrapped for the holders of a group's key.
     /// - Parameter isInherited: whether it was not made for that group.
     func wrapped(
         under key: SealKey, version: Int64, recordName: String, in group: GroupPlace, isInherited: Bool = false

@@ -1,7 +1,7 @@
 import NephosStorage
 import NephosWire
 
-/// The deletion of an account, in its transaction. From the commit on nobody signs in as it, nobody sees anything of its
+/// The deletion of an account, in its transaction. From the commit on it does not sign in, and no account sees anything of its
 /// private database, and nothing is notified; `AccountErasure` then erases what is there.
 ///
 /// What it saved in the public database stays: that is the app's, and others refer to it. Its creator goes on to be the

@@ -60,7 +60,7 @@ final class Accounts: Sendable {
         throw ServiceError(.authenticationRequired, .notAuthenticated, "the account was deleted")
     }
 
-    /// The name of the user record of an account, for a record's metadata; nil for nobody.
+    /// The name of the user record of an account, for a record's metadata; nil for no account.
     func userRecordName(id: Int64, _ reader: any StorageReader) throws -> String? {
         if id == 0 { return nil }
         if let name = known.withLock({ $0.userRecordNames[id] }) { return name }

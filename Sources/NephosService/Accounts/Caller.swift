@@ -2,7 +2,7 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// Who asks, of which database, with what the store knows of them.
+/// The caller, the database of the request, and what the store knows of them.
 struct Caller: Sendable {
     var scope: DatabaseScope
     var account: AccountRow?
@@ -59,7 +59,7 @@ struct Caller: Sendable {
         return account
     }
 
-    /// Who makes the changes of the request, for those who are told of them.
+    /// The origin of the request's changes, for notifications.
     var origin: Notifier.Origin? {
         guard let account, let clientID, !clientID.isEmpty else { return nil }
         return Notifier.Origin(account: account.id, clientID: clientID)

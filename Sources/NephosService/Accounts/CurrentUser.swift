@@ -4,9 +4,9 @@ import NephosWire
 /// share's participant is the caller's user record (`CKCurrentUserDefaultName`, Apple's documentation).
 ///
 /// Whatever a client names passes here before anything is looked up or stored. So what is stored has the real name, which
-/// means the same to everybody; the library turns it back where Apple shows `__defaultOwner__`.
+/// means the same to every account; the library turns it back where Apple shows `__defaultOwner__`.
 struct CurrentUser: Hashable, Sendable {
-    /// Nil without an account: then the names mean nobody.
+    /// Nil without an account: then the names mean no account.
     let userRecordName: String?
 
     /// The record name that is meant.
@@ -27,7 +27,7 @@ struct CurrentUser: Hashable, Sendable {
         return reference
     }
 
-    /// Whether a zone ID's owner is the caller. Whoever names no owner means their own zone.
+    /// Whether a zone ID's owner is the caller. A zone ID without an owner is the caller's.
     func isOwner(_ ownerRecordName: String?) -> Bool {
         guard let ownerRecordName else { return true }
         return ownerRecordName == userRecordName || CurrentUserName.isOne(ownerRecordName)

@@ -4,15 +4,15 @@ package import NephosWire
 extension NephosService {
     // MARK: - Users
 
-    /// Who the caller is (CloudKit Web Services, users/caller).
+    /// The caller's identity (CloudKit Web Services, users/caller).
     package func currentUser(_ context: RequestContext) async throws(ServiceError) -> UserDictionary {
         try await perform(context) { _, caller in
             UserDictionary(userRecordName: try caller.requireAccount().userRecordName)
         }
     }
 
-    /// Those who made themselves discoverable to the app, among the caller's contacts or by what is known of them
-    /// (CloudKit Web Services, users/discover). Nobody does: Apple took the permission away in iOS 17.
+    /// Users that made themselves discoverable to the app, among the caller's contacts or by what is known of them
+    /// (CloudKit Web Services, users/discover). None does: Apple took the permission away in iOS 17.
     package func discoverUsers(
         _ request: UserLookupRequest, _ context: RequestContext
     ) async throws(ServiceError) -> UsersResponse {

@@ -20,7 +20,7 @@ extension NephosService {
     }
 
     /// Deletes an account: its private database with what it shares, its part in others' shares, its keys, subscriptions
-    /// and push tokens. With the answer nobody sees anything of it; what it was is erased in the background. Who signs in
+    /// and push tokens. With the answer no account sees anything of it; what it was is erased in the background. Who signs in
     /// under its name afterwards is another account.
     package func deleteAccount(
         _ request: DeleteAccountRequest, _ context: RequestContext

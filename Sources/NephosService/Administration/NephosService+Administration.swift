@@ -1,7 +1,7 @@
 import NephosStorage
 package import NephosWire
 
-/// What whoever runs a service may do with the data of its accounts. It has no counterpart in CloudKit Web Services. Of the
+/// What the operator of a service may do with the data of its accounts. It has no counterpart in CloudKit Web Services. Of the
 /// context only the container and the environment matter.
 extension NephosService {
     /// The custom zones of one account's private database, or of every account's.

@@ -1,7 +1,7 @@
 import NephosStorage
 package import NephosWire
 
-/// Who has the roles that a schema makes with `CREATE ROLE`. With Apple's service the console gives them to users.
+/// The accounts' roles, which a schema makes with `CREATE ROLE`. With Apple's service the console gives them to users.
 extension NephosService {
     package func listRoles(
         _ request: ListRolesRequest, _ context: RequestContext

@@ -9,7 +9,7 @@ import NephosWire
 /// - every file has a row, or is condemned;
 /// - an owner's bytes are those of its files.
 ///
-/// It reads a snapshot and changes nothing, so a server may work meanwhile, where somebody holds the files. Those that were
+/// It reads a snapshot and changes nothing, so a server may work meanwhile, where the files are held. Those that were
 /// uploaded since the snapshot count as without a row until it is repeated.
 package struct StoreVerification: Sendable {
     package struct Findings: Sendable {

@@ -6,7 +6,7 @@ struct AssetAccess: Sendable {
     let tokens: AssetTokens
     /// How addresses begin: `https://cloud.example.org/assets/1/iCloud.org.example.App/development`.
     let address: String
-    /// The caller's account; 0 for nobody.
+    /// The caller's account; 0 for no account.
     var account: Int64
     /// When the request began, in milliseconds since 1970.
     let now: Int64

@@ -25,8 +25,8 @@ struct AssetTarget: Equatable, Sendable {
     }
 }
 
-/// The texts by which clients upload, save and download files, each good for what it names and nothing else. Whoever has
-/// one needs no account; nobody can make or change one.
+/// The texts by which clients upload, save and download files, each good for what it names and nothing else. A bearer of
+/// one needs no account; none can be forged or changed.
 struct AssetTokens: Sendable {
     let key: AuthenticationKey
     /// The container and its environment.
@@ -57,10 +57,10 @@ struct AssetTokens: Sendable {
         var expires: Int64
     }
 
-    /// A file may be downloaded, by who could read a record of that zone.
+    /// A file may be downloaded, by a reader of that zone's records.
     struct Download: Equatable, Sendable {
         var zone: ZoneKey
-        /// 0 for nobody.
+        /// 0 for no account.
         var account: Int64
         /// Of a participant's address the record, which has to be shared with it still when the file is read; else empty.
         var recordName = ""

@@ -49,7 +49,7 @@ struct AssetUploadTokens {
     }
 }
 
-/// Who may upload a file for a field, and who may use one again: an account that may save the one record, and read the
+/// The right to upload a file for a field, and to use one again: of an account that may save the one record, and read the
 /// other. Whether a save is allowed is decided again when the record is saved; here it keeps strangers' files away.
 enum AssetRules {
     static func checkMaySave(

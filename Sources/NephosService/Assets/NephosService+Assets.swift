@@ -164,7 +164,7 @@ extension NephosService {
         }
     }
 
-    /// Whether the account that an address was given to was not deleted since; 0 is nobody.
+    /// Whether the account that an address was given to was not deleted since; 0 is no account.
     private static func hasAccount(_ account: Int64, _ reader: any StorageReader) throws -> Bool {
         try account == 0 || reader.liveAccount(id: account) != nil
     }

@@ -57,7 +57,7 @@ final class StoreAssets: Sendable {
         asset.file = "\(AssetContent.name(asset.content))-\(environment.makeUUID().filter { $0 != "-" }.lowercased())"
         let name = asset.file
         try await files.threads.run { try file.publish(as: name) }
-        // Whoever reads a record that has the file has to find it: it counts before it is committed.
+        // A reader of a record that has the file has to find it: it counts before it is committed.
         anyAsset.store(true, ordering: .releasing)
         let new = asset
         let kept = try await engine.write { transaction in

@@ -11,7 +11,7 @@ enum BackgroundJob: String {
     case removeIndex
     /// Puts the records of a subtree under the share that they are under (`ShareMove`).
     case moveShared
-    /// Notifies who takes part in a share (`ShareNotification`).
+    /// Notifies the participants of a share (`ShareNotification`).
     case notifyShare
     /// Erases what a deleted account had (`AccountErasure`). The zone has the account's owner and no number.
     case eraseAccount

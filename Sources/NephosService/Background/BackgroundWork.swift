@@ -34,8 +34,8 @@ final class BackgroundWork: Sendable {
         self.retention = retention
     }
 
-    /// Whether it is time to look for old deletions. Whoever changes records asks; where nobody does, nothing ages that
-    /// anybody sees.
+    /// Whether it is time to look for old deletions. Every change of records asks; without one, nothing ages
+    /// that a client sees.
     var isPurgeDue: Bool {
         isDeletionPurgeDue || nextKeyPurge.withLock { $0 } <= environment.now()
     }
@@ -84,7 +84,7 @@ final class BackgroundWork: Sendable {
         return true
     }
 
-    /// Removes the outcomes of requests that nobody repeats any more.
+    /// Removes the outcomes of requests that are not repeated any more.
     private func forgetRequestKeys() async {
         let now = environment.now()
         guard nextKeyPurge.withLock({ $0 }) <= now else { return }

@@ -11,7 +11,7 @@ final class WorkLoop: Sendable {
         var begun = 0
         var waiters: [CheckedContinuation<Void, Never>] = []
 
-        /// Those who wait, if there is nothing more to wait for.
+        /// The waiters, if there is nothing more to wait for.
         mutating func takeWaitersIfIdle() -> [CheckedContinuation<Void, Never>] {
             guard !isRunning, begun == 0 else { return [] }
             defer { waiters = [] }

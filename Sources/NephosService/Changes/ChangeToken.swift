@@ -12,7 +12,7 @@ struct ChangeToken: Equatable {
     var feed: Feed
     var sequence: Int64
     /// While a first fetch goes on, the change sequence that was the last when it began: what was deleted up to there is
-    /// no news to who never had it. 0 otherwise.
+    /// no news to a client that never had it. 0 otherwise.
     var firstFetchEnd: Int64
     /// While a fetch goes on, the last change sequence in the feed when its page was read: what has changed up to there is
     /// not where it was before. 0 otherwise.

@@ -54,7 +54,7 @@ struct FeedPosition {
         }
     }
 
-    /// The token for who has read up to `position`.
+    /// The token of a client that has read up to `position`.
     func token(at position: Int64, _ strings: OpaqueStrings) -> String {
         let sequence = position >= end ? max(position, end) : position
         return ChangeToken(

@@ -13,9 +13,9 @@ extension NephosService {
     }
 
     /// Has the background look for old deletions from time to time, until the task is cancelled: they grow old also where
-    /// nobody changes anything.
+    /// nothing changes.
     package func forgetOldDeletions() async {
-        // Where deletions are remembered for ever there are still files that nobody needs any more.
+        // Where deletions are remembered for ever there are still files that are not needed any more.
         let retention = configuration.deletionRetention ?? .max
         let interval = max(Limits.shortestPurgeInterval, min(retention, Limits.purgeInterval))
         while !Task.isCancelled {

@@ -109,19 +109,19 @@ enum KeyStanding: Equatable {
 }
 
 extension ShareParticipantRow {
-    /// The account that takes part, or is invited; nil where nobody knows which that is.
+    /// The account that takes part, or is invited; nil where that is not known.
     func invitedAccount(_ reader: any StorageReader) throws -> AccountRow? {
         if account != 0 { return try reader.liveAccount(id: account) }
         return address.isEmpty ? nil : try reader.account(named: address)
     }
 }
 
-/// What happened to a group that its owner's library makes good at its next sync: somebody takes part who has not its key, or
+/// What happened to a group that its owner's library makes good at its next sync: a participant has not its key, or
 /// has it and takes part no more.
 struct GroupState: Equatable {
     /// Counts what happened; 0 is nothing that is not made good.
     var attention: Int64 = 0
-    /// The version of the key that somebody has who is not to have the next; 0 is none.
+    /// The version of the key that an account has which is not to have the next; 0 is none.
     var stale: Int64 = 0
 
     static func read(_ group: String, _ zone: ZoneKey, _ reader: any StorageReader) throws -> GroupState {
@@ -141,7 +141,7 @@ struct GroupState: Equatable {
     }
 
     /// Notes that something is to be made good.
-    /// - Parameter endsAccess: whether somebody who has the key is not to have the next one.
+    /// - Parameter endsAccess: whether an account that has the key is not to have the next one.
     static func note(
         _ group: String, _ zone: ZoneKey, endsAccess: Bool, in transaction: any StorageTransaction
     ) throws {

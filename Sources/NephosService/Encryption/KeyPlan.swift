@@ -2,10 +2,10 @@ import NephosStorage
 import NephosWire
 
 /// Decides, once it is known under which share each record of a batch will be, whether the keys of its values are wrapped for
-/// those who may read it:
+/// its readers:
 ///
 /// - a value that is new is sealed with a key that was made for the record's group, its share or its zone, in the group's
-///   present version: so who was removed, or had the record before it moved, does not have it;
+///   present version: so an account that was removed, or had the record before it moved, does not have it;
 /// - values that were there already may come back as they are;
 /// - what comes under a share brings its keys wrapped for that share, as far as a commit reaches.
 ///

@@ -37,7 +37,7 @@ extension NephosService {
     }
 
     /// Ends the account's list of devices and all its keys (`keys/reset`). The zones that have encrypted values go with them:
-    /// nobody can read those any more.
+    /// those cannot be read any more.
     package func resetKeys(
         _ request: ResetKeysRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountKeysResponse {

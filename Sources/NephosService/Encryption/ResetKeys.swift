@@ -1,7 +1,7 @@
 import NephosStorage
 import NephosWire
 
-/// What a user does who resets what is encrypted (`CKErrorUserDidResetEncryptedDataKey`, Apple's documentation): nobody has the
+/// The reset of what is encrypted (`CKErrorUserDidResetEncryptedDataKey`, Apple's documentation): no device has the
 /// keys any more, so the zones that need them go, and answer `zoneNotFound` that says so until they are made again. The
 /// default zone stays, as every database has it: its encrypted values do not open from then on.
 struct ResetKeys {

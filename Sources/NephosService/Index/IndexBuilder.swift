@@ -4,7 +4,7 @@ import NephosStorage
 ///
 /// From its definition on an index is kept up by every save (`IndexWriter`), so a build reads the records written
 /// before, which the change feed lists: zone by zone up to the sequence of the definition. How far it came is stored with
-/// each step; after a crash it goes on there. Nobody reads an index before it is ready: queries wait.
+/// each step; after a crash it goes on there. No query reads an index before it is ready: they wait.
 actor IndexBuilder {
     private let engine: any StorageEngine
     private let catalog: IndexCatalog

@@ -63,7 +63,7 @@ struct ModifyRecords {
 
     /// An operation that lacks a key, or names what no record can have, makes the request malformed; but our own library
     /// asks for the server's record and wants every refusal at its item. What the schema or the database forbids is
-    /// refused at its item for everybody, so that a batch of which one record is wrong saves the others.
+    /// refused at its item for every caller, so that a batch of which one record is wrong saves the others.
     private static func validate(
         _ request: ModifyRecordsRequest, _ caller: Caller, _ environment: ServiceEnvironment
     ) throws(ServiceError) -> [Item] {

@@ -17,7 +17,7 @@ final class RecordEncoder {
     /// - Parameters:
     ///   - encoded: whether they are to be JSON.
     ///   - size: about how many bytes of it come.
-    ///   - caller: who sees of a share what is the caller's to see.
+    ///   - caller: sees of a share what is the caller's to see.
     init(
         encoded: Bool, reserving size: Int, _ accounts: Accounts, _ reader: any StorageReader, _ caller: Caller
     ) {

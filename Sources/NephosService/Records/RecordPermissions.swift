@@ -3,9 +3,9 @@ import NephosWire
 
 /// What the grants of record types allow a caller in the public database (CloudKit Schema Language, security roles):
 ///
-/// - `_world` is everybody, `_icloud` who is signed in, `_creator` who created the record;
-/// - READ is to fetch and query, CREATE to save a new record, WRITE to change and delete one; who may write may read;
-/// - a type without grants has the standard ones: the world reads, who is signed in creates, the creator writes.
+/// - `_world` is every caller, `_icloud` every account, `_creator` the record's creator;
+/// - READ is to fetch and query, CREATE to save a new record, WRITE to change and delete one; WRITE implies READ;
+/// - a type without grants has the standard ones: the world reads, accounts create, the creator writes.
 ///
 /// A role that the schema makes is whose administrators gave it to. The private database is its owner's alone, without regard to grants.
 struct RecordPermissions {
@@ -18,7 +18,7 @@ struct RecordPermissions {
         account = caller.account
     }
 
-    /// What an account may do that does not ask itself: whoever is told of changes.
+    /// What an account may do that is not the caller: a subscriber.
     init(_ scope: DatabaseScope, account: AccountRow?, _ schema: Schema) {
         self.schema = scope == .public ? schema : nil
         self.account = account

@@ -23,7 +23,7 @@ final class RecordProjection {
         self.zoneID = zoneID
     }
 
-    /// - Parameter users: the names of those who made and changed the record, by their accounts.
+    /// - Parameter users: the user records' names of the creator and the last modifier, by their accounts.
     func dictionary(_ row: RecordRow, users: [Int64: String]) -> RecordDictionary {
         func stamp(_ time: Int64, by account: Int64) -> TimestampDictionary {
             TimestampDictionary(

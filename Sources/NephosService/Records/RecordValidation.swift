@@ -25,7 +25,7 @@ extension ServiceError {
 struct RecordValidation {
     var scope: DatabaseScope
     var zone: ZoneAddress
-    /// Whose user record's name may begin with an underscore, and who `__defaultOwner__` is.
+    /// The account whose user record's name may begin with an underscore, and that `__defaultOwner__` means.
     var user: CurrentUser
 
     func validate(

@@ -14,7 +14,7 @@ final class UserNames {
         self.reader = reader
     }
 
-    /// The name of the account's user record in UTF-8, which stays where it is as long as this lives; empty for nobody.
+    /// The name of the account's user record in UTF-8, which stays where it is as long as this lives; empty for no account.
     func bytes(of account: Int64) throws -> UnsafeRawBufferPointer {
         if let last, last.id == account { return last.name.buffer }
         let name = try known[account] ?? JSONBytes(accounts.userRecordName(id: account, reader) ?? "")

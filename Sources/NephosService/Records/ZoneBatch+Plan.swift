@@ -148,7 +148,7 @@ extension ZoneBatch {
             isWhole: stored == nil || replaces, keyUse: keyUse)
     }
 
-    /// Refuses saves whose values are sealed with other keys than those who may read them have.
+    /// Refuses saves whose values are sealed with other keys than their readers have.
     /// - Parameter attention: the groups whose owner has to wrap keys later.
     /// - Returns: whether it refused something.
     private func refuseKeys(
@@ -259,7 +259,7 @@ extension ZoneBatch {
     }
 
     /// The records that one owns, as far as they count together: in the public database, where everybody may point at
-    /// everything, those of one creator, so that nobody can use up another's.
+    /// everything, those of one creator, so that no account can use up another's.
     private struct OwnedRecords: Hashable {
         var owner: String
         /// Nil where all count.

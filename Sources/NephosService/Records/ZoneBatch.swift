@@ -9,7 +9,7 @@ struct ZoneBatch {
     let containerEnvironment: ContainerEnvironment
     let caller: Caller
     let indexes: IndexWriter
-    /// Where what happens is noted for those who subscribed to it; nil where nobody did.
+    /// Where changes are noted for subscribers; nil without any.
     let changes: RecordChanges?
     let reader: any StorageReader
     /// What the caller sees of the zone, where it is another's.
@@ -18,7 +18,7 @@ struct ZoneBatch {
     let knowsKeys: Bool
     /// The names of the records that the operations are about.
     let names: Set<String>
-    /// Where it is noted who is to be notified of what they share.
+    /// Where the shares are noted whose participants are to be notified.
     let sharedChanges: SharedChanges
     let environment: ServiceEnvironment
     let invitations: InvitationCount

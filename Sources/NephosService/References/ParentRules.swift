@@ -6,7 +6,7 @@ import NephosWire
 /// "The parent record must exist on the server when you save the child, or must be part of the same save operation.
 /// Otherwise, the operation fails" (`CKRecord.parent`, Apple's documentation); the same holds for `deleteSelf`, whose
 /// target owns the record, and for `VALIDATE`. A record cannot be deleted while another that stays has it as its parent
-/// or validates it; in the public database only records of whoever deletes count there, so that nobody can keep others from
+/// or validates it; in the public database only records of the caller's count there, so that no account can keep others from
 /// deleting what is theirs. A plain reference may dangle.
 enum ParentRules {
     /// The kinds whose target must exist when the reference is saved.

@@ -19,9 +19,9 @@ package struct Permissions: OptionSet, Hashable, Sendable {
 
 /// The roles that every container has.
 enum SystemRole {
-    /// Who created the record.
+    /// The record's creator.
     static let creator = "_creator"
-    /// Who is signed in.
+    /// Every account.
     static let authenticated = "_icloud"
     /// Everybody.
     static let world = "_world"

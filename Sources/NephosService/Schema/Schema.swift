@@ -59,7 +59,7 @@ package struct Schema: Equatable, Sendable {
         }
     }
 
-    /// Who may do what with the type's records in the public database. A type that grants nothing has the standard grants.
+    /// The grants on the type's records in the public database. A type that grants nothing has the standard grants.
     func grants(of recordType: String) -> Grants {
         guard let type = recordTypes[recordType] else { return [:] }
         return type.grants.isEmpty ? .standard(for: recordType) : type.grants

@@ -100,7 +100,7 @@ enum SchemaRows {
             try transaction.put(
                 SchemaFieldRow(
                     recordType: container, field: role, type: new.roles.contains(role) ? Self.role : ""))
-            // Nobody has a role that is gone, also when it comes back.
+            // No account has a role that is gone, also when it comes back.
             for account in old.members[role] ?? [] {
                 try transaction.put(row(ofMember: account, role: role, isMember: false))
             }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Something of the store's that is kept in memory and must never be older than the store: the schema, the indexes.
 ///
-/// Whoever changes it calls `beginChange` before handing in the write, and `endChange` after its answer. Between the two
+/// A change calls `beginChange` before handing in the write, and `endChange` after its answer. Between the two
 /// nothing is kept, and a transaction reads what it needs itself, where it sees the writes before it, committed or not. A
 /// transaction that finds nothing changing may use what is kept: a change that begins only now has its write behind the
 /// transaction's. What is read while nothing changes is committed, as a write is answered after its commit; so that is

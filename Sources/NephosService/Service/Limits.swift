@@ -31,11 +31,11 @@ package enum Limits {
     /// References to a record of the public database that are looked at for one by whom deletes it; others hold nothing.
     static let holdersRead = 2000
 
-    /// Fields of a record type, and record types, that saves may make in development: everybody who reads or writes has the
+    /// Fields of a record type, and record types, that saves may make in development: every reader and writer has the
     /// whole schema to go through.
     package static let fieldsPerType = 500
     package static let typesPerContainer = 500
-    /// Those of the types that one account's saves may make, so that nobody can use up the others'.
+    /// Those of the types that one account's saves may make, so that no account can use up the others'.
     package static let typesPerAccount = 100
     /// Indexes of several fields that a schema declares for a record type, fields of one, and those of them that are compared
     /// for equality: every save keeps all of them up.
@@ -80,7 +80,7 @@ package enum Limits {
 
     /// Stores that are open at a time: each has about nine files and 1 MB of memory.
     package static let openStores = 256
-    /// Milliseconds after which a store that nobody uses is closed.
+    /// Milliseconds after which an unused store is closed.
     package static let storeIdleTime: Int64 = 5 * 60 * 1000
     /// Jobs that are read at a time to find one that may be done.
     static let jobsPerRead = 64

@@ -64,7 +64,7 @@ package final class NephosService: Sendable {
         do {
             try context.checkContainer()
             let id = StoreID(container: context.container, environment: context.environment.rawValue)
-            // Who has no account can only read, and reading makes nothing.
+            // A caller without an account can only read, and reading makes nothing.
             if context.account == nil {
                 return try await stores.usingExistingOrBlank(id) { store in
                     try await body(store, try await store.caller(context))

@@ -10,7 +10,7 @@ package enum ContainerEnvironment: String, Hashable, Sendable {
     case development, production
 }
 
-/// Who asks, and of which database.
+/// The caller, and the database of the request.
 package struct RequestContext: Hashable, Sendable {
     /// `iCloud.org.example.App`.
     package var container: String

@@ -123,7 +123,7 @@ extension ServiceError {
     static let unknownOutcome = ServiceError(
         .tryAgainLater, .serviceUnavailable, "It is not known whether the database committed the request", retryAfter: 1
     )
-    /// A client keeps its changes and tries again: a disk that is full has room again once somebody looked after it.
+    /// A client keeps its changes and tries again: a disk that is full has room again once an operator made it.
     static let diskFailure = ServiceError(
         .tryAgainLater, .serviceUnavailable, "The service cannot read or write its disk; its log has the details",
         retryAfter: 30)

@@ -62,7 +62,7 @@ final class Store: Sendable {
         indexBuilder = IndexBuilder(engine: engine, catalog: indexes, accounts: accounts, environment: environment)
     }
 
-    /// Who asks: an account is made when it is first seen.
+    /// The caller: an account is made when it is first seen.
     func caller(_ context: RequestContext) async throws -> Caller {
         var caller = Caller(
             scope: context.scope, account: nil, clientID: context.clientID, requestID: context.requestID, storeID: id,

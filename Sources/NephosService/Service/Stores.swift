@@ -1,10 +1,10 @@
 import NephosStorage
 import Synchronization
 
-/// The stores that are open. Each is opened when somebody first uses it, and closed when nobody did for a while or others
+/// The stores that are open. Each is opened at its first use, and closed when it was unused for a while or others
 /// need its place; one in memory, which would lose what it holds, or with something to do, stays open.
 actor Stores {
-    /// A store that is open, and who uses it.
+    /// A store that is open, and its uses.
     private struct Open {
         let store: Store
         var users = 0
@@ -17,7 +17,7 @@ actor Stores {
     private let configuration: ServiceConfiguration
     private var opening: [StoreID: Task<Void, any Error>] = [:]
     private var closing: [StoreID: Task<Void, Never>] = [:]
-    /// What containers look like that nobody made, by environment.
+    /// What containers look like that were never made, by environment.
     private var blanks: [String: Task<Store, any Error>] = [:]
     private var sweeping: Task<Void, Never>?
     private var isClosed = false
@@ -39,12 +39,12 @@ actor Stores {
         return try await body(store)
     }
 
-    /// The same, but where nobody ever made the store nothing is made, and `body` gets nil.
+    /// The same, but where the store was never made nothing is made, and `body` gets nil.
     nonisolated func usingExisting<T>(_ id: StoreID, _ body: (Store?) async throws -> T) async throws -> T {
         try await exists(id) ? try await using(id, body) : try await body(nil)
     }
 
-    /// The same, but where nobody ever made the store `body` gets one that holds nothing, and of which nothing is kept.
+    /// The same, but where the store was never made `body` gets one that holds nothing, and of which nothing is kept.
     nonisolated func usingExistingOrBlank<T>(_ id: StoreID, _ body: (Store) async throws -> T) async throws -> T {
         if try await !exists(id), let blank = try await blank(id) { return try await body(blank) }
         return try await using(id, body)
@@ -96,7 +96,7 @@ actor Stores {
             ready.withLock { $0[id] = Open(store: store, usedAt: now) }
         }
         opening[id] = task
-        // Where it failed, the next one who asks tries again.
+        // Where it failed, the next caller tries again.
         defer { opening[id] = nil }
         try await task.value
         sweep()
@@ -122,13 +122,13 @@ actor Stores {
             try await store.resume()
             return store
         } catch {
-            // The next one who asks opens it anew.
+            // The next caller opens it anew.
             await engine.close()
             throw error
         }
     }
 
-    /// What a container looks like that nobody made; nil where the provider has no such store.
+    /// What a container looks like that was never made; nil where the provider has no such store.
     private func blank(_ id: StoreID) async throws -> Store? {
         guard let provider = provider.blanks else { return nil }
         if let task = blanks[id.environment] { return try await task.value }
@@ -183,7 +183,7 @@ actor Stores {
         }
     }
 
-    /// Closes stores from time to time that nobody uses, as long as there are any.
+    /// Closes unused stores from time to time, as long as there are any.
     private func sweep() {
         guard sweeping == nil, provider.keepsStores else { return }
         sweeping = Task { [weak self, environment] in
@@ -205,7 +205,7 @@ actor Stores {
         return sweeping != nil
     }
 
-    /// The stores that nobody uses, the one that was not used the longest first.
+    /// The unused stores, the least recently used first.
     private nonisolated func unused(since time: Int64) -> [StoreID] {
         guard provider.keepsStores else { return [] }
         return ready.withLock { ready in

@@ -2,15 +2,15 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// `records/resolve` and `records/accept`: what a share is, for who has its URL, and how an account joins it. Both are
+/// `records/resolve` and `records/accept`: what a share is, for a caller that has its URL, and how an account joins it. Both are
 /// decided by the short GUID and the caller alone, never by what a client says that metadata said (`CKShare.Metadata`,
 /// Apple's documentation):
 ///
-/// - the owner, participants and those who are invited learn of a share, and on a public one everybody does;
+/// - the owner, participants and invitees learn of a share, and of a public one every account does;
 /// - others get the answer of an unknown URL, or, where an invitation waits for an address to be proved,
 ///   `participantMayNeedVerification`;
 /// - accepting twice, or one's own share, succeeds without effect; after a removal a new invitation is needed;
-/// - a one-time URL is used up by the first who accepts with it.
+/// - a one-time URL is used up by the first acceptance.
 struct ResolveShare {
     let caller: Caller
     let account: AccountRow
@@ -23,7 +23,7 @@ struct ResolveShare {
     struct Found {
         var share: ShareRow
         var zone: ZoneRow
-        /// Nil for the owner, and on a public share for who has not joined.
+        /// Nil for the owner, and on a public share for an account that has not joined.
         var row: ShareParticipantRow?
     }
 

@@ -4,7 +4,7 @@ import NephosWire
 /// What a save makes of a share's participants. What a client sends is a wish, compared with what is stored: it invites,
 /// removes, changes permissions and the roles of private users; acceptance, owner, identifiers and dates are the service's.
 struct Participants {
-    /// Who saves: the owner, or an administrator with this row.
+    /// The caller: the owner, or an administrator with this row.
     enum Editor {
         case owner
         case administrator(ShareParticipantRow)
@@ -51,7 +51,7 @@ struct Participants {
         if let denies = request.deniesAccessRequests { change.share.allowsRequests = !denies }
         if let wishes { try apply(wishes, to: &rows, &change) }
         open(from: formerPermission, &rows, &change)
-        // Who is blocked is not among the requesters that stay, and is not only turned away.
+        // A blocked account is not among the requesters that stay, and is not only turned away.
         if let blocked { try block(blocked, &rows, &change) }
         if let requesters { deny(keeping: requesters, &rows, &change) }
         if rows.filter(\.isParticipant).count > Limits.shareParticipants { throw .tooManyParticipants }
@@ -120,7 +120,7 @@ struct Participants {
             permission: (permission == .unknown ? .readOnly : permission).number,
             status: AcceptanceStatus.pending.number, addedAt: now + Int64(change.written.count),
             oneTimeGUID: isOneTime && wish.account == nil && wish.address.isEmpty ? makeGUID() : "")
-        // Who asked for access and is invited is let in.
+        // A requester that is invited is let in.
         if let request = rows.first(where: { $0.isRequester && $0.account != 0 && $0.account == row.account }) {
             row.isApprovedRequester = true
             remove(request, &rows, &change)
@@ -138,7 +138,7 @@ struct Participants {
 
     // MARK: - Public permission
 
-    /// "Changing to read-only or read-write removes all pending participants"; changing to none removes those who came by
+    /// "Changing to read-only or read-write removes all pending participants"; changing to none removes participants that came by
     /// the URL (`CKShare.publicPermission`, Apple's documentation).
     private func open(from former: SharePermission, _ rows: inout [ShareParticipantRow], _ change: inout Change) {
         if change.share.openPermission == former { return }
@@ -183,7 +183,7 @@ struct Participants {
 }
 
 extension Participants.Wish {
-    /// Whether the row is about the one who is meant.
+    /// Whether the row is that participant's.
     func means(_ row: ShareParticipantRow) -> Bool {
         if let id = dictionary.participantID, id == row.id { return true }
         if let account { return row.isOf(account) }

@@ -2,7 +2,7 @@ import NephosStorage
 import NephosWire
 
 /// Requests for access to shares (`CKShareRequestAccessOperation`, Apple's documentation). There is one answer whatever
-/// exists: only who is invited already, and could learn of the share, is told so. A request of an account that is blocked
+/// exists: only an invitee, which could learn of the share, is told so. A request of an account that is blocked
 /// gets nowhere, nor does one more than a share holds.
 struct RequestAccess {
     let visit: ShareVisit
@@ -18,7 +18,7 @@ struct RequestAccess {
             !zone.isDeleted
         else { return }
         let rows = try transaction.participants(share: share.id)
-        // Also where an invitation came later, who is blocked learns nothing.
+        // Also where an invitation came later, a blocked account learns nothing.
         if rows.contains(where: { $0.isBlocked && $0.account == account.id }) { return }
         if share.zone.owner == account.owner || rows.contains(where: { $0.isParticipant && $0.isOf(account) }) {
             throw Self.alreadyInvited

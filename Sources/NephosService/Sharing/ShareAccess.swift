@@ -5,7 +5,7 @@ import NephosWire
 ///
 /// - the owner may do everything;
 /// - participants read what is under a share that they accepted; what is not answers as if it did not exist;
-/// - who may write creates, changes and deletes records under the share, but neither deletes its root nor moves anything
+/// - a participant that may write creates, changes and deletes records under the share, but neither deletes its root nor moves anything
 ///   out of it; a new record needs a parent in the share, or a zone that is shared as a whole;
 /// - administrators change the share's participants; the other participants of a share leave it by deleting it;
 /// - a permission of `.none` gives nothing.

@@ -1,7 +1,7 @@
 import NephosStorage
 import NephosWire
 
-/// How an account leaves shares of a zone: its row goes, and whoever sees a share gets it with a new change tag.
+/// How an account leaves shares of a zone: its row goes, and the others of a share get it with a new change tag.
 struct ShareDeparture {
     let account: Int64
     /// The client that leaves; nil where the account was deleted.

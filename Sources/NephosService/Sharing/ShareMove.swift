@@ -4,7 +4,7 @@ import NephosWire
 /// The move of a subtree that is too large for a commit: a background job puts each of its records under the share that it is
 /// under by then.
 ///
-/// Nobody sees too much meanwhile: as long as a zone has such a job, what an account may read of it is decided by the records'
+/// No participant sees too much meanwhile: as long as a zone has such a job, what an account may read of it is decided by the records'
 /// parents (`SharedZone.participation(of:)`), and not by how far they were placed. So everything leaves with the commit that
 /// moves it; the feeds follow with the job.
 struct ShareMove {

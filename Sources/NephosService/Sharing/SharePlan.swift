@@ -149,7 +149,7 @@ enum ShareMembers {
         in transaction: any StorageTransaction
     ) throws {
         let memberships = try transaction.memberships(account: account, zone: share.zone)
-        // Who had the permission none saw nothing that could go.
+        // A participant without permission saw nothing that could go.
         guard var membership = memberships.first(where: { $0.share == share.id && $0.left == 0 }) else { return }
         changes.note(account: account)
         membership.left = sequence

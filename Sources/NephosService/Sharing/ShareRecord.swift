@@ -46,7 +46,7 @@ extension ShareRow {
     var isZoneWide: Bool { root.isEmpty }
     var isLive: Bool { endedAt == 0 }
 
-    /// What everybody who has the URL may do.
+    /// What an account that has the URL may do.
     var openPermission: SharePermission {
         get { SharePermission(number: publicPermission) }
         set { publicPermission = newValue.number }
@@ -63,7 +63,7 @@ extension ShareParticipantRow {
     var isBlocked: Bool { role == Self.blockedRole }
     var hasAccepted: Bool { status == AcceptanceStatus.accepted.number }
 
-    /// What the participant may do now: who came by the public URL, what the share allows everybody.
+    /// What the participant may do now: one that came by the public URL, what `publicPermission` says.
     func permission(in share: ShareRow) -> SharePermission {
         ParticipantRole(number: role) == .publicUser ? share.openPermission : SharePermission(number: permission)
     }
@@ -118,7 +118,7 @@ enum InvitationAddress {
 }
 
 /// Puts what a share has besides its record into answers, as far as the caller may see it: participants see themselves and
-/// those who accepted; addresses, pending invitations, requests and blocked accounts are for owner and administrators.
+/// those that accepted; addresses, pending invitations, requests and blocked accounts are for owner and administrators.
 struct ShareDetails {
     let account: AccountRow?
     let accounts: Accounts
@@ -166,7 +166,7 @@ struct ShareDetails {
         return identity
     }
 
-    /// What is known of an account in a service that has no other names. An address is not for everybody who sees a name.
+    /// What is known of an account in a service that has no other names. An address is not for every caller that sees a name.
     private static func givenName(_ accountName: String) -> String? {
         accountName.contains("@") || accountName.first == "+" ? nil : accountName
     }

@@ -1,8 +1,8 @@
 import NephosStorage
 import NephosWire
 
-/// Which shares a transaction changes something under, and which accounts it takes out of one, where somebody subscribed to a
-/// shared database. The commit leaves one job for each; the job finds who takes part.
+/// Which shares a transaction changes something under, and which accounts it takes out of one, where an account subscribed to
+/// its shared database. The commit leaves one job for each; the job finds the participants.
 final class SharedChanges {
     private(set) var shares: Set<Int64> = []
     /// Accounts that see less than before.
@@ -30,13 +30,13 @@ final class SharedChanges {
     }
 }
 
-/// The notification of who subscribed to its shared database that there is something to fetch (`CKDatabaseSubscription`).
+/// The notification to subscribers of a shared database that there is something to fetch (`CKDatabaseSubscription`).
 struct ShareNotification {
     enum Subject: Equatable {
-        /// All who take part in the share.
+        /// All participants of the share.
         case share(Int64)
         case account(Int64)
-        /// All who take part in a share of the job's zone.
+        /// All participants of a share of the job's zone.
         case zone
     }
 

@@ -1,7 +1,7 @@
 import NephosStorage
 import NephosWire
 
-/// What happened in a zone, as it is kept until the background told everybody: in full what query subscriptions may be
+/// What happened in a zone, as it is kept until the fan-out is done: in full what query subscriptions may be
 /// about, and of all else that it happened.
 enum ChangeEvent: Equatable {
     /// Records were written or deleted.

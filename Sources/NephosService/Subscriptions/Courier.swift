@@ -54,7 +54,7 @@ package final class Courier: Sendable {
         }
     }
 
-    /// Gives committed notifications to those who wait for them.
+    /// Gives committed notifications to the polls that wait for them.
     func wake(_ rows: [String: OutboxRow]) {
         let woken = state.withLock { state in
             rows.compactMap { token, row in state.waiters.removeValue(forKey: token).map { ($0, row) } }
@@ -62,7 +62,7 @@ package final class Courier: Sendable {
         for (waiter, row) in woken { waiter.finish(row) }
     }
 
-    /// Finds in the store what others committed for those who wait: one statement for a thousand of them.
+    /// Finds in the store what others committed for waiting polls: one statement for a thousand of them.
     func look(in engine: any StorageEngine) {
         looking.wake { [self] in
             do {
@@ -147,7 +147,7 @@ package final class Courier: Sendable {
         }
     }
 
-    /// Lets everybody go who waits; from now on nobody does.
+    /// Answers every waiting poll; from now on none waits.
     func close() {
         let (waiters, timer) = state.withLock { state in
             state.isClosed = true

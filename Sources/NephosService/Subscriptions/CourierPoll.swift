@@ -9,7 +9,7 @@ package struct PolledNotification: Sendable {
     package var wasSent: @Sendable (Bool) -> Void
 }
 
-/// A poll by a push token (CloudKit Web Services, web courier). Whoever has the token may poll.
+/// A poll by a push token (CloudKit Web Services, web courier). The bearer of the token may poll.
 ///
 /// A notification stays in the outbox until there is a receipt for it, so a crash or a connection that breaks delivers
 /// it twice rather than never.

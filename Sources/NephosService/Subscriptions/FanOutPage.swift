@@ -146,7 +146,7 @@ struct FanOutReader {
             return
         }
         let destinations = try destinations(of: row.account)
-        // Nobody is reached, and nothing else comes of it.
+        // It has no destination, and nothing else comes of it.
         if destinations == 0, !subscription.firesOnce { return }
         switch matching.outcome(for: subscription, row, permissions: try permissions(of: row.account)) {
         case .nothing: return

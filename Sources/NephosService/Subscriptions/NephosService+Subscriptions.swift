@@ -41,7 +41,7 @@ extension NephosService {
 
     /// A token by which the client polls for its account's notifications (CloudKit Web Services, tokens/create).
     ///
-    /// `webcourierURL` in the answer is a path: whoever knows the server's address puts that before it.
+    /// `webcourierURL` in the answer is a path: the transport, which knows the server's address, puts that before it.
     package func createToken(
         _ request: TokenRequest, _ context: RequestContext
     ) async throws(ServiceError) -> TokenResponse {

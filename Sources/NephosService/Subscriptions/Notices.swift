@@ -1,6 +1,6 @@
 import NephosStorage
 
-/// What a transaction left in the outbox, for those who deliver it once it is committed.
+/// What a transaction left in the outbox, for delivery once it is committed.
 struct Notices: Sendable {
     /// The first new notification of each token that is polled.
     private(set) var polled: [String: OutboxRow] = [:]

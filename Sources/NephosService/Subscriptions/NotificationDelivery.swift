@@ -63,7 +63,7 @@ package enum NotificationDestination: Hashable, Sendable, CustomStringConvertibl
         }
     }
 
-    /// For the log. The path of a web hook may be what keeps others from using it, and a whole token lets who has it
+    /// For the log. The path of a web hook may be what keeps others from using it, and a whole token lets a reader of the log
     /// tell devices apart, so neither is said.
     package var description: String {
         switch self {

@@ -2,7 +2,7 @@ import NephosStorage
 import NephosWire
 
 /// Leaves what happened for the background to tell of (`NotificationFanOut`), in the transaction that makes the change: so
-/// a crash loses none, and no writer waits for those who subscribed, however many they are.
+/// a crash loses none, and no writer waits for subscribers, however many they are.
 struct Notifier: Sendable {
     /// The client that made the change: it is not told (`CKSubscription`, Apple's documentation).
     struct Origin: Hashable, Sendable {
@@ -12,13 +12,13 @@ struct Notifier: Sendable {
 
     let watched: WatchedDatabases
 
-    /// Where the changes of a zone are noted; nil where nobody subscribed to its database.
+    /// Where the changes of a zone are noted; nil without a subscriber to its database.
     func changes(in zone: ZoneKey) -> RecordChanges? {
         watched.types(in: zone.owner).map { RecordChanges(watchedTypes: $0) }
     }
 
     /// Leaves what happened to a zone's records.
-    /// - Returns: whether there is somebody to tell.
+    /// - Returns: whether there is a subscriber to notify.
     func notify(
         of changes: RecordChanges?, in zone: ZoneRow, by origin: Origin?, _ transaction: any StorageTransaction
     ) throws -> Bool {

@@ -77,7 +77,7 @@ struct OutboxWriter {
         return found
     }
 
-    /// Where an account's notifications go; nobody would ever fetch those of an account that has nowhere.
+    /// Where an account's notifications go; those of an account without a destination would never be fetched.
     static func destinations(
         of account: Int64, _ outlets: NotificationOutlets, by origin: Notifier.Origin?, _ reader: any StorageReader
     ) throws -> [OutboxDestination] {

@@ -37,7 +37,7 @@ struct PushTokens {
 
     private static let prefix = "neph"
 
-    /// 64 hexadecimal digits, which nobody guesses, behind four letters that tell it from a device's. Clients read it as
+    /// 64 hexadecimal digits, which cannot be guessed, behind four letters that tell it from a device's. Clients read it as
     /// base64, which it is.
     private static func make(_ environment: ServiceEnvironment) -> String {
         prefix + (environment.makeUUID() + environment.makeUUID()).filter { $0 != "-" }.lowercased()
@@ -58,7 +58,7 @@ struct PushTokens {
             return try put(isOwn ? courier(token) : device(token), in: transaction)
         }
         if known.account != account.id {
-            // Who polls by a token knows a secret of the account's; a device goes with whoever signs in on it.
+            // A poller by a token knows a secret of the account's; a device goes with the account that signs in on it.
             if isOwn {
                 throw ServiceError(
                     .accessDenied, .permissionFailure, "the apnsToken belongs to another account: create a new one")

@@ -22,9 +22,9 @@ struct RecordChange: Equatable, Sendable {
     }
 }
 
-/// What a transaction does to the records of a zone, as far as somebody subscribed to it.
+/// What a transaction does to the records of a zone, as far as there are subscribers.
 final class RecordChanges {
-    /// The types of which records are noted; the empty one is for those who are told of all without seeing them.
+    /// The types of which records are noted; the empty one is for subscribers to all types, which see no fields.
     private let watchedTypes: Set<String>
     private(set) var noted: [RecordChange] = []
     /// Whether anything changed at all.
@@ -32,7 +32,7 @@ final class RecordChanges {
 
     init(watchedTypes: Set<String>) { self.watchedTypes = watchedTypes }
 
-    /// Whether somebody is told.
+    /// Whether there is a subscriber.
     var areTold: Bool { !noted.isEmpty || isAny && watchedTypes.contains("") }
 
     func note(old: RecordRow?, new: RecordRow?) {

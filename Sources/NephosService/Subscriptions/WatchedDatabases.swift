@@ -1,11 +1,11 @@
 import NephosStorage
 import Synchronization
 
-/// The databases somebody may have subscribed to, and to which record types, cached: what nobody watches pays nothing for
+/// The databases that may have subscribers, and to which record types, cached: what is not watched pays nothing for
 /// subscriptions.
 ///
 /// A type is added before the transaction that makes its first subscription commits, and is never taken out, so a
-/// save that does not find its database here has nobody to notify. What other processes add is noticed by its version in
+/// save that does not find its database here has no subscriber to notify. What other processes add is noticed by its version in
 /// the store: a transaction that notifies calls `refresh` first.
 final class WatchedDatabases: Sendable {
     private struct State {
@@ -16,10 +16,10 @@ final class WatchedDatabases: Sendable {
 
     private let state = Mutex(State())
 
-    /// The record types that are watched in a database, the empty one for all; nil where nobody watches it.
+    /// The record types that are watched in a database, the empty one for all; nil where it is not watched.
     func types(in owner: OwnerID) -> Set<String>? { state.withLock { $0.types[owner] } }
 
-    /// Whether somebody may have subscribed to a shared database: such are kept under negative owners.
+    /// Whether a shared database may have subscribers: such are kept under negative owners.
     var containsSharedDatabases: Bool { state.withLock { $0.types.keys.contains { $0.rawValue < 0 } } }
 
     func insert(_ recordType: String, in owner: OwnerID) {

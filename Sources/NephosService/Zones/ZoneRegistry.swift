@@ -3,7 +3,7 @@ import NephosWire
 
 /// Finds the zones of a database.
 enum ZoneRegistry {
-    /// The default zone, which needs no saving: it is made when somebody first looks for it in a transaction.
+    /// The default zone, which needs no saving: it is made at its first look-up in a transaction.
     static func defaultZone(owner: OwnerID, in transaction: any StorageTransaction) throws -> ZoneRow {
         if let zone = try transaction.zone(owner: owner, named: ZoneIDDictionary.defaultZoneName) { return zone }
         return try transaction.insertZone(

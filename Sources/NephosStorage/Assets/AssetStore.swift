@@ -1,10 +1,10 @@
-/// Where the files of a store's assets are: a directory, or somebody's object storage.
+/// Where the files of a store's assets are: a directory, or object storage.
 ///
 /// Everything blocks, so it is called on its `threads` only. It knows no rule: which file is of whom, and needed for how
 /// long, is in the rows.
 package protocol AssetStore: AnyObject, Sendable {
     var threads: FileThreads { get }
-    /// Begins a file that nobody sees before it is published.
+    /// Begins a file that is not visible before it is published.
     func makeFile() throws -> any AssetFileWriter
     /// Opens a published file; nil where there is none of that name.
     func open(_ name: String) throws -> (any AssetFileReader)?
@@ -20,7 +20,7 @@ package protocol AssetStore: AnyObject, Sendable {
     func freeBytes() throws -> Int64?
     /// Keeps the files from being removed until the result goes; nil where there are none yet.
     func holdFiles() throws -> RemovalLock?
-    /// Has files removed until the result goes; nil where somebody holds them.
+    /// Has files removed until the result goes; nil where they are held.
     func lockForRemoval() throws -> RemovalLock?
     /// Lets go of everything. A store in memory is gone then.
     func close()

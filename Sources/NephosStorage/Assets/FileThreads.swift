@@ -14,7 +14,7 @@ package final class FileThreads: Sendable {
 
     /// Those of the process: all stores share them.
     package static let shared = FileThreads(limit: Limit.threads)
-    /// Those for files elsewhere: who waits for a network holds up no disk.
+    /// Those for files elsewhere: a wait for a network holds up no disk.
     package static let network = FileThreads(limit: Limit.networkThreads)
 
     private let limit: Int

@@ -15,7 +15,7 @@ package final class RemovalLock: Sendable {
     private let descriptor: Int32
 
     /// - Parameter directory: is there.
-    /// - Returns: nil where files are to be removed and somebody holds them.
+    /// - Returns: nil where files are to be removed and are held.
     package init?(_ directory: String, _ purpose: Purpose) throws {
         let path = "\(directory)/\(Self.name)"
         descriptor = FileSystem.open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)

@@ -1,5 +1,5 @@
 extension Migration {
-    /// What the background tells subscribers of. A subscription knows since when it is one, so that nobody is told of what
+    /// What the background tells subscribers of. A subscription knows since when it is one, so that it is not told of what
     /// happened before.
     static let changeEvents = Migration(
         script: """

@@ -31,7 +31,7 @@ package struct StoreCounters: Sendable {
     }
 }
 
-/// A store's rows, whatever they mean, to be copied to another database. One thread uses it, and nobody else the store.
+/// A store's rows, whatever they mean, to be copied to another database. One thread uses it, and no other the store.
 package protocol StoreImage: AnyObject {
     /// The tables that every database has. What one has beside them follows from these and the counters.
     func tables() throws -> [StoreTable]

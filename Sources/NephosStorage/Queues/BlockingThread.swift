@@ -1,6 +1,6 @@
 import Glibc
 
-/// Marks threads that may block, because they belong to nobody who minds: an HTTP server's, not the cooperative pool's.
+/// Marks threads that may block, because nothing else waits for them: an HTTP server's, not the cooperative pool's.
 /// A read that starts on one runs there, which saves waking two threads: more than a short read itself costs.
 package enum BlockingThread {
     private static let mark: pthread_key_t = {

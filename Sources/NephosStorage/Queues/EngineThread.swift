@@ -33,7 +33,7 @@ package enum EngineThread {
 
     /// Has the thread that calls this take no processor from another that is at work, when it is woken (`SCHED_BATCH`,
     /// sched(7)). For one that takes all that waits at once: what wakes it goes on meanwhile, and more waits. Threads
-    /// that it starts are scheduled so too. Where the system refuses nothing changes but who comes first.
+    /// that it starts are scheduled so too. Where the system refuses nothing changes but the order.
     package static func yieldToOthers() {
         var parameters = sched_param(sched_priority: 0)
         pthread_setschedparam(pthread_self(), batch, &parameters)

@@ -26,14 +26,14 @@ package final class ReadConnections: Sendable {
 
     /// A read that was handed in.
     private struct Waiting: @unchecked Sendable {
-        // Unchecked: it belongs to whoever took it from the queue or runs it, one after the other.
+        // Unchecked: it has one owner: the queue, the thread that took it, the thread that runs it.
         let work: any Work<SQLReader>
         /// Whether it was ended before.
         var isLong = false
     }
 
     private struct State: @unchecked Sendable {
-        // Unchecked: a connection belongs to whoever took it from here, under the lock.
+        // Unchecked: a connection belongs to its borrower, which took it under the lock.
         var idle: [Reading] = []
         var borrowed = 0
         /// Reads that wait for a connection, oldest first.
@@ -45,7 +45,7 @@ package final class ReadConnections: Sendable {
         var isClosing = false
         var closers: [CheckedContinuation<Void, Never>] = []
 
-        /// What is left to close, and who waits for that, once nobody reads any more.
+        /// What is left to close, and the waiters for that, once there is no reader any more.
         mutating func end() -> (connections: [any SQLConnection], closers: [CheckedContinuation<Void, Never>]) {
             guard isClosing, borrowed == 0, handedIn == 0 else { return ([], []) }
             defer { (idle, closers) = ([], []) }
@@ -161,7 +161,7 @@ package final class ReadConnections: Sendable {
         }
     }
 
-    /// Runs a read on one of the threads, or leaves it to whoever gives a connection back.
+    /// Runs a read on one of the threads, or leaves it to the next borrower that returns a connection.
     private func run(_ waiting: Waiting) {
         let work = waiting.work
         do {

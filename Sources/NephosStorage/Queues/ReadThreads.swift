@@ -56,7 +56,7 @@ package final class ReadThreads: @unchecked Sendable {
         let thread = needsHelp ? helper() : nil
         let starts = thread.map { !$0.isStarted } ?? false
         thread?.isStarted = true
-        // From here on it counts as running, so that nobody wakes another one before it is awake.
+        // From here on it counts as running, so that no other is woken before it is awake.
         thread?.startedAt = .now
         lock.unlock()
         guard let thread else { return }
@@ -89,7 +89,7 @@ package final class ReadThreads: @unchecked Sendable {
                 runUntilRest(thread)
             }
         } catch {
-            // Another thread may do the work. If there is none, nobody will.
+            // Another thread may do the work. If there is none, no thread will.
             let stranded = lock.withLock {
                 threads.removeAll { $0 === thread }
                 return threads.isEmpty ? waiting.removeAll() : []
@@ -127,12 +127,12 @@ package final class ReadThreads: @unchecked Sendable {
     private func sleep(_ thread: ReadThread) -> Bool {
         sleeping.append(thread)
         let isWoken = thread.condition.wait(until: .now + Limit.restNanoseconds)
-        // Whoever woke it took it from the list, unless nobody did.
+        // Its waker took it from the list; a timeout did not.
         sleeping.removeAll { $0 === thread }
         return isWoken
     }
 
-    /// Waits until it is woken, or until work waits that nobody took for a while, or until nobody runs.
+    /// Waits until it is woken, or until work waited for a while, or until no thread runs.
     private func standBy(_ thread: ReadThread) {
         standby = thread
         defer { standby = nil }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Where a request's time goes: one stage follows the other, and their durations add up to the request's.
 ///
-/// Whoever answers requests binds one to the request's task; the queues of a store tell it what they do for that task.
+/// The server binds one to the request's task; the queues of a store tell it what they do for that task.
 package final class RequestTimes: Sendable {
     package enum Stage: Int, CaseIterable, Sendable {
         /// Validation, planning, and whatever is none of the others.

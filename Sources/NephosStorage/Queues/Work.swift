@@ -3,7 +3,7 @@
 /// The thread calls `run` once, and then `answer` once, when the answer may be given.
 protocol Work<Access>: AnyObject {
     associatedtype Access
-    /// Of the request that the body is run for; nil where nobody measures.
+    /// Of the request that the body is run for; nil without measurement.
     var times: RequestTimes? { get }
     /// Runs the body and keeps its result; returns what it threw.
     func run(_ access: Access) -> (any Error)?

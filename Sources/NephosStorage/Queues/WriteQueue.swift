@@ -42,8 +42,8 @@ package final class WriteQueue: @unchecked Sendable {
 
     /// The connection belongs to the thread from now on, which starts with the first work.
     /// - Parameters:
-    ///   - readers: who keeps snapshots of the same store, to be told when one becomes old.
-    ///   - yields: whether the thread takes no processor from those who wake it.
+    ///   - readers: the holders of snapshots of the same store, to be told when one becomes old.
+    ///   - yields: whether the thread takes no processor from its wakers.
     package init(connection: any SQLConnection, readers: ReadConnections? = nil, yields: Bool = false) throws {
         self.connection = connection
         self.readers = readers

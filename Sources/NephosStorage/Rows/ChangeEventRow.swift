@@ -1,4 +1,4 @@
-/// Something that happened in a zone of a database that somebody subscribed to. It is kept until everybody was told.
+/// Something that happened in a zone of a database with subscribers. It is kept until the fan-out is done.
 package struct ChangeEventRow: Hashable, Sendable {
     package var id: Int64
     package var zone: ZoneKey

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Names the records of a store that are not what was written, each once, for whoever runs it.
+/// Names the records of a store that are not what was written, each once, for the operator.
 package final class DamageLog: Sendable {
     /// Named before, by number.
     private let named = Mutex<Set<Int64>>([])

@@ -6,7 +6,7 @@ package struct OwnerID: RawRepresentable, Hashable, Sendable {
     package static let everyone = OwnerID(rawValue: 0)
 }
 
-/// Someone who signed in to the container. The raw value is also the owner of the account's private database.
+/// An account of the container. The raw value is also the owner of the account's private database.
 package struct AccountRow: Hashable, Sendable {
     package var id: Int64
     /// What the account is called at sign-in; unique. Empty where it was deleted.
@@ -90,7 +90,7 @@ package struct RecordRow: Hashable, Sendable {
     package var isDeleted: Bool
     /// Milliseconds since 1970.
     package var createdAt: Int64
-    /// The account that created it; 0 is nobody.
+    /// The account that created it; 0 is no account.
     package var createdBy: Int64
     /// Milliseconds since 1970.
     package var modifiedAt: Int64

@@ -11,7 +11,7 @@ package struct ShareRow: Hashable, Sendable {
     package var guid: String
     /// The change sequence at which it ended; 0 while it lives.
     package var endedAt: Int64
-    /// What everybody who has the URL may do, opaque here.
+    /// What an account that has the URL may do, opaque here.
     package var publicPermission: Int64
     /// Whether accounts that were not invited may ask for access.
     package var allowsRequests: Bool

@@ -2,7 +2,7 @@
 package struct SubscriptionRow: Hashable, Sendable {
     /// The owner of the database, or what stands for a database that has no owner of its own.
     package var owner: OwnerID
-    /// Who is told.
+    /// The subscriber.
     package var account: Int64
     /// Unique in the database for the account.
     package var id: String

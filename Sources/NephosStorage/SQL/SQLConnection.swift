@@ -5,7 +5,7 @@ package protocol SQLConnection: AnyObject {
 
     /// The statement, prepared on first use and kept, reset and ready for its first `bind`.
     func prepare(_ sql: SQL) throws -> any SQLStatement
-    /// Runs statements that have no parameters and whose rows nobody wants.
+    /// Runs statements that have no parameters and whose rows are not wanted.
     func execute(_ script: String) throws
 
     /// Opens a transaction; for writing it takes the write lock at once.

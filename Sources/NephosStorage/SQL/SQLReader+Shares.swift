@@ -248,7 +248,7 @@ extension SQLTransaction {
         try change(.purgeSharedRecords) { try $0.bind(zone).bind(limit: limit) }
     }
 
-    /// Removes the shares of a zone that is forgotten, and who took part in them. It was deleted at `sequence`.
+    /// Removes the shares of a zone that is forgotten, and their participants. It was deleted at `sequence`.
     func purgeShares(zone: ZoneKey, deletedAt sequence: Int64) throws {
         try change(.forgetMemberships) { try $0.bind(sequence).bind(zone) }
         for statement in [SQL.purgeParticipants, .purgeMemberships, .purgeShares] {

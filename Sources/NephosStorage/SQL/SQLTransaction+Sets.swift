@@ -1,5 +1,5 @@
 // Loads and writes by sets. Where a statement costs no way to another process, one after another is as good; a connection
-// that is remote sends statements whose outcome nobody waits for together with the next one.
+// that is remote sends statements whose outcome is not awaited together with the next one.
 
 extension SQLReader {
     package func records(zone: ZoneKey, named names: [String]) throws -> [RecordRow] {

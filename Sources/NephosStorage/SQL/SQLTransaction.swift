@@ -3,7 +3,7 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
     private let sequence: SequenceCounter
     /// Whether a statement ran that may have changed something.
     var hasWritten = false
-    /// What `noteChange` was told; whoever commits writes it down, once for all transactions of a group.
+    /// What `noteChange` was told; the commit writes it down, once for all transactions of a group.
     package private(set) var changedZones: [ZoneKey: Int64] = [:]
 
     package init(_ connection: any SQLConnection, sequence: SequenceCounter) {

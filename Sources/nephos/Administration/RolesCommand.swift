@@ -1,6 +1,6 @@
 import NephosWire
 
-/// `nephos roles`: who has the roles that a schema makes.
+/// `nephos roles`: the accounts' roles, which a schema makes.
 struct RolesCommand {
     enum Action: String {
         case list, assign, revoke

@@ -4,7 +4,7 @@ import NephosSQLite
 import NephosService
 import NephosStorage
 
-/// The stores that a command for whoever runs a server works on, and where the files of their assets are.
+/// The stores that an operator's command works on, and where the files of their assets are.
 struct StoredData {
     static let options =
         [

@@ -40,7 +40,7 @@ struct VerifyCommand {
 
     private static func run(_ data: StoredData, removes: Bool) async throws {
         let directory = try StoredDirectory(path: data.path)
-        // What is on its way has no row yet: nobody may upload while files without one go.
+        // What is on its way has no row yet: uploads are refused while files without one go.
         let lock = removes ? try DataDirectory(path: data.path) : nil
         defer { lock?.close() }
         let objects = try await data.objects()

@@ -66,7 +66,7 @@ final class QueryTrace {
 }
 
 extension QueryExplanation {
-    /// The same for who may not read all records: how many of the others' an index has is nothing to tell, and neither is
+    /// The same for a caller that may not read all records: how many of the others' an index has is nothing to tell, and neither is
     /// which index was chosen, as that depends on it.
     var withoutCounts: QueryExplanation {
         QueryExplanation(

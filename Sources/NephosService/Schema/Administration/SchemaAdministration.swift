@@ -82,7 +82,7 @@ struct SchemaAdministration {
         return SchemaReport(plan.findings, changes: plan.changes)
     }
 
-    /// Every zone goes; those that everybody has come back empty.
+    /// Every zone goes; default zones come back empty.
     private func eraseZones(in transaction: any StorageTransaction) throws {
         let zones = try transaction.zones(after: 0, limit: .max)
         for zone in zones {
