@@ -14,7 +14,9 @@ struct KeyLookup {
         let group = request.group
         let standing = KeyStanding(zone, group)
         if request.wantsGroup, mayRead(group) { try addGroup(group, standing, to: &response) }
-        response.records = try request.recordNames.compactMap { try record($0) }
+        // A name that comes again is answered once.
+        var seen: Set<String> = []
+        response.records = try request.recordNames.compactMap { seen.insert($0).inserted ? try record($0) : nil }
         guard standing.handsKeysOver else { return response }
         let state = try GroupState.read(group, zone.key, reader)
         response.attention = state.attention
@@ -70,13 +72,16 @@ struct KeyLookup {
     private func members(of share: ShareRow, _ version: Int64) throws -> [KeysResponse.Member] {
         let boxes = try reader.keys(zone: zone.key, kind: .groupBox, subject: GroupKeys.group(of: share))
         var members: [KeysResponse.Member] = []
+        // The lists of devices are the participants' own: all of them together are bounded.
+        var room = Limits.keyListsSize
         for row in try reader.participants(share: share.id)
-        where row.isParticipant && row.permission(in: share) != .none {
+        where row.isParticipant && row.permission(in: share) != .none && room > 0 {
             var member = KeysResponse.Member(userRecordName: "", entries: [], recipient: [])
             if !row.oneTimeGUID.isEmpty, !row.hasAccepted { member.oneTimeID = row.id }
             if let account = try row.invitedAccount(reader) {
                 member.userRecordName = account.userRecordName
                 member.entries = try AccountKeys.entries(of: account, reader)
+                room -= member.entries.reduce(0) { $0 + $1.count }
                 member.isAdministrator = row.role == ParticipantRole.administrator.number
                 let box = boxes.first { $0.id == KeyRow.id(version) + KeyRow.id(account.id) }
                 member.recipient = try box.map { try WrappedGroupKey(decoding: $0.body).recipient } ?? []

@@ -212,6 +212,8 @@ package enum Limits {
     /// Entries of an account's list of devices, bytes of one, and of what a service keeps for the devices.
     static let keyListLength: Int64 = 1000
     static let keyListEntrySize = 4096
+    /// Bytes of the lists that an answer has, but for the last one's.
+    static let keyListsSize = 16 << 20
     static let keyEscrowSize = 64 << 10
     /// Messages between an account's devices, and bytes of one.
     static let deviceMessages = 100

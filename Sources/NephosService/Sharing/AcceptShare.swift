@@ -10,7 +10,7 @@ import NephosWire
 /// - others get the answer of an unknown URL, or, where an invitation waits for an address to be proved,
 ///   `participantMayNeedVerification`;
 /// - accepting twice, or one's own share, succeeds without effect; after a removal a new invitation is needed;
-/// - a one-time URL is used up by the first acceptance.
+/// - a one-time URL is used up by the first acceptance; to that account it goes on as the share's URL.
 struct ResolveShare {
     let caller: Caller
     let account: AccountRow
@@ -153,7 +153,6 @@ struct AcceptShare {
         }
         row.account = account.id
         row.status = AcceptanceStatus.accepted.number
-        row.oneTimeGUID = ""
         try transaction.put(row)
         for request in rows where request.isRequester && request.account == account.id {
             try transaction.removeParticipant(share: request.share, id: request.id)

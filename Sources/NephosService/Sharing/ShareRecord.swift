@@ -184,7 +184,8 @@ struct ShareDetails {
             participantID: row.id, userIdentity: try identity(row, withAddress: withAddress),
             role: ParticipantRole(number: row.role), permission: row.permission(in: share),
             acceptanceStatus: AcceptanceStatus(number: row.status), isApprovedRequester: row.isApprovedRequester,
-            dateAdded: row.addedAt, oneTimeGUID: withAddress && !row.oneTimeGUID.isEmpty ? row.oneTimeGUID : nil)
+            dateAdded: row.addedAt,
+            oneTimeGUID: withAddress && !row.hasAccepted && !row.oneTimeGUID.isEmpty ? row.oneTimeGUID : nil)
     }
 
     private func identity(_ row: ShareParticipantRow, withAddress: Bool) throws -> UserIdentityDictionary {

@@ -27,7 +27,7 @@ struct SharedAsset {
         if let own = rows.first(where: { $0.isParticipant && $0.isOf(account) }) {
             return own.permission(in: share) != .none
         }
-        return share.openPermission != .none || rows.contains { !$0.oneTimeGUID.isEmpty }
+        return share.openPermission != .none || rows.contains { !$0.oneTimeGUID.isEmpty && !$0.hasAccepted }
     }
 
     /// Whether the account may save something in the zone.

@@ -244,7 +244,9 @@ import Testing
             try await bob.join(url)
             await #expect(codeOf { try await carol.accept(seen) } == .unknownItem)
             await #expect(codeOf { _ = try await carol.shareMetadata(for: url) } == .unknownItem)
-            try await bob.join(share.url)
+            // To the account that used it, it is the share's URL from then on.
+            for url in [share.url, url] { try await bob.join(url) }
+            #expect(try await bob.shareMetadata(for: url).participantStatus == .accepted)
             #expect(try await bob.sharedCloudDatabase.allRecordZones().count == 1)
         }
     }
