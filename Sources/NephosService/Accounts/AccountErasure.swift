@@ -43,7 +43,7 @@ struct AccountErasure {
             try transaction.removeParticipant(share: row.share, id: row.id)
             return false
         }
-        let group = GroupKeys.group(of: share)
+        let group = StoredGroupKeys.group(of: share)
         for box in try transaction.keys(zone: share.zone, kind: .groupBox, subject: group)
         where box.id.suffix(8).elementsEqual(KeyRow.id(account.id)) {
             try transaction.removeKey(zone: share.zone, kind: .groupBox, subject: group, id: box.id)

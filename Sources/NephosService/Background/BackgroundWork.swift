@@ -19,7 +19,7 @@ final class BackgroundWork: Sendable {
     private let schedule = Mutex(JobSchedule())
     private let pieces = Mutex(PieceSize())
     /// Waits for the job that may be tried again next.
-    private let retry = Mutex<Task<Void, Never>?>(nil)
+    private let retry = RetryTimer()
 
     init(
         engine: any StorageEngine, environment: ServiceEnvironment, indexes: IndexCatalog, accounts: Accounts,
@@ -62,7 +62,7 @@ final class BackgroundWork: Sendable {
     /// Stops after the step that is being done.
     func close() async {
         await loop.close()
-        retry.withLock { $0?.cancel() }
+        retry.cancel()
     }
 
     /// - Returns: false where nothing more can be done for now.
@@ -137,18 +137,7 @@ final class BackgroundWork: Sendable {
     /// Wakes the loop when the next job that failed may be tried again.
     private func retryLater() {
         guard !loop.isClosed, let due = schedule.withLock({ $0.nextDue }) else { return }
-        let pause = Duration.milliseconds(max(1, due - environment.now()))
-        retry.withLock { retry in
-            retry?.cancel()
-            retry = Task { [weak self, environment] in
-                do {
-                    try await environment.sleep(pause)
-                    self?.wake()
-                } catch {
-                    // It was cancelled: another one waits, or the store closes.
-                }
-            }
-        }
+        retry.wake(at: due, environment) { [weak self] in self?.wake() }
     }
 
     private func forgetOldDeletions() async {

@@ -3,13 +3,7 @@ import NephosStorage
 /// The order of background jobs: round-robin by owner, the oldest of an owner first, but for those that notify, which take
 /// no time and go before its others. A failed job is retried with back-off, and does not delay the others.
 struct JobSchedule {
-    private struct Failure {
-        var count: Int
-        /// When it is tried again, milliseconds since 1970.
-        var due: Int64
-    }
-
-    private var failures: [Int64: Failure] = [:]
+    private var failures = BackOff()
     /// The owner of the last job.
     private var lastOwner = OwnerID(rawValue: .min)
 
@@ -35,7 +29,7 @@ struct JobSchedule {
         return nil
     }
 
-    private func isDue(_ job: JobRow, _ now: Int64) -> Bool { failures[job.id].map { $0.due <= now } ?? true }
+    private func isDue(_ job: JobRow, _ now: Int64) -> Bool { !failures.isWaiting(job.id, at: now) }
 
     private func first(after owner: OwnerID, _ now: Int64, _ reader: any StorageReader) throws -> JobRow? {
         var position = JobPosition(owner: owner, id: .max)
@@ -49,18 +43,13 @@ struct JobSchedule {
 
     mutating func begin(_ job: JobRow) { lastOwner = job.zone.owner }
 
-    mutating func succeeded(_ job: JobRow) { failures[job.id] = nil }
+    mutating func succeeded(_ job: JobRow) { failures.succeeded(job.id) }
 
     /// - Returns: the milliseconds until it is tried again.
-    mutating func failed(_ job: JobRow, now: Int64) -> Int64 {
-        let count = failures[job.id]?.count ?? 0
-        let pause = min(Limits.firstJobPause << min(count, 30), Limits.longestJobPause)
-        failures[job.id] = Failure(count: count + 1, due: now + pause)
-        return pause
-    }
+    mutating func failed(_ job: JobRow, now: Int64) -> Int64 { failures.failed(job.id, now: now) }
 
     /// When a job that failed may be tried again, milliseconds since 1970; nil where none failed.
-    var nextDue: Int64? { failures.values.map(\.due).min() }
+    var nextDue: Int64? { failures.nextDue }
 }
 
 extension JobRow {

@@ -31,15 +31,15 @@ struct KeyLookup {
     }
 
     private func addGroup(_ group: String, _ standing: KeyStanding, to response: inout KeysResponse) throws {
-        response.group = try GroupKeys.all(of: group, zone.key, reader)
-        response.signers = try GroupKeys.signers(of: group, zone.key, reader)
-        response.link = try GroupKeys.link(of: group, zone.key, reader)
-        let links = try GroupKeys.oneTimeLinks(of: group, zone.key, reader)
+        response.group = try StoredGroupKeys.all(of: group, zone.key, reader)
+        response.signers = try StoredGroupKeys.signers(of: group, zone.key, reader)
+        response.link = try StoredGroupKeys.link(of: group, zone.key, reader)
+        let links = try StoredGroupKeys.oneTimeLinks(of: group, zone.key, reader)
         if let shared = zone.shared, let account = caller.account {
-            response.boxes = try GroupKeys.boxes(for: account.id, of: group, zone.key, reader)
+            response.boxes = try StoredGroupKeys.boxes(for: account.id, of: group, zone.key, reader)
             response.ownerEntries = try AccountKeys.entries(of: shared.owner, reader)
             // One's own, until it is used up.
-            let own = try shared.participations.first { GroupKeys.group(of: $0.share) == group }.flatMap {
+            let own = try shared.participations.first { StoredGroupKeys.group(of: $0.share) == group }.flatMap {
                 try reader.participant(share: $0.share.id, account: account.id)?.id
             }
             response.oneTimeLinks = links.filter { standing.handsKeysOver || $0.participantID == own }
@@ -70,7 +70,7 @@ struct KeyLookup {
     }
 
     private func members(of share: ShareRow, _ version: Int64) throws -> [KeysResponse.Member] {
-        let boxes = try reader.keys(zone: zone.key, kind: .groupBox, subject: GroupKeys.group(of: share))
+        let boxes = try reader.keys(zone: zone.key, kind: .groupBox, subject: StoredGroupKeys.group(of: share))
         var members: [KeysResponse.Member] = []
         // The lists of devices are the participants' own: all of them together are bounded.
         var room = Limits.keyListsSize

@@ -146,7 +146,7 @@ struct KeyPlan {
 
     private mutating func version(of group: String) throws -> Int64 {
         if let known = versions[group] { return known }
-        let version = try GroupKeys.currentVersion(of: group, zone, reader)
+        let version = try StoredGroupKeys.currentVersion(of: group, zone, reader)
         versions[group] = version
         return version
     }

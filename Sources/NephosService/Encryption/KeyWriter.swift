@@ -32,12 +32,12 @@ struct KeyWriter {
         try checkForm(request)
         try checkRight(request, standing)
         let devices = try AccountKeys.list(of: account, caller, transaction)
-        var current = try GroupKeys.currentVersion(of: group, zone.key, transaction)
+        var current = try StoredGroupKeys.currentVersion(of: group, zone.key, transaction)
         if let key = request.key {
             // Another came first.
             if key.version <= current { return }
             try check(key, after: current, group, standing, devices)
-            try transaction.put(GroupKeys.row(key, of: group, zone.key))
+            try transaction.put(StoredGroupKeys.row(key, of: group, zone.key))
             // What opened the version before opens nothing new.
             for row in try transaction.keys(zone: zone.key, kind: .link, subject: group) {
                 try transaction.removeKey(zone: zone.key, kind: .link, subject: group, id: row.id)
@@ -49,7 +49,7 @@ struct KeyWriter {
         if standing == .administrator, request.key != nil || !request.boxes.isEmpty {
             let entries = try AccountKeys.entries(of: account, transaction)
             try transaction.put(
-                GroupKeys.row(
+                StoredGroupKeys.row(
                     GroupSigner(userRecordName: account.userRecordName, entries: entries), account: account.id,
                     of: group, zone.key))
         }
@@ -87,7 +87,9 @@ struct KeyWriter {
         try checkSignature(key, group, devices)
         guard standing == .administrator else { return }
         guard key.administrators.isEmpty,
-            let named = try GroupKeys.all(of: group, zone.key, transaction).last(where: { owner.knowsSigner($0.signer) }
+            let named = try StoredGroupKeys.all(of: group, zone.key, transaction).last(where: {
+                owner.knowsSigner($0.signer)
+            }
             ),
             let identity = devices.hashes.first, named.administrators.contains(identity)
         else {
@@ -131,7 +133,7 @@ struct KeyWriter {
             throw ServiceError.invalid("the key is not for the present account key of '\(recipient.userRecordName)'")
         }
         try checkSignature(box.key, group, devices)
-        try transaction.put(GroupKeys.box(box.key, for: recipient.id, of: group, zone.key))
+        try transaction.put(StoredGroupKeys.box(box.key, for: recipient.id, of: group, zone.key))
         // A one-time URL is used up with its secret.
         try transaction.removeKey(zone: zone.key, kind: .link, subject: group, id: Array(row.id.utf8))
         if recipient.id != account.id { changes.note(account: recipient.id) }
@@ -147,7 +149,7 @@ struct KeyWriter {
 
     private func putLinks(_ request: PutGroupKeyRequest, _ current: Int64) throws {
         if let link = request.link, link.version == current {
-            try transaction.put(GroupKeys.row(link, of: request.group, zone.key))
+            try transaction.put(StoredGroupKeys.row(link, of: request.group, zone.key))
         }
         if request.oneTimeLinks.isEmpty { return }
         let name = request.group.isEmpty ? SystemRecordName.zoneWideShare : request.group
@@ -157,7 +159,7 @@ struct KeyWriter {
                 \.id))
         for link in request.oneTimeLinks where link.link.version == current && open.contains(link.participantID) {
             try transaction.put(
-                GroupKeys.row(link.link, participantID: link.participantID, of: request.group, zone.key))
+                StoredGroupKeys.row(link.link, participantID: link.participantID, of: request.group, zone.key))
         }
     }
 

@@ -43,9 +43,9 @@ struct ResetKeys {
     ) throws -> Bool {
         guard let share = try transaction.share(id: membership.share), share.isLive,
             let zone = try transaction.zone(membership.zone), !zone.isDeleted,
-            try GroupKeys.hasKey(share, transaction)
+            try StoredGroupKeys.hasKey(share, transaction)
         else { return false }
-        try GroupKeys.removeBoxes(of: account.id, GroupKeys.group(of: share), share.zone, in: transaction)
+        try StoredGroupKeys.removeBoxes(of: account.id, StoredGroupKeys.group(of: share), share.zone, in: transaction)
         try GroupState.note(share, endsAccess: false, in: transaction)
         return try ShareMembers.tell(
             share, in: zone, by: caller, indexes, notifier, now: environment.now(), in: transaction)

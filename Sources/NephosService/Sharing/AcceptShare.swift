@@ -166,8 +166,8 @@ struct AcceptShare {
         guard let record = try transaction.record(zone: found.share.zone, named: found.share.name) else {
             throw ResolveShare.unknown
         }
-        let keys = try GroupKeys.boxes(
-            for: account.id, of: GroupKeys.group(of: found.share), found.share.zone, transaction)
+        let keys = try StoredGroupKeys.boxes(
+            for: account.id, of: StoredGroupKeys.group(of: found.share), found.share.zone, transaction)
         let devices = try AccountKeys.list(of: account, visit.resolve.caller, transaction)
         if !keys.contains(where: { devices.accountKeyVersion(of: $0.recipient) != nil }) {
             try GroupState.note(found.share, endsAccess: false, in: transaction)

@@ -146,9 +146,10 @@ struct ShareDetails {
             if row.id == own?.id { dictionary.currentUserParticipant = participant }
         }
         if isOwner { dictionary.currentUserParticipant = owner }
-        dictionary.hasKeys = try GroupKeys.hasKey(share, reader)
+        dictionary.hasKeys = try StoredGroupKeys.hasKey(share, reader)
         if seesAll {
-            dictionary.wantsKeys = try GroupState.read(GroupKeys.group(of: share), share.zone, reader).attention > 0
+            dictionary.wantsKeys =
+                try GroupState.read(StoredGroupKeys.group(of: share), share.zone, reader).attention > 0
         }
         if seesAll {
             dictionary.requesters = try rows.filter(\.isRequester).map { try identity($0, withAddress: true) }

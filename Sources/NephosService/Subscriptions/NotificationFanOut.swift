@@ -18,7 +18,7 @@ final class NotificationFanOut: Sendable {
     private static let pagesPerLook = 256
     private let attempts = Mutex(FanOutAttempts())
     /// Waits for the event that is tried again next.
-    private let retry = Mutex<Task<Void, Never>?>(nil)
+    private let retry = RetryTimer()
     private let look = Mutex<Task<Void, Never>?>(nil)
 
     init(
@@ -46,7 +46,7 @@ final class NotificationFanOut: Sendable {
     /// Stops after the transaction that is being done.
     func close() async {
         await loop.close()
-        retry.withLock { $0?.cancel() }
+        retry.cancel()
         look.withLock { $0?.cancel() }
     }
 
@@ -134,18 +134,7 @@ final class NotificationFanOut: Sendable {
     /// Wakes the loop when the next event that failed is tried again.
     private func retryLater() {
         guard !loop.isClosed, let due = attempts.withLock({ $0.nextDue }) else { return }
-        let pause = Duration.milliseconds(max(1, due - environment.now()))
-        retry.withLock { retry in
-            retry?.cancel()
-            retry = Task { [weak self, environment] in
-                do {
-                    try await environment.sleep(pause)
-                    self?.wake()
-                } catch {
-                    // Cancelled: another one waits, or the store closes.
-                }
-            }
-        }
+        retry.wake(at: due, environment) { [weak self] in self?.wake() }
     }
 
     private func nextEvent() async throws -> FanOutReader.Next? {

@@ -2,7 +2,7 @@ import NephosStorage
 import NephosWire
 
 /// The keys of a zone, or of a share in it.
-enum GroupKeys {
+enum StoredGroupKeys {
     /// 0 where the group has none.
     static func currentVersion(of group: String, _ zone: ZoneKey, _ reader: any StorageReader) throws -> Int64 {
         guard let last = try reader.keys(zone: zone, kind: .groupKey, subject: group).last else { return 0 }
@@ -100,7 +100,7 @@ enum KeyStanding: Equatable {
             self = .owner
             return
         }
-        let part = shared.participations.first { GroupKeys.group(of: $0.share) == group }
+        let part = shared.participations.first { StoredGroupKeys.group(of: $0.share) == group }
         self = part.map { $0.role == .administrator ? .administrator : .participant } ?? .outsider
     }
 
@@ -148,13 +148,13 @@ struct GroupState: Equatable {
         var state = try read(group, zone, transaction)
         // A number that never comes again: what is settled late settles nothing that came since.
         state.attention = try transaction.nextSequence()
-        if endsAccess { state.stale = try GroupKeys.currentVersion(of: group, zone, transaction) }
+        if endsAccess { state.stale = try StoredGroupKeys.currentVersion(of: group, zone, transaction) }
         try state.write(group, zone, in: transaction)
     }
 
     /// The same of a share, where it has a key.
     static func note(_ share: ShareRow, endsAccess: Bool, in transaction: any StorageTransaction) throws {
-        guard try GroupKeys.hasKey(share, transaction) else { return }
-        try note(GroupKeys.group(of: share), share.zone, endsAccess: endsAccess, in: transaction)
+        guard try StoredGroupKeys.hasKey(share, transaction) else { return }
+        try note(StoredGroupKeys.group(of: share), share.zone, endsAccess: endsAccess, in: transaction)
     }
 }

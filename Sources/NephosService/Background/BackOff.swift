@@ -1,0 +1,61 @@
+import Synchronization
+
+/// What failed and waits to be tried again: its pause doubles with each failure, from `Limits.firstJobPause` to
+/// `Limits.longestJobPause` milliseconds.
+struct BackOff {
+    private struct Failure {
+        var count: Int
+        /// When it is tried again, milliseconds since 1970.
+        var due: Int64
+    }
+
+    /// How many failures are remembered; beyond, the one that is due first is forgotten, and tried again at once.
+    let limit: Int
+    private var failures: [Int64: Failure] = [:]
+
+    init(limit: Int = .max) { self.limit = limit }
+
+    func isWaiting(_ id: Int64, at now: Int64) -> Bool { failures[id].map { $0.due > now } ?? false }
+
+    func waiting(at now: Int64) -> [Int64] { failures.filter { $0.value.due > now }.map(\.key) }
+
+    /// When the next of them is due, milliseconds since 1970; nil where none failed.
+    var nextDue: Int64? { failures.values.map(\.due).min() }
+
+    mutating func succeeded(_ id: Int64) { failures[id] = nil }
+
+    /// - Returns: the milliseconds until it is tried again.
+    mutating func failed(_ id: Int64, now: Int64) -> Int64 {
+        let count = failures[id]?.count ?? 0
+        let pause = min(Limits.firstJobPause << min(count, 30), Limits.longestJobPause)
+        if failures.count >= limit, failures[id] == nil, let next = failures.min(by: { $0.value.due < $1.value.due }) {
+            failures[next.key] = nil
+        }
+        failures[id] = Failure(count: count + 1, due: now + pause)
+        return pause
+    }
+}
+
+/// Wakes a loop when the next of what failed is due.
+final class RetryTimer: Sendable {
+    private let task = Mutex<Task<Void, Never>?>(nil)
+
+    /// Takes the place of the pause that was waited for before.
+    /// - Parameter due: milliseconds since 1970.
+    func wake(at due: Int64, _ environment: ServiceEnvironment, _ wake: @escaping @Sendable () -> Void) {
+        let pause = Duration.milliseconds(max(1, due - environment.now()))
+        task.withLock { task in
+            task?.cancel()
+            task = Task {
+                do {
+                    try await environment.sleep(pause)
+                    wake()
+                } catch {
+                    // Cancelled: another one waits, or the store closes.
+                }
+            }
+        }
+    }
+
+    func cancel() { task.withLock { $0?.cancel() } }
+}
