@@ -15,7 +15,7 @@ extension AccountDevices {
         package var waiting: String?
     }
 
-    /// The accounts that this device knows, its own first. Two people who read each other the same codes know the same lists.
+    /// The accounts that this device knows, its own first. Accounts with the same codes know the same lists.
     /// - Parameter user: the one that is wanted; nil is all.
     package func compare(_ user: String? = nil) async throws(Failure) -> [Known] {
         let device = try await device()

@@ -2,7 +2,7 @@ import Foundation
 import NephosCrypto
 import NephosWire
 
-/// An account's devices, for `nephos keys`: who has its keys for encrypted values, and who is to have them.
+/// An account's devices, for `nephos keys`: those that have its keys for encrypted values, and those that wait for them.
 package struct AccountDevices: Sendable {
     /// Why something cannot be done.
     package struct Failure: Error, CustomStringConvertible, Sendable {

@@ -69,7 +69,7 @@ struct GroupKeys: Sendable {
     /// The next version, to be handed to the service.
     /// - Parameters:
     ///   - recipient: the owner's present account key.
-    ///   - administrators: who may make those that follow, where a device of the owner's makes this one.
+    ///   - administrators: the accounts that may make those that follow, where a device of the owner's makes this one.
     func next(
         for group: GroupPlace, _ device: DeviceIdentity, recipient: [UInt8]? = nil, administrators: Set<[UInt8]> = []
     ) -> (wrapped: WrappedGroupKey, key: SealKey)? {
@@ -79,7 +79,7 @@ struct GroupKeys: Sendable {
         let previous = keys[current].map {
             key.seal($0.bytes, context: group.previousKeyContext(version: version), header: [RecordKey.format])
         }
-        // Who has not the last version cannot make the next one.
+        // Each version wraps the one before.
         if current > 0, previous == nil { return nil }
         let wrapped = Self.box(
             key, version: version, for: recipient, previous: previous ?? [],
@@ -102,15 +102,15 @@ struct GroupKeys: Sendable {
     }
 }
 
-/// Who may have made a group's keys: a device on the owner's list; for a share, also one of an administrator's, whom the last
-/// version of a device of the owner's names.
+/// The devices that may have made a group's keys: those on the owner's list; for a share, also those of the administrators
+/// that the last version of a device of the owner's names.
 struct GroupProof {
     let group: GroupPlace
     /// The list of the owner's devices.
     let owner: DeviceList
     /// Those of the account that opens.
     let own: DeviceList
-    /// Those of administrators who signed.
+    /// Those of administrators that signed.
     let signers: [DeviceList]
     /// Whether the group is the account's own.
     let isOwn: Bool

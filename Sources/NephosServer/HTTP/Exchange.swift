@@ -172,7 +172,7 @@ final class Exchange {
             }
             if case .answered(let response) = run.proceed(reading: stream) {
                 early = response
-                // The rest has to arrive soon: who drips would keep the connection.
+                // The rest has to arrive soon: a dripping client would keep the connection.
                 watched?.allow(bridge.options)
             }
         } else {

@@ -52,7 +52,7 @@ final class HTTPBridge: @unchecked Sendable {
             flags, options.connectionLimit, options.idleTimeout, options.connectionMemory, callbacks)
     }
 
-    /// Whether a request's handler may run; then it counts as running. First counted, then looked: who closes does it in the
+    /// Whether a request's handler may run; then it counts as running. First counted, then looked: closing does it in the
     /// other order.
     func mayBeginHandler() -> Bool {
         runningHandlers.enter()

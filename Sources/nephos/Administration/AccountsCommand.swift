@@ -1,6 +1,6 @@
 import NephosWire
 
-/// `nephos accounts`: who has an account in a container, and the deletion of an account.
+/// `nephos accounts`: lists the accounts of a container, and deletes one.
 struct AccountsCommand {
     static let options =
         [Confirmation.option] + CloudAddress.containerOptions + [CommandOption("--help", nil, "Show this help.")]
