@@ -102,7 +102,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         operation.configuration.container = self
         let userWaits = ConfigurationValues(qualityOfService: .userInitiated)
         operation.inherit(configured.values?.merged(over: userWaits) ?? userWaits, group: configured.group)
-        session.queue.addOperation(operation)
+        operation.start()
     }
 
     /// Gives `body` a container whose operations use `configuration` and `group`, except where they say otherwise

@@ -74,7 +74,8 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         operation.database = self
         let userWaits = ConfigurationValues(qualityOfService: .userInitiated)
         operation.inherit(configured.values?.merged(over: userWaits) ?? userWaits, group: configured.group)
-        session.queue.addOperation(operation)
+        // Nothing depends on it, so no queue has to order it: one thread less is woken.
+        operation.start()
     }
 
     /// Gives `body` a database whose operations use `configuration` and `group`, except where they say otherwise
