@@ -82,6 +82,9 @@ package final class ObjectRequests: Sendable {
         let text = String(decoding: answer.body, as: UTF8.self)
         let start = options.prefix.isEmpty ? 0 : options.prefix.utf8.count + 1
         let keys = Self.elements("Key", in: text).map { String(decoding: $0.utf8.dropFirst(start), as: UTF8.self) }
+        if let first = keys.first, !key.utf8.lexicographicallyPrecedes(first.utf8) {
+            throw StorageError(.inputOutput, "The service lists objects again that it listed before")
+        }
         return (keys, Self.elements("IsTruncated", in: text).first == "true")
     }
 
@@ -183,6 +186,7 @@ package final class ObjectRequests: Sendable {
     /// What the service says about why, as far as it is known what it means: `403 SignatureDoesNotMatch`.
     private static func explanation(_ answer: HTTPResponse) -> String {
         let code = elements("Code", in: String(decoding: answer.body.prefix(4096), as: UTF8.self)).first
-        return "The object storage answered \(answer.status)\(code.map { " \($0.prefix(60))" } ?? "")"
+        return
+            "The object storage answered \(answer.status)\(code.map { " \($0.filter(\.isLetter).prefix(60))" } ?? "")"
     }
 }

@@ -80,9 +80,11 @@ enum StoreFile {
     /// Refuses a file that is not a store of ours, not whole, or of another version, before SQLite looks at it, which may
     /// change it.
     static func check(_ path: String, _ migrations: [Migration]) throws {
-        let descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC)
+        // A pipe would be waited for.
+        let descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw StorageError(system: errno, while: "opening \(path)") }
         defer { close(descriptor) }
+        guard FileSystem.isFile(path) else { throw StorageError(.inputOutput, "it is not a file") }
         var header = [UInt8](repeating: 0, count: 100)
         let count = header.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
         guard count >= 0 else { throw StorageError(system: errno, while: "reading \(path)") }

@@ -26,6 +26,21 @@ package struct StoredDirectory: Sendable {
         AssetDirectory(path: "\(path)/\(id.container)/\(id.environment).assets")
     }
 
+    /// Checks that a store's database is whole.
+    /// - Throws: `StorageError` where it is not.
+    package func check(_ id: StoreID) throws {
+        do {
+            try StoreFile.check(file(id), Migration.all)
+        } catch let error as StorageError {
+            throw error.opening(file(id))
+        }
+        let connection = try Connection(path: file(id), access: .reading)
+        defer { connection.close() }
+        if let first = try connection.integrityProblems().first {
+            throw StorageError(.damaged, "\(file(id)): \(first)")
+        }
+    }
+
     /// Copies the store's database as it is now into a directory, whole or not at all.
     /// - Throws: `StorageError`, also where one is there.
     package func copyDatabase(_ id: StoreID, to directory: String, asNewIncarnation: Bool) throws {

@@ -218,7 +218,7 @@ struct DevCommand {
         if let banner = self.log.banner(
             port: server.port, data: data, inPostgreSQL: storage != nil, keepsKeys: !requiresApproval)
         {
-            Console.warn(banner)
+            Console.style(banner + "\n")
         }
         await service.resume()
         let forgetting = Task { await service.forgetOldDeletions() }

@@ -58,26 +58,45 @@ struct Nephos {
 
 /// Standard output and standard error, unbuffered.
 enum Console {
+    /// Lines for people.
     static func print(_ text: String) {
+        write(printableLines(text), to: STDOUT_FILENO)
+    }
+
+    /// What other programs read, as it is.
+    static func data(_ text: String) {
         write(text, to: STDOUT_FILENO)
     }
 
     /// Data in a line of output: control characters and those that turn the direction of writing are shown as what they are.
     static func printable(_ text: String) -> String { AnsweredRequest.printable(text, limit: .max) }
 
+    /// The same of several lines. What a file, a server or the caller says is never a command to the terminal.
+    private static func printableLines(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F || $0 == UInt8(ascii: "\n") }
+        if isPlain { return text }
+        return text.split(separator: "\n", omittingEmptySubsequences: false).map { printable(String($0)) }
+            .joined(separator: "\n")
+    }
+
     /// Says on standard error what is worth knowing.
     static func note(_ message: String) {
-        write("nephos: \(message)\n", to: STDERR_FILENO)
+        write("nephos: \(printableLines(message))\n", to: STDERR_FILENO)
     }
 
     /// A line on standard error.
     static func warn(_ line: String) {
-        write(line + "\n", to: STDERR_FILENO)
+        write(printableLines(line) + "\n", to: STDERR_FILENO)
+    }
+
+    /// Text of our own on standard error, which may have colours.
+    static func style(_ text: String) {
+        write(text, to: STDERR_FILENO)
     }
 
     /// A question on standard error, so that output can be sent elsewhere.
     static func prompt(_ question: String) {
-        write(question, to: STDERR_FILENO)
+        write(printableLines(question), to: STDERR_FILENO)
     }
 
     /// Says on standard error what went wrong, and ends the process.

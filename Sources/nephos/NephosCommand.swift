@@ -110,7 +110,7 @@ enum Completion {
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         _ = try Arguments(arguments, options: [], command: "completion")
-        Console.print(script)
+        Console.data(script)
     }
 
     static var script: String {
@@ -154,7 +154,7 @@ enum ManualPage {
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         _ = try Arguments(arguments, options: [], command: "manual")
-        Console.print(page)
+        Console.data(page)
     }
 
     static var page: String {

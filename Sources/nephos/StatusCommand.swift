@@ -32,8 +32,11 @@ struct StatusCommand {
                 Console.fail((try? ErrorDictionary(decoding: body))?.reason ?? "\(address) answered \(status).")
             }
             let overview = try ServiceOverview(decoding: body)
-            Console.print(
-                arguments.has("--json") ? String(decoding: body, as: UTF8.self) : text(overview, address.description))
+            if arguments.has("--json") {
+                Console.data(String(decoding: body, as: UTF8.self))
+            } else {
+                Console.print(text(overview, address.description))
+            }
         } catch let failure as ServerConnection.Failure {
             Console.fail(failure.description)
         } catch {

@@ -21,11 +21,11 @@ struct Progress {
     mutating func advance(by records: Int = 1) {
         let before = count / Self.step
         count += records
-        if isShown, count / Self.step != before { Console.prompt("\r\(line)") }
+        if isShown, count / Self.step != before { Console.style("\r\(line)") }
     }
 
     func finish() {
-        if isShown, count >= Self.step { Console.prompt("\r\u{1B}[K") }
+        if isShown, count >= Self.step { Console.style("\r\u{1B}[K") }
         Console.note("\(count) records \(verb)")
     }
 

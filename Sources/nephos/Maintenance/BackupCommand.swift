@@ -103,6 +103,8 @@ struct RestoreCommand {
         for id in stores where target.exists(id) {
             throw Cloud.Failure(message: "\(data.path) has the store \(id.text) already. Nothing was changed.")
         }
+        // One that is damaged keeps all of them from being restored.
+        for id in stores { try await FileThreads.network.run { try source.check(id) } }
         var problems = 0
         for id in stores {
             // The files first: a store that is there has its files.

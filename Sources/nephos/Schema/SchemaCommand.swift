@@ -211,7 +211,7 @@ struct SchemaCommand {
     }
 
     private func write(_ text: String) throws(SchemaFailure) {
-        guard let output else { return Console.print(text) }
+        guard let output else { return Console.data(text) }
         do {
             try Data(text.utf8).write(to: URL(filePath: output))
         } catch {
