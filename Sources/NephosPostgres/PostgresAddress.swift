@@ -45,6 +45,9 @@ package struct PostgresAddress: Sendable {
     /// A text as SQL has it.
     static func literal(_ text: String) -> String { "'" + text.replacing("'", with: "''") + "'" }
 
+    /// The advisory lock of the servers of a database, which each holds shared: what copies stores takes it for itself.
+    static func serversLockKey(_ prefix: String) -> (Int32, Int32) { lockKey("servers of \(prefix)") }
+
     /// The advisory lock of a store: what every write takes shared, and one that runs alone for itself.
     static func lockKey(_ schema: String) -> (Int32, Int32) {
         var hash: UInt32 = 2_166_136_261

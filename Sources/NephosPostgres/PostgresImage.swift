@@ -20,6 +20,7 @@ package final class PostgresImage: StoreImage {
                 ("lock_timeout", "\(options.lockMilliseconds)"),
                 ("jit", "off"), ("search_path", "pg_catalog"), ("client_min_messages", "warning"),
             ])
+        try refuseServers(options.prefix)
         let (first, second) = PostgresAddress.lockKey(schema)
         // Writes wait until the connection closes. The snapshot is taken after the last of them.
         _ = try ask("SELECT pg_advisory_lock(\(first), \(second))::text")
@@ -28,6 +29,16 @@ package final class PostgresImage: StoreImage {
             "SET LOCAL search_path TO \(PostgresAddress.quoted(schema)), pg_catalog",
         ] {
             _ = try ask(text)
+        }
+    }
+
+    /// A server that runs would go on with writes that the copy lacks. Its lock ends with its connection.
+    private func refuseServers(_ prefix: String) throws {
+        let (first, second) = PostgresAddress.serversLockKey(prefix)
+        do {
+            _ = try ask("SELECT pg_advisory_lock(\(first), \(second))::text")
+        } catch {
+            throw StorageError(.inUse, "a server uses the database (\(error)); stop every server of it first")
         }
     }
 

@@ -123,6 +123,8 @@ final class PostgresSignals: @unchecked Sendable {
             do {
                 let connection = try PostgresConnection(address, options, damage: nil)
                 defer { connection.close() }
+                let (first, second) = PostgresAddress.serversLockKey(channel)
+                _ = try connection.ask("SELECT pg_advisory_lock_shared(\(first), \(second))::text")
                 try connection.execute("LISTEN \(PostgresAddress.quoted(channel))")
                 // What was signalled before is lost.
                 deliverToAll()

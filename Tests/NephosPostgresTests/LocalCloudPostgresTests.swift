@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitLocal
 import CloudKitLocalPostgres
+import Foundation
 import NephosPostgresTesting
 import Testing
 
@@ -19,6 +20,33 @@ import Testing
         let found = try await second.container(container).privateCloudDatabase.record(for: record.recordID)
         #expect(found["title"] == "kept")
         await second.close()
+    }
+
+    @Test("An account that one server deleted is not read by another that knew it")
+    func deletedElsewhere() async throws {
+        let storage = try TestCluster.text.get()
+        let container = "iCloud.\(UUID().uuidString)"
+        let (here, elsewhere) = (
+            try LocalCloud(storage: storage, acceptsUnsafeServer: true),
+            try LocalCloud(storage: storage, acceptsUnsafeServer: true)
+        )
+        let known = elsewhere.container(container, account: "ann")
+        let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "a"))
+        _ = try await known.privateCloudDatabase.save(record)
+        let former = try await known.userRecordID()
+        try await here.deleteAccount("ann", inContainer: container)
+        // The first read finds out.
+        let error = await #expect(throws: CKError.self) {
+            _ = try await known.privateCloudDatabase.record(for: record.recordID)
+        }
+        #expect(error?.code == .notAuthenticated)
+        let again = elsewhere.container(container, account: "ann")
+        #expect(try await again.userRecordID() != former)
+        let gone = await #expect(throws: CKError.self) {
+            _ = try await again.privateCloudDatabase.record(for: record.recordID)
+        }
+        #expect(gone?.code == .unknownItem)
+        for cloud in [here, elsewhere] { await cloud.close() }
     }
 
     @Test("A database that cannot be reached is an error that says so")

@@ -92,6 +92,26 @@ import Testing
         await third.close()
     }
 
+    @Test func `a database that a server uses is not copied`() async throws {
+        let address = try TestCluster.address.get()
+        var options = TestCluster.options(connections: 2)
+        options.lockMilliseconds = 100
+        let id = TestCluster.newStore()
+        let server = try PostgresStores(address, options: options)
+        let engine = try server.open(id)
+        let (heard, hear) = AsyncStream<StoreSignals>.makeStream()
+        engine.onSignals { hear.yield($0) }
+        var signals = heard.makeAsyncIterator()
+        // The server listens.
+        _ = await signals.next()
+        let stores = try PostgresStores(address, options: options)
+        let error = #expect(throws: StorageError.self) { _ = try stores.image(of: id) }
+        #expect(error?.code == .inUse)
+        await engine.close()
+        server.close()
+        stores.close()
+    }
+
     private func move(_ source: some StoreImage, _ target: some StoreImage) throws {
         defer {
             source.close()

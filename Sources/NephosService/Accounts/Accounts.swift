@@ -44,15 +44,15 @@ final class Accounts: Sendable {
         known.withLock { _ = $0.deleted.remove(account.id) }
     }
 
-    /// Checks in a caller's transaction that its account was not deleted since the request began. A deletion runs alone
-    /// (`runAlone`), so it erases what a transaction wrote that passed this before.
-    func checkLives(_ account: AccountRow?, in transaction: any StorageTransaction) throws {
+    /// Checks in a caller's snapshot or transaction that its account was not deleted since the request began. A deletion runs
+    /// alone (`runAlone`), so it erases what a transaction wrote that passed this before.
+    func checkLives(_ account: AccountRow?, _ reader: any StorageReader) throws {
         guard let account else { return }
         let (isDeleted, version) = known.withLock { ($0.deleted.contains(account.id), $0.seenAt[account.id]) }
         if !isDeleted {
-            if let version, try transaction.isCurrent(version, of: .catalog) { return }
-            let current = try transaction.version(of: .catalog)
-            if try transaction.liveAccount(id: account.id) != nil {
+            if let version, try reader.isCurrent(version, of: .catalog) { return }
+            let current = try reader.version(of: .catalog)
+            if try reader.liveAccount(id: account.id) != nil {
                 return known.withLock { $0.seenAt[account.id] = max(current, $0.seenAt[account.id] ?? 0) }
             }
             beginDeletion(of: account)

@@ -6,8 +6,13 @@ extension NephosService {
 
     /// The caller's identity (CloudKit Web Services, users/caller).
     package func currentUser(_ context: RequestContext) async throws(ServiceError) -> UserDictionary {
-        try await perform(context) { _, caller in
-            UserDictionary(userRecordName: try caller.requireAccount().userRecordName)
+        try await perform(context) { store, caller in
+            let account = try caller.requireAccount()
+            return try await store.read(by: caller) { reader in
+                // The look checks that the account was not deleted on another server.
+                _ = try reader.account(id: account.id)
+                return UserDictionary(userRecordName: account.userRecordName)
+            }
         }
     }
 

@@ -69,7 +69,7 @@ extension NephosService {
             let tokens = AssetUploadTokens(request: request, caller: caller)
             try tokens.validate()
             let moment = store.schemas.now
-            return try await store.engine.read { [environment] reader in
+            return try await store.read(by: caller) { [environment] reader in
                 let permissions = try RecordPermissions(caller, store.schemas, asOf: moment, reader)
                 return try tokens.run(permissions, makeRecordName: environment.makeUUID, reader)
             }

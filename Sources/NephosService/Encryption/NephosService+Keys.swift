@@ -11,7 +11,7 @@ extension NephosService {
     ) async throws(ServiceError) -> AccountKeysResponse {
         try await perform(context) { store, caller in
             let keys = try AccountKeys(caller, escrows: self.configuration.escrowsKeys)
-            return try await store.engine.read { try keys.response($0) }
+            return try await store.read(by: caller) { try keys.response($0) }
         }
     }
 
@@ -70,7 +70,7 @@ extension NephosService {
                 throw ServiceError.limitExceeded(
                     "number of records exceeds the limit of \(Limits.operationsPerRequest)")
             }
-            return try await store.engine.read { reader in
+            return try await store.read(by: caller) { reader in
                 guard let zone = try Self.zone(request.zoneID, caller, reader) else {
                     let address = caller.address(request.zoneID)
                     // The default zone, which always exists, is made by the first save.

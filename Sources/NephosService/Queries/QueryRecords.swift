@@ -56,7 +56,7 @@ final class QueryRecords: Sendable {
         while true {
             let moments = Moments(schema: store.schemas.now, indexes: store.indexes.now)
             do {
-                return try await store.engine.read { reader in
+                return try await store.read(by: self.caller) { reader in
                     do {
                         return try self.run(marker, store, moments, self.bounds, reader)
                     } catch is RecordsTooLarge {

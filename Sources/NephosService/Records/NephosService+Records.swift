@@ -65,7 +65,7 @@ extension NephosService {
                 request, caller: caller, configuration: self.configuration,
                 encodesRecords: context.takesEncodedRecords)
             let moment = store.schemas.now
-            return try await store.engine.read { reader in
+            return try await store.read(by: caller) { reader in
                 let permissions = try RecordPermissions(caller, store.schemas, asOf: moment, reader)
                 return try lookup.run(accounts: store.accounts, permissions: permissions, reader)
             }

@@ -93,8 +93,19 @@ final class Store: Sendable {
         by caller: Caller, _ body: @escaping @Sendable (any StorageTransaction) throws -> T
     ) async throws -> T {
         try await engine.write { [accounts] transaction in
-            try accounts.checkLives(caller.account, in: transaction)
+            try accounts.checkLives(caller.account, transaction)
             return try body(transaction)
+        }
+    }
+
+    /// Runs a read of the caller's.
+    /// - Throws: `notAuthenticated` where its account was deleted meanwhile, on whichever server.
+    func read<T: Sendable>(
+        by caller: Caller, _ body: @escaping @Sendable (any StorageReader) throws -> T
+    ) async throws -> T {
+        try await engine.read { [accounts] reader in
+            try accounts.checkLives(caller.account, reader)
+            return try body(reader)
         }
     }
 

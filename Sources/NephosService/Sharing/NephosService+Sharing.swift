@@ -30,7 +30,7 @@ extension NephosService {
         try await perform(context) { store, caller in
             let account = try caller.requireAccount()
             try Self.check(request)
-            return try await store.engine.read { reader in
+            return try await store.read(by: caller) { reader in
                 let resolve = ResolveShare(
                     caller: caller, account: account, container: context.container,
                     containerEnvironment: context.environment, accounts: store.accounts, reader: reader)
@@ -111,7 +111,7 @@ extension NephosService {
             guard store.lookups.take(infos.count, for: account.id, at: self.environment.now()) else {
                 throw ServiceError.tooManyLookups
             }
-            return try await store.engine.read { reader in
+            return try await store.read(by: caller) { reader in
                 let users = try infos.map { info in
                     var identity = UserIdentityDictionary(lookupInfo: info)
                     if let name = info.userRecordName {

@@ -8,7 +8,7 @@ extension NephosService {
     package func listSubscriptions(_ context: RequestContext) async throws(ServiceError) -> SubscriptionsResponse {
         try await perform(context) { store, caller in
             let account = try caller.requireAccount()
-            return try await store.engine.read { try SubscriptionLookup.list(caller, account, $0) }
+            return try await store.read(by: caller) { try SubscriptionLookup.list(caller, account, $0) }
         }
     }
 
@@ -18,7 +18,7 @@ extension NephosService {
     ) async throws(ServiceError) -> SubscriptionsResponse {
         try await perform(context) { store, caller in
             let account = try caller.requireAccount()
-            return try await store.engine.read { try SubscriptionLookup.lookup(request, caller, account, $0) }
+            return try await store.read(by: caller) { try SubscriptionLookup.lookup(request, caller, account, $0) }
         }
     }
 

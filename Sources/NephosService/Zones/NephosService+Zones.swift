@@ -6,7 +6,7 @@ extension NephosService {
     package func listZones(_ context: RequestContext) async throws(ServiceError) -> ZonesResponse {
         try await perform(context) { store, caller in
             try self.checkMayRead(caller)
-            return try await store.engine.read { try LookupZones.list(caller, $0) }
+            return try await store.read(by: caller) { try LookupZones.list(caller, $0) }
         }
     }
 
@@ -16,7 +16,7 @@ extension NephosService {
     ) async throws(ServiceError) -> ZonesResponse {
         try await perform(context) { store, caller in
             try self.checkMayRead(caller)
-            return try await store.engine.read { try LookupZones.lookup(request, caller, $0) }
+            return try await store.read(by: caller) { try LookupZones.lookup(request, caller, $0) }
         }
     }
 
