@@ -90,7 +90,8 @@ enum SharePageText {
         let title = escaped(share.title ?? "Untitled")
         let what =
             share.permission == .readWrite ? "You can see and change it." : "You can see it, and not change it."
-        let head = "<h1>\(title)</h1><p>Shared by \(escaped(share.owner)) in \(escaped(share.containerIdentifier))."
+        let head =
+            "<h1>\(title)</h1><p>Shared\(share.owner.map { " by " + escaped($0) } ?? "") in \(escaped(share.containerIdentifier))."
         if share.isOwner { return head + " It is yours.</p>" }
         if share.hasAccepted { return head + " You have accepted it: open it in the app.</p>" }
         return """

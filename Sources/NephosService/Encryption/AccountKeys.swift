@@ -76,8 +76,9 @@ struct AccountKeys {
             if !known.request.isEmpty { message.request = known.request }
             if message.reply.isEmpty { message.reply = known.reply }
         } else if stored.count >= Limits.deviceMessages {
-            // Requests that were not answered give way.
-            for row in stored where try DeviceMessage(decoding: row.body).reply.isEmpty {
+            // Requests that were not answered give way; where all are, all do.
+            let open = try stored.filter { try DeviceMessage(decoding: $0.body).reply.isEmpty }
+            for row in open.isEmpty ? stored : open {
                 try transaction.removeKey(zone: zone, kind: .deviceMessage, subject: row.subject, id: row.id)
             }
         }

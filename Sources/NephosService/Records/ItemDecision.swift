@@ -36,6 +36,9 @@ struct PlannedSave {
     /// What it has to do with keys, until it is known which are needed.
     var keyUse: RecordKeyUse?
 
+    /// Whether a record that the caller does not see has the name: then the save is refused, once nothing else refuses it.
+    var isNameTaken = false
+
     /// What the indexes need not read again.
     var known: KnownFields { isWhole ? .all(fields) : .sent(fields) }
 }

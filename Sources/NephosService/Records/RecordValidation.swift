@@ -129,7 +129,7 @@ struct RecordValidation {
             // An update need not say the type: then the stored record's decides.
             let isOfShare =
                 (recordType ?? SystemRecordType.share) == SystemRecordType.share
-                && Self.shareFields.contains(entry.name)
+                && SystemRecordType.shareFields[entry.name] != nil
             guard isOfShare || Identifier.isValid(entry.name) else {
                 throw .invalid(
                     "field '\(Identifier.excerpt(entry.name))' of record '\(name)' must be a letter followed by letters,"
@@ -150,11 +150,9 @@ struct RecordValidation {
     }
 
     /// `CKShare.SystemFieldKey`.
-    private static let shareFields: Set<String> = ["cloudkit.title", "cloudkit.thumbnailImageData", "cloudkit.type"]
-
     /// A field among these that only shares have.
     static func shareField(in fields: RecordFields) -> String? {
-        fields.entries.first { shareFields.contains($0.name) }?.name
+        fields.entries.first { SystemRecordType.shareFields[$0.name] != nil }?.name
     }
 
     /// The value with references that name their zone reduced to the record's own, and the current user by their own

@@ -74,7 +74,9 @@ extension ZoneBatch {
     }
 
     /// In the public database, where everybody may point at everything, a record is held only by others of its creator's.
+    /// A share is held by none: its owner's deletion ends it.
     private func holds(_ holder: String, _ row: RecordRow) throws -> Bool {
+        if row.type == SystemRecordType.share { return false }
         if caller.scope != .public { return true }
         let creator = try reader.record(zone: zone.key, named: holder).flatMap { $0.isDeleted ? nil : $0.createdBy }
         return (creator ?? merge.account) == row.createdBy

@@ -68,11 +68,8 @@ extension ZoneBatch {
         let found = known[Array(valid.recordName.utf8)]
         if found?.isDamaged == true { return .refuse(.damagedRecord, server: nil) }
         var stored = found.flatMap { $0.isDeleted ? nil : $0 }
-        if let shared, stored != nil, try !shared.mayRead(valid.recordName, reader) {
-            // A taken name is refused; of everything else there is nothing.
-            if valid.operationType.makesRecords { return .refuse(.recordExists, server: nil) }
-            stored = nil
-        }
+        let isNameTaken = try stored != nil && !isVisible(valid.recordName)
+        if isNameTaken { stored = nil }
         if let root = stored, shared != nil, root.share != nil {
             if let error = try refusalToMove(root, valid) { return .refuse(error, server: nil) }
             valid.parent = root.parent.map { .set(ReferenceValue(recordName: $0)) } ?? .keep
@@ -85,7 +82,10 @@ extension ZoneBatch {
                 return .refuse(.recordExists, server: nil)
             }
             switch SavePolicy.decide(valid.asShareIfShare(stored), stored: stored) {
-            case .insert: return .save(try save(valid, nil, &draft))
+            case .insert:
+                var new = try save(valid, nil, &draft)
+                new.isNameTaken = isNameTaken
+                return .save(new)
             case .merge(let stored): return .save(try save(valid, stored, &draft))
             case .replace(let stored): return .save(try save(valid, stored, &draft, replaces: true))
             case .delete(let stored): return try delete(stored, standing)
@@ -248,8 +248,7 @@ extension ZoneBatch {
         for (index, decision) in decisions.enumerated() {
             guard case .save(let save) = decision, !save.newEdges.isEmpty else { continue }
             for edge in save.newEdges.subtracting(save.oldEdges) where edge.kind == .deleteSelf {
-                let owned = OwnedRecords(
-                    owner: edge.target, creator: caller.scope == .public ? save.row.createdBy : nil)
+                let owned = OwnedRecords(owner: edge.target, creator: save.row.createdBy)
                 let count = try counts[owned] ?? count(owned, decisions)
                 counts[owned] = count + 1
                 guard count >= Limits.deleteSelfSources else { continue }
@@ -258,12 +257,11 @@ extension ZoneBatch {
         }
     }
 
-    /// The records that one owns, as far as they count together: in the public database, where everybody may point at
-    /// everything, those of one creator, so that no account can use up another's.
+    /// The records that one owns, as far as they count together: those of one creator. In the public database and in a share
+    /// others may point at a record, and no account can use up another's, or learn of its references.
     private struct OwnedRecords: Hashable {
         var owner: String
-        /// Nil where all count.
-        var creator: Int64?
+        var creator: Int64
     }
 
     /// How many of the stored records one owns, without those that the batch takes from it.
@@ -282,13 +280,10 @@ extension ZoneBatch {
             case .save, .leave, .nothing, .refuse: break
             }
         }
-        guard let creator = owned.creator else {
-            return try sources(Limits.deleteSelfSources + leaving.count).count { !leaving.contains($0.source) }
-        }
         return try sources(Limits.ownedRead).count { row in
             if leaving.contains(row.source) { return false }
             var isOwn = false
-            try reader.visitRecord(zone: zone.key, named: row.source) { isOwn = $0.createdBy == creator }
+            try reader.visitRecord(zone: zone.key, named: row.source) { isOwn = $0.createdBy == owned.creator }
             return isOwn
         }
     }

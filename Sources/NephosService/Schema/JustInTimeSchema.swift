@@ -54,7 +54,14 @@ struct JustInTimeSchema {
     mutating func admit(
         _ fields: RecordFields, ofRecordOf recordType: String
     ) throws(ServiceError) -> RecordFields {
-        admits(recordType) ? try admit(fields, recordType: recordType).fields : fields
+        if admits(recordType) { return try admit(fields, recordType: recordType).fields }
+        var fitted = fields
+        for entry in fields.entries {
+            guard let type = SystemRecordType.type(ofField: entry.name, of: recordType) else { continue }
+            let value = try FieldTypeRules.fit(entry.field, to: type, name: entry.name, recordType: recordType)
+            if let value { fitted[entry.name] = Field(value) }
+        }
+        return fitted
     }
 
     /// Fits a record's fields to the schema: values that came without a type get the field's.
@@ -73,9 +80,13 @@ struct JustInTimeSchema {
         var fitted = fields
         for entry in fields.entries {
             guard let value = entry.field.value else { continue }
-            if let type = known?.fields[entry.name]?.type {
+            let system = SystemRecordType.type(ofField: entry.name, of: recordType)
+            if let type = system ?? known?.fields[entry.name]?.type {
                 let value = try FieldTypeRules.fit(entry.field, to: type, name: entry.name, recordType: recordType)
                 if let value { fitted[entry.name] = Field(value, isEncrypted: entry.field.isEncrypted) }
+                if let system, known?.fields[entry.name] == nil {
+                    additions.fields.append(.init(recordType: recordType, field: entry.name, type: system))
+                }
             } else {
                 guard environment == .development else {
                     throw .invalid(
@@ -115,8 +126,9 @@ struct JustInTimeSchema {
                 "record type '\(recordType)' is not in the schema, to which the saves of one account add no more than"
                     + " \(Limits.typesPerAccount) types: add it by an import")
         }
-        let fields = (known?.fields.count ?? 0) + additions.fields.count
-        if !additions.fields.isEmpty, fields > Limits.fieldsPerType {
+        let added = additions.fields.filter { SystemRecordType.type(ofField: $0.field, of: recordType) == nil }
+        let fields = (known?.fields.count ?? 0) + added.count
+        if !added.isEmpty, fields > Limits.fieldsPerType {
             throw .limitExceeded(
                 "record type '\(recordType)' would have \(fields) fields; saves add no more than"
                     + " \(Limits.fieldsPerType) to the schema")

@@ -25,7 +25,7 @@ package enum Limits {
     /// is 750 references, and any attempt to exceed it results in an error from the server"); CloudKit Web Services, Data
     /// Size Limits.
     ///
-    /// In the public database, of one creator's, as far as the first `ownedRead` of all tell.
+    /// Of one creator's, as far as the first `ownedRead` of all tell.
     package static let deleteSelfSources = 750
     static let ownedRead = 2000
     /// References to a record of the public database that are looked at for one by whom deletes it; others hold nothing.

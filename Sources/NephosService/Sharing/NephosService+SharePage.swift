@@ -6,8 +6,8 @@ package struct SharePage: Sendable {
     package var containerIdentifier: String
     /// The share's title, as its owner wrote it; nil without one.
     package var title: String?
-    /// The name of the owner's account.
-    package var owner: String
+    /// The name of the owner's account; nil where it is an address, which is not for all who see the share.
+    package var owner: String?
     package var isOwner: Bool
     package var hasAccepted: Bool
     package var permission: SharePermission
@@ -24,7 +24,7 @@ extension NephosService {
         let context = pageContext(store, name, requestID)
         return try await perform(context) { store, caller in
             let account = try caller.requireAccount()
-            return try await store.engine.read { reader in
+            return try await store.read(by: caller) { reader in
                 let resolve = ResolveShare(
                     caller: caller, account: account, container: context.container,
                     containerEnvironment: context.environment, accounts: store.accounts, reader: reader)
@@ -34,7 +34,8 @@ extension NephosService {
                 let isOwner = owner.id == account.id
                 return SharePage(
                     containerIdentifier: context.container, title: try Self.title(found.share, reader),
-                    owner: owner.name, isOwner: isOwner, hasAccepted: isOwner || found.row?.hasAccepted == true,
+                    owner: ShareDetails.givenName(owner.name), isOwner: isOwner,
+                    hasAccepted: isOwner || found.row?.hasAccepted == true,
                     permission: found.row?.permission(in: found.share)
                         ?? (isOwner ? .readWrite : found.share.openPermission),
                     token: caller.opaqueStrings.text([], for: .shareAcceptance, of: Array(guid.utf8)))
@@ -67,6 +68,7 @@ extension NephosService {
 
     /// The store of a share, whose URL names no container but its routing key.
     func store(ofShare guid: String, _ requestID: String) async throws(ServiceError) -> StoreID? {
+        guard guid.isStorable else { return nil }
         do {
             let known = try await stores.known().filter { guid.hasPrefix(ShortGUID.routingKey($0)) }
             for id in known.sorted(by: { ($0.container, $0.environment) < ($1.container, $1.environment) }) {

@@ -15,7 +15,14 @@ struct ParticipantChecks {
         self.reader = reader
     }
 
+    /// - Throws: that a name is taken only where the save is allowed otherwise: what is not shared answers as what is not
+    ///   there.
     func check(_ save: PlannedSave) throws {
+        try checkAccess(save)
+        if save.isNameTaken { throw ServiceError.recordExists }
+    }
+
+    private func checkAccess(_ save: PlannedSave) throws {
         // A share's changes are checked with its participants.
         if save.row.type == SystemRecordType.share { return }
         let isRoot = try shares.share(ofRoot: save.row.name) != nil

@@ -14,7 +14,8 @@ struct RequestAccess {
         .badRequest, .participantAlreadyInvited, "The account is among the share's participants already")
 
     func request(_ guid: String) throws {
-        guard let share = try transaction.share(guid: guid), share.isLive, let zone = try transaction.zone(share.zone),
+        guard guid.isStorable, let share = try transaction.share(guid: guid), share.isLive,
+            let zone = try transaction.zone(share.zone),
             !zone.isDeleted
         else { return }
         let rows = try transaction.participants(share: share.id)

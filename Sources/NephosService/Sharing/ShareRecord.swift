@@ -1,3 +1,4 @@
+import NephosCrypto
 import NephosStorage
 import NephosWire
 
@@ -63,6 +64,11 @@ extension ShareParticipantRow {
     var isBlocked: Bool { role == Self.blockedRole }
     var hasAccepted: Bool { status == AcceptanceStatus.accepted.number }
 
+    /// Whether it may change the share and see everything of it: a permission of `.none` gives nothing.
+    func isAdministrator(of share: ShareRow) -> Bool {
+        hasAccepted && role == ParticipantRole.administrator.number && permission(in: share) != .none
+    }
+
     /// What the participant may do now: one that came by the public URL, what `publicPermission` says.
     func permission(in share: ShareRow) -> SharePermission {
         ParticipantRole(number: role) == .publicUser ? share.openPermission : SharePermission(number: permission)
@@ -85,12 +91,9 @@ enum ShortGUID {
         return text
     }
 
-    /// FNV-1a over the store's name, in three digits.
+    /// A hash of the store's name, in three digits.
     static func routingKey(_ store: StoreID) -> String {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in "\(store.container)\u{0}\(store.environment)".utf8 {
-            hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
-        }
+        let hash = FNV1a("\(store.container)\u{0}\(store.environment)".utf8).value
         return String([0, 20, 40].map { digits[Int((hash >> $0) % 62)] })
     }
 }
@@ -134,7 +137,7 @@ struct ShareDetails {
         let rows = try reader.participants(share: share.id)
         let isOwner = account?.id == share.zone.owner.rawValue
         let own = account.flatMap { account in rows.first { $0.isOf(account) } }
-        let seesAll = isOwner || own?.hasAccepted == true && own?.role == ParticipantRole.administrator.number
+        let seesAll = isOwner || own.map { $0.isAdministrator(of: share) } ?? false
         let owner = try ownerDictionary(share)
         var dictionary = ShareDictionary(
             shortGUID: share.guid, publicPermission: share.openPermission, participants: [owner], owner: owner,
@@ -168,7 +171,7 @@ struct ShareDetails {
     }
 
     /// What is known of an account in a service that has no other names. An address is not for every caller that sees a name.
-    private static func givenName(_ accountName: String) -> String? {
+    static func givenName(_ accountName: String) -> String? {
         accountName.contains("@") || accountName.first == "+" ? nil : accountName
     }
 

@@ -27,7 +27,10 @@ struct SharedAsset {
         if let own = rows.first(where: { $0.isParticipant && $0.isOf(account) }) {
             return own.permission(in: share) != .none
         }
-        return share.openPermission != .none || rows.contains { !$0.oneTimeGUID.isEmpty && !$0.hasAccepted }
+        if share.openPermission != .none { return true }
+        // The metadata of a one-time URL is for every account that has the URL, but not for one that was in the share.
+        let wasMember = try reader.memberships(account: account.id, zone: zone.key).contains { $0.share == share.id }
+        return !wasMember && rows.contains { !$0.oneTimeGUID.isEmpty && !$0.hasAccepted }
     }
 
     /// Whether the account may save something in the zone.

@@ -86,7 +86,7 @@ struct ModifySubscriptions {
         }
         let row = SubscriptionRow(
             owner: owner, account: account.id, id: id,
-            recordType: subscription.query?.recordType ?? subscription.recordType ?? "", zone: zone,
+            recordType: matchedType(of: subscription), zone: zone,
             body: subscription.encoded(), since: try transaction.nextSeparatingSequence())
         guard row.body.count <= Limits.subscriptionSize else {
             throw ServiceError.limitExceeded(
@@ -105,6 +105,12 @@ struct ModifySubscriptions {
         try transaction.put(row)
         known.insert(subscription, zone: zone)
         return subscription
+    }
+
+    /// The record type of the changes that a subscription is matched with; empty for all. That of shares' changes is not
+    /// known, so subscriptions to the shared database are told of every type.
+    private func matchedType(of subscription: SubscriptionDictionary) -> String {
+        caller.scope == .shared ? "" : subscription.query?.recordType ?? subscription.recordType ?? ""
     }
 
     /// The id of the zone that a subscription is about, 0 for all. Fills in whose zone it is.

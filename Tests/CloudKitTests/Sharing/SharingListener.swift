@@ -7,10 +7,13 @@ final class SharingListener {
     private let other: CKDatabase
     private var iterator: CKContainer.Notifications.AsyncIterator
 
-    init(_ listening: CKContainer, other: CKContainer) async throws {
+    /// - Parameter recordType: of the changes that it asks to hear of; nil for all.
+    init(_ listening: CKContainer, other: CKContainer, recordType: String? = nil) async throws {
         self.other = other.privateCloudDatabase
         _ = try await self.other.save(CKRecordZone(zoneID: Self.sentinelZone))
-        _ = try await listening.sharedCloudDatabase.save(CKDatabaseSubscription(subscriptionID: "shared"))
+        let subscription = CKDatabaseSubscription(subscriptionID: "shared")
+        subscription.recordType = recordType
+        _ = try await listening.sharedCloudDatabase.save(subscription)
         _ = try await listening.privateCloudDatabase.save(
             CKRecordZoneSubscription(zoneID: Self.sentinelZone, subscriptionID: "sentinel"))
         iterator = try await listening.notifications().makeAsyncIterator()

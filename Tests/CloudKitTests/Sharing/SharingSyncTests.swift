@@ -47,6 +47,18 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(5))) func `A subscription of one record type is told of every change that is shared`()
+        async throws
+    {
+        try await withGuest { cloud, list, guest, _ in
+            let listener = try await SharingListener(guest, other: cloud.container("bob"), recordType: "Item")
+            list.item["title"] = "Oat milk"
+            try await list.owner.privateCloudDatabase.saveAll([list.item])
+            await cloud.settle()
+            #expect(try await listener.hasHeard())
+        }
+    }
+
     @Test(.timeLimit(.minutes(5))) func `The removal of who saw nothing notifies nobody`() async throws {
         try await withGuest { cloud, list, guest, _ in
             let listener = try await SharingListener(guest, other: cloud.container("bob"))

@@ -172,4 +172,15 @@ import Testing
             #expect(try await cloud.status(carols) == 404)
         }
     }
+
+    @Test func `An open one-time URL does not give a removed participant the file of the root`() async throws {
+        try await withShare { cloud, guid in
+            let zone = try await accept(cloud, guid)
+            let address = try await cloud.address("bob", "shared", in: zone, "root")
+            #expect(try await cloud.status(address) == 200)
+            let open = #"{"nephosOneTimeGUID":"x","type":"USER","permission":"READ_ONLY","userIdentity":{}}"#
+            try await cloud.update(#""participants":[\#(open)]"#)
+            #expect(try await cloud.status(address) == 404)
+        }
+    }
 }

@@ -13,13 +13,17 @@ final class CandidateChecks: Sendable {
     let matcher: QueryMatcher
     let fields: [String]
     let needsUsers: Bool
+    /// Whether a condition compares the records' parents. That of a root is not the participants' to know, so for them such a
+    /// condition finds no root.
+    let comparesParents: Bool
     /// The order as a marker has it: only where the query left it to the service.
     let orderText: String?
     /// Whether the index may truncate the keys that order the results.
     let ordersStrings: Bool
 
     init(
-        _ query: ValidQuery, fields: [String] = [], needsUsers: Bool = false, probes: [IndexProbe] = [],
+        _ query: ValidQuery, fields: [String] = [], needsUsers: Bool = false, comparesParents: Bool = false,
+        probes: [IndexProbe] = [],
         circles: [QueryPlan.Circle] = [], checksRecords: Bool = true, order: QueryOrder? = nil
     ) {
         type = JSONBytes(query.recordType)
@@ -28,6 +32,7 @@ final class CandidateChecks: Sendable {
         ordersStrings = order?.hasStrings(besides: query.numericFields) ?? true
         self.fields = fields
         self.needsUsers = needsUsers
+        self.comparesParents = comparesParents
         self.probes = probes
         self.circles = circles
         self.checksRecords = checksRecords
@@ -38,7 +43,8 @@ final class CandidateChecks: Sendable {
         let hasPassed = if case .collected = plan { true } else { false }
         let keys = page.conditionKeys
         self.init(
-            page.query, fields: keys.fields, needsUsers: keys.needsUsers, probes: hasPassed ? [] : probes,
+            page.query, fields: keys.fields, needsUsers: keys.needsUsers, comparesParents: keys.parent,
+            probes: hasPassed ? [] : probes,
             circles: page.conjuncts.compactMap(plan.circle(of:)), checksRecords: !page.isExact(plan, probes),
             order: plan.order)
     }

@@ -278,12 +278,19 @@ extension QueryPage {
             guard let shared = page.zones.first(where: { $0.key.id == candidate.position.zone })?.shared else {
                 return false
             }
-            return try !shared.mayRead(candidate.position.name, page.reader)
+            let name = candidate.position.name
+            if checks.comparesParents,
+                try page.reader.record(zone: shared.zone.key, named: name)?.share != nil
+            {
+                return true
+            }
+            return try !shared.mayRead(name, page.reader)
         }
 
         /// Whether the record may be known of, as far as shares say.
         private func isVisible(_ record: RecordRowView, _ zone: Int) throws -> Bool {
             guard let shared = page.zones[zone].shared else { return true }
+            if checks.comparesParents, record.share != nil { return false }
             return try shared.mayRead(record.row.name, page.reader)
         }
 

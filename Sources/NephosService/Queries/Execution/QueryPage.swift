@@ -246,18 +246,21 @@ final class QueryPage {
     }
 
     /// What the conditions look at.
-    var conditionKeys: (fields: [String], needsUsers: Bool) {
+    var conditionKeys: (fields: [String], needsUsers: Bool, parent: Bool) {
         var fields: [String] = []
         var needsUsers = false
+        var parent = false
         _ = query.condition.mapFilters { filter in
             switch filter.key {
             case .field(let name): if !fields.contains(name) { fields.append(name) }
-            case .system(let field): needsUsers = needsUsers || field.isUser
+            case .system(let field):
+                needsUsers = needsUsers || field.isUser
+                parent = parent || field == .parent
             case .allSearchableFields: fields += query.searchableFields.filter { !fields.contains($0) }
             }
             return filter
         }
-        return (fields, needsUsers)
+        return (fields, needsUsers, parent)
     }
 }
 
