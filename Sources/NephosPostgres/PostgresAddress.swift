@@ -1,11 +1,23 @@
 import CPostgres
 import NephosStorage
+import Synchronization
 
 /// Where a PostgreSQL database is: a connection URI, or `keyword=value` pairs (libpq, "Connection Strings").
 package struct PostgresAddress: Sendable {
     /// What libpq is given.
     let text: String
     private let options: [String: String]
+    /// The place among `hosts` of the one that was connected to last.
+    let lastHost = LastHost()
+
+    final class LastHost: Sendable {
+        private let stored = Atomic(0)
+
+        var index: Int {
+            get { stored.load(ordering: .relaxed) }
+            set { stored.store(newValue, ordering: .relaxed) }
+        }
+    }
 
     /// - Throws: `StorageError` `.constraint` if it is none.
     package init(_ text: String) throws {
@@ -36,6 +48,23 @@ package struct PostgresAddress: Sendable {
         let hosts = [options["host"], options["hostaddr"]].compactMap { $0 }.flatMap { $0.split(separator: ",") }
         return !hosts.allSatisfy { host in
             host.hasPrefix("/") || host.hasPrefix("@") || ["localhost", "127.0.0.1", "::1"].contains(host)
+        }
+    }
+
+    /// What an address of several servers means each time: libpq itself would wait for the first one that does not answer as
+    /// long as it is given for all.
+    var hosts: [[(String, String)]] {
+        func values(_ option: String) -> [String] {
+            options[option].map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) } ?? []
+        }
+        let lists = ["host", "hostaddr", "port"].map { ($0, values($0)) }
+        let count = max(lists[0].1.count, lists[1].1.count)
+        guard count > 1 else { return [[]] }
+        return (0..<count).map { index in
+            lists.compactMap { name, values in
+                // One port is that of all.
+                values.isEmpty ? nil : (name, values[min(index, values.count - 1)])
+            }
         }
     }
 

@@ -24,6 +24,8 @@ final class PostgresConnection: SQLConnection {
         case horizon
         /// What the server has cached is stale.
         case versions
+        /// The database is not what the store has noted of it.
+        case lineage
     }
 
     struct Queued {
@@ -32,13 +34,15 @@ final class PostgresConnection: SQLConnection {
         var parameters: PostgresLink.Parameters
     }
 
-    private let link: PostgresLink
+    let link: PostgresLink
     private let damage: DamageLog?
     private let beforeStatement: (@Sendable () -> Void)?
     private var statements = [PostgresStatement?](repeating: nil, count: SQL.allCases.count)
     private var prepared: Set<String> = []
     private var schemas: [String: Int] = [:]
-    private var schema = ""
+    private(set) var schema = ""
+    /// The stores whose lineage was compared with the database's, which stays the same as long as the connection.
+    private var checkedSchemas: Set<String> = []
 
     private(set) var mode = PostgresSQL.Mode.reading
     private(set) var isInTransaction = false
@@ -52,14 +56,19 @@ final class PostgresConnection: SQLConnection {
     private var found: [RecordKey: Int64?] = [:]
     private var state: TransactionState?
     private var nextNumber: Int64 = 0
-    private(set) var again: Again?
+    var again: Again?
     var versions = ContentVersions()
     private(set) var findsTakenKeysLater = false
     /// Whether the transaction may run again though it was committed: it keeps what came of a request, or changes nothing
     /// the second time.
     private(set) var isRepeatable = false
-    /// The transaction up to which the store has to be complete before a read may say how far it is.
-    private var wantsComplete: Int64 = 0
+    /// What a read waits for.
+    var horizonWait = HorizonWait()
+    /// The largest number of a transaction that was answered before a read began.
+    private(set) var answered: Int64 = 0
+    private(set) var expectsFeeds = false
+    /// How far zones are complete that were looked up for their feeds.
+    var reaches: [ZoneKey: FeedReach] = [:]
 
     init(_ address: PostgresAddress, _ options: PostgresOptions, damage: DamageLog?) throws {
         self.damage = damage
@@ -90,25 +99,32 @@ final class PostgresConnection: SQLConnection {
 
     /// Has what follows mean a store's tables.
     func use(schema: String) throws {
-        if self.schema == schema { return }
-        self.schema = schema
-        if schemas[schema] == nil { schemas[schema] = schemas.count }
-        try link.send([.text("SET search_path TO \(PostgresAddress.quoted(schema)), pg_catalog")])
+        if self.schema != schema {
+            self.schema = schema
+            if schemas[schema] == nil { schemas[schema] = schemas.count }
+            try link.send([.text("SET search_path TO \(PostgresAddress.quoted(schema)), pg_catalog")])
+        }
+        if checkedSchemas.contains(schema) { return }
+        try checkLineage()
+        checkedSchemas.insert(schema)
     }
 
     func begin(writing: Bool) throws { begin(writing ? .writing : .reading) }
 
-    /// - Parameter wantsComplete: the transaction up to which a read waits for the store to be complete.
+    /// - Parameter horizonWait: what a read waits for.
+    /// - Parameter answered: the largest number of a transaction that was answered before.
     /// - Parameter wantsVersions: whether versions are asked for before anything is decided on what they are of.
     /// - Parameter isRepeated: whether it was begun before, and something was in the way.
     func begin(
-        _ mode: PostgresSQL.Mode, wantsComplete: Int64 = 0, wantsVersions: Bool = false, isRepeated: Bool = false
+        _ mode: PostgresSQL.Mode, horizonWait: HorizonWait = HorizonWait(), answered: Int64 = 0,
+        wantsVersions: Bool = false, isRepeated: Bool = false
     ) {
         versions = ContentVersions(isExact: wantsVersions)
         findsTakenKeysLater = mode != .reading && !isRepeated
         isRepeatable = false
         self.mode = mode
-        self.wantsComplete = wantsComplete
+        (self.horizonWait, self.answered, expectsFeeds) = (horizonWait, answered, false)
+        reaches.removeAll(keepingCapacity: true)
         isInTransaction = true
         hasBegun = false
         forget()
@@ -177,30 +193,24 @@ final class PostgresConnection: SQLConnection {
     func run(_ statement: PostgresStatement) throws -> PostgresLink.Result? {
         let sql = statement.sql
         if mode == .writing && PostgresSQL.writes(sql) && !PostgresSQL.besideOthers.contains(sql) { try runAlone() }
+        let withReach = sql == .zoneByName && expectsFeeds
         let query = Queued(
-            name: "\(schemas[schema] ?? 0)_\(sql.rawValue)_\(mode == .writing ? 1 : 0)",
-            text: PostgresSQL.text(sql, mode), parameters: statement.parameters)
+            name: "\(schemas[schema] ?? 0)_\(sql.rawValue)_\(mode == .writing ? 1 : withReach ? 2 : 0)",
+            text: withReach ? PostgresSQL.zoneWithReach : PostgresSQL.text(sql, mode),
+            parameters: statement.parameters)
         if sql == .insertRequestKey { mayRepeat() }
         if PostgresSQL.deferred.contains(sql) {
             try enqueue(query)
             return nil
         }
-        if wantsComplete > 0, mode == .reading, PostgresSQL.waitsForHorizon.contains(sql) { try checkHorizon() }
+        if sql == .changeEvents { return try runEvents(query) }
         let result = try perform([query]).last
-        if let result, mode != .reading { note(result, of: statement) }
+        guard let result else { return nil }
+        if mode == .reading { try noteReach(result, of: statement) } else { note(result, of: statement) }
         return result
     }
 
-    private func checkHorizon() throws {
-        let result = try perform([query("horizon", PostgresSQL.horizon)]).last
-        let horizon = result.map { PostgresStatement.integer($0, 0, 0) } ?? 0
-        guard horizon <= wantsComplete else {
-            wantsComplete = 0
-            return
-        }
-        again = .horizon
-        throw StorageError(.busy, "what was answered before is not complete yet")
-    }
+    func expectFeeds() { expectsFeeds = mode == .reading }
 
     /// Keeps what was found under the names that were asked for.
     private func note(_ result: PostgresLink.Result, of statement: PostgresStatement) {
@@ -318,14 +328,21 @@ final class PostgresConnection: SQLConnection {
             let failed = indexes.firstIndex { $0 >= results.count }
             throw note(failure, while: failed.map { queries[$0].text } ?? "ending a transaction")
         }
-        if let stateIndex { state = TransactionState(results[indexes[stateIndex]]) }
+        if let stateIndex {
+            let result = results[indexes[stateIndex]]
+            state = TransactionState(result)
+            let isNoted = PostgresStatement.integer(result, 0, 2 + SharedContent.allCases.count) != 0
+            if !isNoted { try beginAnew(for: .lineage) }
+        }
         if let stateIndex { versions.learn(results[indexes[stateIndex]], from: 2) }
         if let versionsIndex { versions.learn(results[indexes[versionsIndex]], from: 0) }
-        if versions.areStale {
-            again = .versions
-            throw StorageError(.busy, "what the server has cached is stale; the transaction begins again")
-        }
+        if versions.areStale { try beginAnew(for: .versions) }
         return last.isEmpty ? [] : indexes.suffix(last.count).map { results[$0] }
+    }
+
+    private func beginAnew(for reason: Again) throws {
+        again = reason
+        throw StorageError(.busy, "what the server knows of the store is stale; the transaction begins again")
     }
 
     private func beginning() -> [Queued] {
@@ -352,36 +369,6 @@ final class PostgresConnection: SQLConnection {
         }
         return failure.storageError(while: action)
     }
-
-    // MARK: Tables
-
-    func execute(_ script: String) throws {
-        do {
-            try link.execute(script: script)
-        } catch let error as PostgresError {
-            throw error.storageError(while: script.split(separator: "\n").first.map(String.init) ?? "")
-        }
-    }
-
-    /// The rows of a statement that is asked once, outside of transactions: texts.
-    func ask(_ text: String) throws -> [[String]] {
-        let (results, failure) = try link.run([.text(text)])
-        if let failure { throw failure.storageError(while: text) }
-        guard let result = results.last else { return [] }
-        let columns = Int(PQnfields(result.handle))
-        return (0..<result.rows).map { row in
-            (0..<columns).map { String(decoding: PostgresStatement.bytes(result, row, $0), as: UTF8.self) }
-        }
-    }
-
-    /// Waits for notifications of channels that this connection listens to.
-    /// - Returns: false where the time is over, or `other` has something to read.
-    func waitForNotifications(orFor other: Int32, milliseconds: Int) throws -> Bool {
-        try link.waitForInput(orFor: other, milliseconds: milliseconds)
-    }
-
-    /// The payloads of the notifications that came.
-    func takeNotifications() throws -> [String] { try link.takeNotifications() }
 
     func schemaVersion() throws -> Int { 0 }
     func setSchemaVersion(_ version: Int) throws {}

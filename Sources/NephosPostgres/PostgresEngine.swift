@@ -33,32 +33,37 @@ package final class PostgresEngine: StorageEngine {
 
     private enum Read<T: Sendable>: Sendable {
         case done(T)
-        /// What was answered before is not complete yet.
-        case early
+        /// A feed is not complete yet.
+        case early(HorizonWait)
     }
 
     package func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
         let answered = try begin()
         defer { end() }
         let deadline = MonotonicTime.now + options.horizonNanoseconds
+        var wait = HorizonWait()
         while true {
-            let isLast = MonotonicTime.now.nanoseconds >= deadline.nanoseconds
-            let read = try await onConnection { [schema] connection in
-                try Self.read(connection, schema, wantsComplete: isLast ? 0 : answered, body)
+            wait.isOver = MonotonicTime.now.nanoseconds >= deadline.nanoseconds
+            let read = try await onConnection { [schema, wait] connection in
+                try Self.read(connection, schema, wait, answered: answered, body)
             }
-            if case .done(let value) = read { return value }
+            switch read {
+            case .done(let value): return value
+            case .early(let next): wait = next
+            }
             try await Task.sleep(for: .milliseconds(2))
         }
     }
 
     private static func read<T: Sendable>(
-        _ connection: PostgresConnection, _ schema: String, wantsComplete: Int64,
+        _ connection: PostgresConnection, _ schema: String, _ wait: HorizonWait, answered: Int64,
         _ body: (any StorageReader) throws -> T
     ) throws -> Read<T> {
         // What was prepared may be gone, once.
         for attempt in 1... {
             try connection.use(schema: schema)
-            connection.begin(.reading, wantsComplete: wantsComplete, wantsVersions: connection.again == .versions)
+            connection.begin(
+                .reading, horizonWait: wait, answered: answered, wantsVersions: connection.again == .versions)
             let reader = SQLReader(connection)
             defer { reader.invalidate() }
             do {
@@ -76,7 +81,7 @@ package final class PostgresEngine: StorageEngine {
                 }
             }
             connection.rollback()
-            if connection.again == .horizon { return .early }
+            if connection.again == .horizon { return .early(connection.horizonWait) }
         }
         throw StorageError(.other, "a read could not be prepared")
     }
@@ -142,6 +147,7 @@ package final class PostgresEngine: StorageEngine {
                 guard let again = connection.again, attempt < options.attempts, !connection.isBroken else {
                     throw error
                 }
+                if again == .lineage { try connection.noteLineage() }
                 if again == .alone || attempt >= Self.triesBesideOthers { mode = .alone }
                 if again == .conflict {
                     EngineThread.sleep(nanoseconds: Int64.random(in: 100_000...Int64(attempt) * 2_000_000))

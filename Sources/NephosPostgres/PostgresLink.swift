@@ -69,7 +69,7 @@ final class PostgresLink {
     /// How often something was waited for.
     private(set) var roundTrips = 0
 
-    /// Connects.
+    /// Connects to the first of the address's servers that takes writes, beginning with the last one that did.
     /// - Parameter settings: what the session begins with, by name.
     init(_ address: PostgresAddress, _ options: PostgresOptions, settings: [(String, String)]) throws {
         statementMilliseconds = options.statementMilliseconds
@@ -79,13 +79,10 @@ final class PostgresLink {
         let parameters: [(String, String)] = [
             ("application_name", "nephos"), ("connect_timeout", "\(seconds)"),
             ("tcp_user_timeout", "\(options.statementMilliseconds)"), ("keepalives_idle", "30"),
+            ("target_session_attrs", "read-write"),
             ("dbname", address.text), ("client_encoding", "UTF8"), ("options", sessions),
         ]
-        let started = Self.start(parameters)
-        guard let started else { throw StorageError(.inputOutput, "libpq has no memory left") }
-        handle = started
-        // Where it fails, the connection is finished when this object goes.
-        try connect(deadline: MonotonicTime.now + Int64(options.connectMilliseconds) * 1_000_000)
+        handle = try Self.connect(address, parameters, milliseconds: options.connectMilliseconds)
         PQsetnonblocking(handle, 1)
         PQenterPipelineMode(handle)
     }
@@ -110,44 +107,74 @@ final class PostgresLink {
         return PQconnectStartParams(&keywords, &values, 1)
     }
 
-    private func connect(deadline: MonotonicTime) throws {
+    /// - Parameter milliseconds: how long it may take: each of several servers has its part.
+    private static func connect(
+        _ address: PostgresAddress, _ parameters: [(String, String)], milliseconds: Int
+    ) throws -> OpaquePointer {
+        let hosts = address.hosts
+        let first = address.lastHost.index
+        var failure: any Error = StorageError(.inputOutput, "libpq has no memory left")
+        for offset in hosts.indices {
+            let index = (first + offset) % hosts.count
+            guard let handle = start(parameters + hosts[index]) else { throw failure }
+            do {
+                let part = Int64(max(milliseconds / hosts.count, 500)) * 1_000_000
+                try connect(handle, deadline: MonotonicTime.now + part)
+                address.lastHost.index = index
+                return handle
+            } catch {
+                PQfinish(handle)
+                failure = error
+            }
+        }
+        throw failure
+    }
+
+    private static func connect(_ handle: OpaquePointer, deadline: MonotonicTime) throws {
         while true {
             switch PQconnectPoll(handle) {
             case PGRES_POLLING_OK: return
-            case PGRES_POLLING_READING: try wait(for: Int16(POLLIN), until: deadline, "connecting")
-            case PGRES_POLLING_WRITING: try wait(for: Int16(POLLOUT), until: deadline, "connecting")
-            default:
-                // libpq's message names host and user, never the password.
-                throw StorageError(.inputOutput, "PostgreSQL: \(message), while connecting")
+            case PGRES_POLLING_READING: try wait(handle, for: Int16(POLLIN), until: deadline, "connecting")
+            case PGRES_POLLING_WRITING: try wait(handle, for: Int16(POLLOUT), until: deadline, "connecting")
+            // libpq's message names host and user, never the password.
+            default: throw error(handle, "connecting")
             }
-            if PQstatus(handle) == CONNECTION_BAD {
-                throw StorageError(.inputOutput, "PostgreSQL: \(message), while connecting")
-            }
+            if PQstatus(handle) == CONNECTION_BAD { throw error(handle, "connecting") }
         }
     }
 
-    private var message: String {
-        String(cString: PQerrorMessage(handle)).split(separator: "\n").joined(separator: "; ")
+    private static func error(_ handle: OpaquePointer, _ action: String) -> StorageError {
+        let message = String(cString: PQerrorMessage(handle)).split(separator: "\n").joined(separator: "; ")
+        return StorageError(.inputOutput, "PostgreSQL: \(message), while \(action)")
     }
 
-    @discardableResult
-    private func wait(for events: Int16, until deadline: MonotonicTime, _ action: String) throws -> Int16 {
+    private static func wait(
+        _ handle: OpaquePointer, for events: Int16, until deadline: MonotonicTime, _ action: String
+    ) throws {
         while true {
             let left = deadline.nanoseconds - MonotonicTime.now.nanoseconds
             guard left > 0 else {
-                isBroken = true
                 throw StorageError(.inputOutput, "PostgreSQL: the server did not answer in time, while \(action)")
             }
             var descriptor = pollfd(fd: PQsocket(handle), events: events, revents: 0)
             let count = poll(&descriptor, 1, Int32(clamping: left / 1_000_000 + 1))
-            if count > 0 { return descriptor.revents }
-            if count < 0 && errno != EINTR { throw lost(action) }
+            if count > 0 { return }
+            if count < 0 && errno != EINTR { throw error(handle, action) }
+        }
+    }
+
+    private func wait(for events: Int16, until deadline: MonotonicTime, _ action: String) throws {
+        do {
+            try Self.wait(handle, for: events, until: deadline, action)
+        } catch {
+            isBroken = true
+            throw error
         }
     }
 
     private func lost(_ action: String) -> StorageError {
         isBroken = true
-        return StorageError(.inputOutput, "PostgreSQL: \(message), while \(action)")
+        return Self.error(handle, action)
     }
 
     // MARK: Batches

@@ -39,20 +39,48 @@ enum PostgresSQL {
         case .lastSequenceOfZone:
             """
             SELECT greatest(
-                (SELECT max(sequence) FROM record
-                    WHERE owner = $1 AND zone = $2 AND sequence < least($3, complete_below())),
-                (SELECT max(sequence) FROM zone_change
-                    WHERE owner = $1 AND zone = $2 AND sequence < least($3, complete_below())))
+                    (SELECT max(sequence) FROM record WHERE owner = $1 AND zone = $2 AND sequence < least($3, below)),
+                    (SELECT max(sequence) FROM zone_change WHERE owner = $1 AND zone = $2 AND sequence < least($3, below))),
+                greatest(
+                    (SELECT max(sequence) FROM record WHERE owner = $1 AND zone = $2),
+                    (SELECT max(sequence) FROM zone_change WHERE owner = $1 AND zone = $2)),
+                below
+            FROM \(completeness)
             """
-        case .lastSharedSequence: sql.text.replacing("sequence < $4", with: "sequence < least($4, complete_below())")
+        case .lastSharedSequence:
+            """
+            SELECT
+                (SELECT max(sequence) FROM shared_record
+                    WHERE owner = $1 AND zone = $2 AND share = $3 AND sequence < least($4, below)),
+                (SELECT max(sequence) FROM shared_record WHERE owner = $1 AND zone = $2 AND share = $3),
+                below
+            FROM \(completeness)
+            """
         case .expiredTombstones: sql.text.replacing("sequence < $2", with: "sequence < least($2, complete_below())")
-        case .lastDeletionOfZones: sql.text.replacing("sequence < $2", with: "sequence < least($2, complete_below())")
+        case .lastDeletionOfZones:
+            """
+            SELECT
+                (SELECT max(sequence) FROM zone WHERE owner = $1 AND deleted = 1 AND sequence < least($2, below)),
+                (SELECT max(sequence) FROM zone WHERE owner = $1 AND deleted = 1),
+                below
+            FROM \(completeness)
+            """
         case .zonesByChange:
             """
             SELECT id, name, sequence, client_change_token, last_change, purged_until, deleted, deletion_reason
             FROM (\(changedZones(limit: "$3"))) AS zones WHERE last_change > $2 ORDER BY last_change LIMIT $4
             """
-        case .lastChangeOfZones: "SELECT max(last_change) FROM (\(changedZones(limit: "$2"))) AS zones"
+        case .lastChangeOfZones:
+            """
+            SELECT max(last_change), max(newest), max(below) FROM (\(changedZones(limit: "$2"))) AS zones
+            """
+        case .expectedRecords:
+            """
+            SELECT \(SQL.recordColumns) FROM (
+                SELECT *, sum(octet_length(fields)) OVER (ORDER BY name) - octet_length(fields) AS size_before
+                FROM record WHERE owner = $1 AND zone = $2 AND name = ANY ($3::text[])
+            ) AS sized WHERE size_before < $4
+            """
         // What a feed does not show yet is not told: its client would fetch too early, and never again.
         case .changeEvents: sql.text.replacing("WHERE id > 0", with: "WHERE sequence < complete_below()")
         case .claimDueOutbox: sql.text.replacing("LIMIT $3", with: "LIMIT $3 FOR UPDATE SKIP LOCKED")
@@ -76,22 +104,47 @@ enum PostgresSQL {
     /// The live zones of an owner, each with its last change that is complete: a look into an index for each.
     private static func changedZones(limit: String) -> String {
         """
-        SELECT zone.*, greatest(
-            CASE WHEN zone.sequence < least(\(limit), complete_below()) THEN zone.sequence END,
-            (SELECT max(c.sequence) FROM zone_change AS c
-                WHERE c.owner = zone.owner AND c.zone = zone.id AND c.sequence < least(\(limit), complete_below()))
-            ) AS last_change
-        FROM zone WHERE zone.owner = $1 AND zone.deleted = 0
+        SELECT zone.*, below,
+            greatest(
+                CASE WHEN zone.sequence < least(\(limit), below) THEN zone.sequence END,
+                (SELECT max(c.sequence) FROM zone_change AS c
+                    WHERE c.owner = zone.owner AND c.zone = zone.id AND c.sequence < least(\(limit), below))
+            ) AS last_change,
+            greatest(
+                zone.sequence,
+                (SELECT max(c.sequence) FROM zone_change AS c WHERE c.owner = zone.owner AND c.zone = zone.id)
+            ) AS newest
+        FROM zone CROSS JOIN \(completeness) WHERE zone.owner = $1 AND zone.deleted = 0
         """
     }
+
+    /// The first sequence that a commit may still show, once for a statement.
+    private static let completeness = "(SELECT complete_below() AS below OFFSET 0) AS store"
+
+    /// How many columns a zone has before its reach.
+    static let zoneColumnCount = 8
+    /// A live zone by its name, and its reach: `FeedReach`.
+    static let zoneWithReach = """
+        SELECT \(SQL.zoneColumns),
+            greatest(
+                (SELECT max(r.sequence) FROM record AS r
+                    WHERE r.owner = zone.owner AND r.zone = zone.id AND r.sequence < below),
+                (SELECT max(c.sequence) FROM zone_change AS c
+                    WHERE c.owner = zone.owner AND c.zone = zone.id AND c.sequence < below)),
+            (SELECT max(c.sequence) FROM zone_change AS c WHERE c.owner = zone.owner AND c.zone = zone.id),
+            below
+        FROM zone CROSS JOIN \(completeness) WHERE owner = $1 AND name = $2 AND deleted = 0
+        """
 
     // MARK: - Statements of this engine alone
 
     static let state = """
-        SELECT pg_current_xact_id()::text::bigint, base, catalog_version, subscribed_version FROM store_state
+        SELECT pg_current_xact_id()::text::bigint, base, catalog_version, subscribed_version, incarnation,
+            CASE WHEN synchronous = \(PostgresTables.isSynchronous) THEN 1 ELSE 0 END
+        FROM store_state
         """
     /// In the order of `SharedContent`.
-    static let versions = "SELECT catalog_version, subscribed_version FROM store_state"
+    static let versions = "SELECT catalog_version, subscribed_version, incarnation FROM store_state"
     static let advanceCatalog = "UPDATE store_state SET catalog_version = catalog_version + 1"
     static let insertSubscribedType = """
         WITH added AS (
@@ -152,8 +205,8 @@ enum PostgresSQL {
     /// Whether a statement changes something.
     static func writes(_ sql: SQL) -> Bool { !sql.text.hasPrefix("SELECT") }
 
-    /// Those whose outcome depends on how far the store is complete.
-    static let waitsForHorizon: Set<SQL> = [
-        .lastSequenceOfZone, .lastChangeOfZones, .lastDeletionOfZones, .lastSharedSequence, .changeEvents,
+    /// Those that say how far a feed reaches: `FeedReach`.
+    static let reaches: Set<SQL> = [
+        .lastSequenceOfZone, .lastChangeOfZones, .lastDeletionOfZones, .lastSharedSequence,
     ]
 }

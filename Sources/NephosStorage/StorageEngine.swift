@@ -38,8 +38,10 @@ package protocol StorageReader: ShareReader {
     /// The store's secret; nil before one was set.
     func secret() throws -> [UInt8]?
     /// The change sequences that the store gave after the backups were taken that it was restored from, and lost; no row
-    /// has one of them. Nothing of it changes while a store is open.
+    /// has one of them.
     func lostSequences() throws -> [ClosedRange<Int64>]
+    /// Advances where nothing that clients hold is good any more: the database was replaced by one that may lack some of it.
+    func tokenEpoch() throws -> Int64
 
     /// The account of that name, which was not deleted.
     func account(named name: String) throws -> AccountRow?
@@ -56,6 +58,11 @@ package protocol StorageReader: ShareReader {
 
     /// The record or tombstone of that name.
     func record(zone: ZoneKey, named name: String) throws -> RecordRow?
+    /// Says that records of these names are visited next: an engine that is another process reads them at once, as many as
+    /// have `size` bytes of fields.
+    func expectRecords(zone: ZoneKey, named names: [String], size: Int) throws
+    /// Says that zones are looked up for their feeds: an engine that is another process reads with each how far it is complete.
+    func expectFeeds()
     /// Those of the records and tombstones of these names that there are, in any order. Costs one way to the database.
     func records(zone: ZoneKey, named names: [String]) throws -> [RecordRow]
     /// The zone's record or tombstone that has the number in this snapshot.

@@ -91,6 +91,51 @@ import Testing
         stores.close()
     }
 
+    @Test("A feed waits for what another server saved, and only for that of its own zone")
+    func otherServersSave() async throws {
+        // Longer than any test: what waits for the end of it fails by its time.
+        var options = TestCluster.options(connections: 4)
+        options.horizonNanoseconds = 3_600_000_000_000
+        let address = try TestCluster.address.get()
+        let (first, second) = (
+            try PostgresStores(address, options: options), try PostgresStores(address, options: options)
+        )
+        let id = TestCluster.newStore()
+        let (one, other) = (try first.open(id), try second.open(id))
+        let zones = try await one.write { transaction in
+            try ["Y", "Z"].map {
+                try transaction.insertZone(owner: .everyone, name: $0, sequence: transaction.nextSequence()).key
+            }
+        }
+        // Somebody else's transaction, which writes and goes on.
+        let foreign = try PostgresConnection(address, options, damage: nil)
+        _ = try foreign.ask("CREATE TABLE IF NOT EXISTS public.elsewhere (n BIGINT)")
+        try foreign.execute("BEGIN; INSERT INTO public.elsewhere VALUES (1)")
+        let saved = try await one.write { transaction in
+            let sequence = try transaction.nextSequence()
+            try transaction.put(record(zones[1], "a", sequence: sequence))
+            try transaction.noteChange(zone: zones[1])
+            return sequence
+        }
+        // The other zone is complete, whatever else is not.
+        for engine in [one, other] {
+            #expect(try await engine.read { try $0.completeUpTo(zone: zones[0]) } < saved)
+        }
+        async let byName = other.read { reader in
+            reader.expectFeeds()
+            let zone = try reader.zone(owner: .everyone, named: "Z")
+            return try zone.map { try reader.completeUpTo(zone: $0.key) }
+        }
+        async let byKey = other.read { try $0.completeUpTo(zone: zones[1]) }
+        async let database = other.read { try $0.completeUpTo(owner: .everyone) }
+        try foreign.execute("COMMIT")
+        let reaches = try await [byName ?? 0, byKey, database]
+        #expect(reaches == [saved, saved, saved])
+        foreign.close()
+        for engine in [one, other] { await engine.close() }
+        for stores in [first, second] { stores.close() }
+    }
+
     @Test("A zone's last change is kept when its newest record is written again and is not complete yet")
     func monotone() async throws {
         let stores = try TestCluster.stores.get()

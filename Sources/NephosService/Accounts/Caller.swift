@@ -13,8 +13,8 @@ struct Caller: Sendable {
     var storeID: StoreID
     /// The store's, for the strings that the caller is given and gives back.
     var key: AuthenticationKey
-    /// The change sequences that the store gave and lost.
-    var lost: [ClosedRange<Int64>] = []
+    /// Which of these are good.
+    var validity = TokenValidity()
     /// The addresses and receipts of files that the caller is given and gives back.
     var assets: AssetAccess
 
@@ -35,7 +35,10 @@ struct Caller: Sendable {
     /// What tells the database, as this caller sees it, from others: user records' names are drawn at random.
     var databaseName: String { "\(scope.rawValue) \(userRecordName ?? "")" }
 
-    var opaqueStrings: OpaqueStrings { OpaqueStrings(key: key, database: databaseName, lost: lost) }
+    var opaqueStrings: OpaqueStrings {
+        let content = validity.content
+        return OpaqueStrings(key: key, database: databaseName, epoch: content.epoch, lost: content.lost)
+    }
 
     func address(_ zoneID: ZoneIDDictionary?) -> ZoneAddress {
         ZoneAddress(zoneID, scope: scope, currentUser)

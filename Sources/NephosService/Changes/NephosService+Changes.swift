@@ -10,7 +10,10 @@ extension NephosService {
             try self.checkMayFollow(caller)
             let fetch = FetchRecordZoneChanges(
                 request: request, caller: caller, encodesRecords: context.takesEncodedRecords)
-            return try await store.read(by: caller) { try fetch.run(accounts: store.accounts, $0) }
+            return try await store.read(by: caller) { reader in
+                try store.validity.refresh(reader)
+                return try fetch.run(accounts: store.accounts, reader)
+            }
         }
     }
 
@@ -24,6 +27,7 @@ extension NephosService {
                 request: RecordZoneChangesRequest(zones: []), caller: caller,
                 encodesRecords: context.takesEncodedRecords)
             return try await store.read(by: caller) { reader in
+                try store.validity.refresh(reader)
                 var room = AnswerRoom()
                 // Only the answer of changes/zone has a place for packed records.
                 var zone = request.zone
@@ -41,7 +45,10 @@ extension NephosService {
         try await perform(context) { store, caller in
             try self.checkMayFollow(caller)
             let fetch = FetchDatabaseChanges(request: request, caller: caller)
-            return try await store.read(by: caller) { try fetch.run($0) }
+            return try await store.read(by: caller) { reader in
+                try store.validity.refresh(reader)
+                return try fetch.run(reader)
+            }
         }
     }
 }

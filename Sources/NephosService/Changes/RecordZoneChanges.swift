@@ -35,6 +35,7 @@ struct FetchRecordZoneChanges {
         _ reader: any StorageReader
     ) throws -> RecordZoneChanges {
         let address = caller.address(zone.zoneID)
+        reader.expectFeeds()
         guard let found = try ZoneRegistry.find(address, caller, reader) else {
             throw try ZoneRegistry.notFound(address, owner: caller.owner, reader)
         }

@@ -91,6 +91,7 @@ final class QueryRecords: Sendable {
     private func run(
         _ marker: String?, _ store: Store, _ moments: Moments, _ bounds: QueryBounds, _ reader: any StorageReader
     ) throws -> Page {
+        if marker != nil { try store.validity.refresh(reader) }
         // The zone first: without it the type does not matter.
         let zones = try zones(reader)
         // The versions are read before the schema and the indexes: a plan can be newer than its versions, never older.

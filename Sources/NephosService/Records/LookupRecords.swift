@@ -60,7 +60,10 @@ struct LookupRecords {
         let address = caller.address(item.zoneID ?? request.zoneID)
         let known = zones[address]
         let zone = try known ?? ZoneRegistry.find(address, caller, reader)
-        if known == nil { zones[address] = .some(zone) }
+        if known == nil {
+            zones[address] = .some(zone)
+            if let zone { try reader.expectRecords(zone: zone.key, named: names(in: address), size: room) }
+        }
         guard let zone else {
             let error = try ZoneRegistry.notFound(address, owner: caller.owner, reader)
             // A zone that the request itself names is the request's error.
@@ -80,6 +83,12 @@ struct LookupRecords {
             }
         }
         return error
+    }
+
+    /// The names that are looked up in a zone, each once.
+    private func names(in address: ZoneAddress) -> [String] {
+        let items = request.records.filter { caller.address($0.zoneID ?? request.zoneID) == address }
+        return Array(Set(items.map { caller.currentUser.resolve($0.recordName) })).filter(\.isStorable)
     }
 
     private func answer(_ item: LookupRecordsRequest.Item) -> RecordProjection {

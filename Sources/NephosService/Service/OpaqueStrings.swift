@@ -8,7 +8,8 @@ import NephosStorage
 /// service, and nothing of it is looked at.
 ///
 /// What says how far a client has read has the change sequence that was the last then, or one that follows from it, so that
-/// a store that was restored from a backup of before knows it (`isLost`).
+/// a store that was restored from a backup of before knows it (`isLost`). Where a store's database was replaced by one that
+/// may lack anything, an epoch begins, and what was given in others was not given.
 struct OpaqueStrings: Sendable {
     enum Purpose: String {
         /// `continuationMarker` of `records/query`.
@@ -28,6 +29,8 @@ struct OpaqueStrings: Sendable {
     let key: AuthenticationKey
     /// What tells the database, as its caller sees it, from others.
     let database: String
+    /// The store's.
+    var epoch: Int64 = 0
     /// The change sequences that the store gave and lost.
     var lost: [ClosedRange<Int64>] = []
 
@@ -44,8 +47,10 @@ struct OpaqueStrings: Sendable {
         AuthenticatedToken(text, key, purpose: purpose.rawValue, context: context(request))?.content
     }
 
-    /// A zero ends the database's name, which has none.
-    private func context(_ request: [UInt8]) -> [UInt8] { Array(database.utf8) + [0] + request }
+    /// A zero ends the database's name, which has none and begins with no digit.
+    private func context(_ request: [UInt8]) -> [UInt8] {
+        (epoch == 0 ? [] : Array("\(epoch) ".utf8)) + Array(database.utf8) + [0] + request
+    }
 }
 
 /// Finds a store's secret, or makes it.

@@ -8,8 +8,8 @@ final class Store: Sendable {
     let engine: any StorageEngine
     /// What authenticates the store's opaque strings.
     let key: AuthenticationKey
-    /// The change sequences that it gave and lost.
-    private let lost: [ClosedRange<Int64>]
+    /// Which of them are good.
+    let validity: TokenValidity
     /// The files of its records.
     let assets: StoreAssets
     /// What authenticates their addresses and receipts.
@@ -36,7 +36,7 @@ final class Store: Sendable {
         self.id = id
         self.engine = engine
         key = prepared.key
-        lost = prepared.lost
+        validity = prepared.validity
         tokens = AssetTokens(key: key, place: id)
         assets = StoreAssets(files, engine, environment)
         self.environment = environment
@@ -66,7 +66,7 @@ final class Store: Sendable {
     func caller(_ context: RequestContext) async throws -> Caller {
         var caller = Caller(
             scope: context.scope, account: nil, clientID: context.clientID, requestID: context.requestID, storeID: id,
-            key: key, lost: lost,
+            key: key, validity: validity,
             assets: AssetAccess(
                 tokens, baseURL: context.baseURL, now: environment.now(), hasAssets: assets.hasAssets))
         guard let name = context.account else { return caller }
@@ -112,7 +112,7 @@ final class Store: Sendable {
     /// What is read of a store when it is opened.
     struct Prepared: Sendable {
         var key: AuthenticationKey
-        var lost: [ClosedRange<Int64>] = []
+        var validity: TokenValidity
     }
 
     /// Makes what every store has, where it is not there yet: its secret, and the default zone of its public database.
@@ -121,7 +121,7 @@ final class Store: Sendable {
             guard try reader.zone(owner: .everyone, named: ZoneIDDictionary.defaultZoneName) != nil,
                 let key = try StoreSecret.find(reader)
             else { return nil }
-            return Prepared(key: key, lost: try reader.lostSequences())
+            return Prepared(key: key, validity: try TokenValidity(reader))
         }
         if let known { return known }
         return try await engine.write { transaction in
@@ -129,7 +129,7 @@ final class Store: Sendable {
             _ = try ZoneRegistry.defaultZone(owner: .everyone, in: transaction)
             try transaction.insertRecordType(SystemRecordType.user)
             return Prepared(
-                key: try StoreSecret.findOrMake(environment, in: transaction), lost: try transaction.lostSequences())
+                key: try StoreSecret.findOrMake(environment, in: transaction), validity: try TokenValidity(transaction))
         }
     }
 

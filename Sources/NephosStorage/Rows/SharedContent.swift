@@ -5,4 +5,6 @@ package enum SharedContent: Int, CaseIterable, Sendable {
     case catalog
     /// The record types that have subscribers, by owner.
     case subscribedTypes
+    /// Which of the opaque strings that clients hold are good: the epoch and the lost change sequences.
+    case tokenValidity
 }

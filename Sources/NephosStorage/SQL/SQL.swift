@@ -4,7 +4,7 @@
 package enum SQL: Int, CaseIterable, Sendable {
     case savepoint, releaseSavepoint, rollbackToSavepoint
     case lastSequence, setLastSequence
-    case secret, setSecret, lostSequences
+    case secret, setSecret, tokenEpoch, lostSequences
     case accountByID, accountByName, accountByUserRecordName, accountsAfter, insertAccount, markAccountDeleted
     case participationsOfAccount, purgeMembershipsOfAccount, unforgetMemberships, removeOutboxOfAccount
     case zoneByName, zoneDeletion, zones, insertZone, markZoneDeleted, setClientChangeToken
@@ -12,7 +12,8 @@ package enum SQL: Int, CaseIterable, Sendable {
     case lastSequenceOfZone
     case expiredZones, forgetZone, forgottenZones, noteForgottenZone
     case expiredTombstones, removeTombstone, notePurge
-    case recordByName, recordsByNames, recordByNumber, recordNumber, recordsAfter, putRecord, updateRecord, purgeRecords
+    case recordByName, recordsByNames, expectedRecords, recordByNumber, recordNumber, recordsAfter
+    case putRecord, updateRecord, purgeRecords
     case referencesTo, referencesToAny, referencesToAfter, referencesFrom, referencesBelow
     case insertReference, removeReference, purgeReferencesOfRecords, purgeReferences
     case recordTypes, schemaFields, insertRecordType, putSchemaField
@@ -52,6 +53,7 @@ package enum SQL: Int, CaseIterable, Sendable {
         case .setLastSequence: "UPDATE change_sequence SET last = $1"
 
         case .secret: "SELECT secret FROM store_secret WHERE id = 1"
+        case .tokenEpoch: "SELECT epoch FROM store_secret WHERE id = 1"
         case .lostSequences: "SELECT first, last FROM lost_sequences ORDER BY first"
         case .setSecret: "INSERT INTO store_secret (id, secret) VALUES (1, $1) ON CONFLICT (id) DO NOTHING"
 
@@ -135,6 +137,12 @@ package enum SQL: Int, CaseIterable, Sendable {
             "SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND name = $3"
         case .recordsByNames:
             "SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND name IN (\(Self.listed)) ORDER BY name"
+        // Where the database is another process: as many as have $4 bytes.
+        case .expectedRecords:
+            """
+            SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND name IN (\(Self.listed))
+                AND length(fields) <= $4
+            """
         case .recordByNumber:
             "SELECT \(Self.recordColumns) FROM record WHERE id = $1 AND owner = $2 AND zone = $3"
         case .recordNumber:
@@ -420,7 +428,7 @@ package enum SQL: Int, CaseIterable, Sendable {
         """
 
     /// A zone's columns after owner, in the order in which they are read.
-    static let zoneColumns = """
+    package static let zoneColumns = """
         id, name, sequence, client_change_token, changed, purged_until, deleted, deletion_reason
         """
 

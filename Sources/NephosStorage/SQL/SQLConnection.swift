@@ -27,6 +27,10 @@ package protocol SQLConnection: AnyObject {
     static var isRemote: Bool { get }
     /// No commit that is still to come has a change sequence below it.
     var horizon: Int64 { get }
+    /// Zones are looked up for their feeds.
+    func expectFeeds()
+    /// Up to where a zone is complete, where that came with the zone.
+    func knownCompletion(of zone: ZoneKey) throws -> Int64?
     /// As `StorageReader` and `StorageTransaction` have them.
     func isCurrent(_ version: Int64, of content: SharedContent) throws -> Bool
     func version(of content: SharedContent) throws -> Int64
@@ -62,6 +66,8 @@ extension SQLConnection {
     package func runAlone() throws {}
     package static var isRemote: Bool { false }
     package var horizon: Int64 { .max }
+    package func expectFeeds() {}
+    package func knownCompletion(of zone: ZoneKey) throws -> Int64? { nil }
     package func isCurrent(_ version: Int64, of content: SharedContent) throws -> Bool { true }
     package func version(of content: SharedContent) throws -> Int64 { 0 }
     package func advanceCatalog() throws {}

@@ -6,6 +6,8 @@ package class SQLReader: StorageReader {
     /// The zones that were found in the snapshot, a few of them; nil where they are not kept: a transaction's state
     /// changes, and other readers' snapshots end with them.
     private(set) final var foundZones: [ZoneRow]?
+    /// Records that were read before they are visited, and names of which there is none.
+    private final var expected: [RecordPlace: RecordRow?] = [:]
 
     /// - Parameter foundZones: what the last reader of the same snapshot found.
     package init(_ connection: any SQLConnection, foundZones: [ZoneRow]? = nil) {
@@ -67,7 +69,13 @@ package class SQLReader: StorageReader {
         }
     }
 
+    package final func tokenEpoch() throws -> Int64 {
+        try row(.tokenEpoch, bind: { _ in }, read: { $0.integer(0) }) ?? 0
+    }
+
     // MARK: Zones
+
+    package final func expectFeeds() { connection.expectFeeds() }
 
     package final func zone(owner: OwnerID, named name: String) throws -> ZoneRow? {
         // Byte by byte: different names may be equal strings.
@@ -158,7 +166,8 @@ package class SQLReader: StorageReader {
     }
 
     package final func completeUpTo(zone: ZoneKey) throws -> Int64 {
-        try row(.lastSequenceOfZone, bind: { try $0.bind(zone).bind(connection.horizon) }) { $0.integer(0) } ?? 0
+        if let known = try attempt({ try connection.knownCompletion(of: zone) }) { return known }
+        return try row(.lastSequenceOfZone, bind: { try $0.bind(zone).bind(connection.horizon) }) { $0.integer(0) } ?? 0
     }
 
     package final func record(zone: ZoneKey, named name: String) throws -> RecordRow? {
@@ -184,10 +193,26 @@ package class SQLReader: StorageReader {
     package final func visitRecord(
         zone: ZoneKey, named name: String, _ body: (RecordRowView) throws -> Void
     ) throws {
+        if !expected.isEmpty, let record = expected[RecordPlace(zone: zone, name: Array(name.utf8))] {
+            return try record?.withView(body) ?? ()
+        }
         try run(.recordByName) { statement in
             try statement.bind(zone).bind(name)
             if try statement.step() { try body(visited(zone, statement)) }
         }
+    }
+
+    package final func expectRecords(zone: ZoneKey, named names: [String], size: Int) throws {
+        guard type(of: connection).isRemote, names.count > 1 else { return }
+        let found = try rows(.expectedRecords) {
+            try $0.bind(zone).bind(names).bind(limit: size)
+        } read: {
+            visited(zone, $0).row
+        }
+        // Where the last of them are left out there may be others, which are then read one by one.
+        let isWhole = found.reduce(0) { $0 + $1.fields.count } < size
+        if isWhole { for name in names { expected[RecordPlace(zone: zone, name: Array(name.utf8))] = .some(nil) } }
+        for record in found { expected[RecordPlace(zone: zone, name: Array(record.name.utf8))] = record }
     }
 
     package final func records(
@@ -305,6 +330,12 @@ package class SQLReader: StorageReader {
             JobRow($0)
         }
     }
+}
+
+/// A record's place, compared byte by byte: different names may be equal strings.
+private struct RecordPlace: Hashable {
+    var zone: ZoneKey
+    var name: [UInt8]
 }
 
 extension SQLStatement {

@@ -1,0 +1,86 @@
+import NephosStorage
+
+// A store's database may be replaced by a copy: a standby is promoted, a backup restored, a dump loaded. The copy may lack
+// transactions that were there, and gives their numbers again. So change sequences then go on far above those of before.
+//
+// - A new timeline after commits that waited for a standby (`synchronous_standby_names`) lacks nothing that was answered. What
+//   clients hold stays good, but for change sequences that the copy never had.
+// - After other commits, and in another cluster (`system_identifier`), it may lack anything: an epoch begins, and all that
+//   clients hold has expired.
+
+extension PostgresConnection {
+    /// How many transactions a lost database may have been ahead of its copy.
+    private static let jump = "(1::bigint << 32)"
+
+    /// Compares the database with what the store has noted of it.
+    func checkLineage() throws {
+        let isNoted = try ask(
+            """
+            SELECT (s.system_identifier = l.system_identifier AND s.timeline = l.timeline
+                AND s.synchronous = l.synchronous)::text FROM store_state AS s CROSS JOIN lineage() AS l
+            """)
+        if isNoted.first?.first == "false" { try noteLineage() }
+    }
+
+    /// Notes what the database is, outside of transactions. Where it was replaced, it is a new incarnation of the store. Other
+    /// servers and connections may do the same at the time: one does.
+    func noteLineage() throws {
+        let (first, second) = PostgresAddress.lockKey(schema)
+        // The lock keeps out every write, and is taken before the snapshots of the others.
+        for text in [
+            "BEGIN ISOLATION LEVEL READ COMMITTED", "SELECT pg_advisory_xact_lock(\(first), \(second))::text",
+            Self.beginEpoch, Self.noteLost, Self.goOnAbove,
+            """
+            UPDATE store_state AS s SET system_identifier = l.system_identifier, timeline = l.timeline,
+                synchronous = l.synchronous FROM lineage() AS l
+            """,
+            "COMMIT",
+        ] {
+            do {
+                _ = try ask(text)
+            } catch {
+                if !isBroken { _ = try? ask("ROLLBACK") }
+                throw error
+            }
+        }
+    }
+
+    /// Whether the copy may lack what was answered: as a condition on the store `s` and the database `l`.
+    private static let mayLack = """
+        (s.system_identifier <> l.system_identifier OR s.timeline <> l.timeline AND s.synchronous = 0)
+        """
+    private static let isReplaced = "(s.system_identifier, s.timeline) <> (l.system_identifier, l.timeline)"
+
+    private static let beginEpoch = """
+        UPDATE store_secret SET epoch = epoch + 1 FROM store_state AS s CROSS JOIN lineage() AS l WHERE \(mayLack)
+        """
+
+    /// What no row has a number above, with all bits of a place in a transaction set. In the same cluster transactions count
+    /// on, and rows' numbers are made of theirs.
+    private static let reach = """
+        CROSS JOIN LATERAL (
+            SELECT CASE WHEN s.system_identifier = l.system_identifier
+                THEN pg_current_xact_id()::text::bigint - s.base
+                ELSE (
+                    SELECT greatest(
+                        (SELECT max(greatest(id, sequence)) FROM record), (SELECT max(sequence) FROM zone),
+                        (SELECT max(sequence) FROM zone_change), (SELECT max(sequence) FROM shared_record),
+                        (SELECT max(sequence) FROM forgotten_zone), (SELECT max(last) FROM lost_sequences),
+                        (SELECT max(defined_at) FROM index_definition), (SELECT max(id) FROM outbox), 0) >> 16)
+                END AS last
+        ) AS reach
+        """
+
+    private static let noteLost = """
+        INSERT INTO lost_sequences (first, last)
+            SELECT (reach.last + 1) << 16, ((reach.last + 1 + \(jump)) << 16) - 1
+            FROM store_state AS s CROSS JOIN lineage() AS l \(reach) WHERE \(isReplaced)
+        """
+
+    private static let goOnAbove = """
+        UPDATE store_state AS s SET base = pg_current_xact_id()::text::bigint - (lost.last >> 16) - 1,
+            incarnation = s.incarnation + 1
+        FROM lineage() AS l CROSS JOIN (SELECT max(last) AS last FROM lost_sequences) AS lost
+        WHERE \(isReplaced)
+        """
+}

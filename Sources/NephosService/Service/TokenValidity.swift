@@ -1,0 +1,36 @@
+import NephosStorage
+import Synchronization
+
+/// Which of the opaque strings that clients hold are good, cached: the store's epoch, and the change sequences that it gave and
+/// lost. What another process changes is noticed by its version in the store: a read that takes such a string calls `refresh`
+/// first.
+final class TokenValidity: Sendable {
+    struct Content: Sendable {
+        var epoch: Int64 = 0
+        var lost: [ClosedRange<Int64>] = []
+    }
+
+    private let state: Mutex<(content: Content, version: Int64)>
+
+    init() { state = Mutex((Content(), 0)) }
+
+    /// Reads what the store has.
+    init(_ reader: any StorageReader) throws {
+        state = Mutex(try Self.read(reader))
+    }
+
+    var content: Content { state.withLock { $0.content } }
+
+    /// Reads what the store has, where that changed.
+    func refresh(_ reader: any StorageReader) throws {
+        let known = state.withLock { $0.version }
+        if try reader.isCurrent(known, of: .tokenValidity) { return }
+        let found = try Self.read(reader)
+        state.withLock { if $0.version < found.version { $0 = found } }
+    }
+
+    private static func read(_ reader: any StorageReader) throws -> (content: Content, version: Int64) {
+        let version = try reader.version(of: .tokenValidity)
+        return (Content(epoch: try reader.tokenEpoch(), lost: try reader.lostSequences()), version)
+    }
+}

@@ -1,0 +1,56 @@
+import Dispatch
+import NephosPostgres
+import NephosPostgresTesting
+import NephosStorage
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+/// A client that fetches as soon as it is notified, on whichever server, finds the change; it never fetches again for it.
+@Suite(.overPostgreSQL, .oneAtATime) struct NotificationOrderTests {
+    @Test func `a notification leaves only when feeds show its change, though a write that began before goes on`()
+        async throws
+    {
+        var options = TestCluster.options(connections: 4)
+        options.horizonNanoseconds = 20_000_000
+        let address = try TestCluster.address.get()
+        let clock = TestCloud.Clock()
+        var configuration = ServiceConfiguration()
+        configuration.pollDuration = .zero
+        func cloud() throws -> TestCloud {
+            TestCloud(configuration, stores: try PostgresStores(address, options: options), clock: clock)
+        }
+        let (one, other) = (try cloud(), try cloud())
+        let database = try await TestDatabase(one, client: "phone").making(zone: "Z")
+        _ = try await database.save(.zone("all", "Z"))
+        let device = try await TestDevice(one, client: "phone")
+        _ = try await TestDatabase(other, zone: "Z", client: "pad").modify([.force("a")])
+        let engine = try #require(one.service.openStores.first).engine
+
+        let (begun, begin) = AsyncStream<Void>.makeStream()
+        let mayEnd = DispatchSemaphore(value: 0)
+        async let slow: Void = engine.write { transaction in
+            _ = try transaction.nextSequence()
+            begin.yield()
+            mayEnd.wait()
+        }
+        for await _ in begun { break }
+        while try await device.next() != nil {}
+        let token = try await database.changes().syncToken
+        _ = try await TestDatabase(other, zone: "Z", client: "pad").modify([.force("b")])
+        await other.service.tellSubscribers()
+        let early = try await (device.next(), database.changes(since: token))
+        #expect(early.0 == nil)
+        #expect(early.1.summary == [])
+
+        mayEnd.signal()
+        try await slow
+        while try await device.next() == nil { await Task.yield() }
+        for cloud in [one, other] {
+            let changes = try await TestDatabase(cloud, zone: "Z").changes(since: token)
+            #expect(changes.summary == ["b"])
+            await cloud.service.close()
+        }
+    }
+}
