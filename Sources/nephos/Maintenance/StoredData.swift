@@ -42,13 +42,18 @@ struct StoredData {
     /// The stores of a directory that are meant.
     /// - Throws: `Cloud.Failure` where there are none.
     func stores(in directory: StoredDirectory) throws -> [StoreID] {
-        let all = try directory.existingStores()
+        try chosen(of: try directory.existingStores(), in: directory.path)
+    }
+
+    /// Those of all stores of a place that are meant.
+    /// - Throws: `Cloud.Failure` where there are none.
+    func chosen(of all: [StoreID], in place: String) throws -> [StoreID] {
         let found = all.filter { container == nil || $0.container == container }
         guard !found.isEmpty else {
             let list = all.isEmpty ? "none" : Set(all.map(\.container)).sorted().joined(separator: ", ")
             throw Cloud.Failure(
                 message:
-                    "there is no container \(container.map { "\($0) " } ?? "")in \(directory.path). There are: \(list)."
+                    "there is no container \(container.map { "\($0) " } ?? "")in \(place). There are: \(list)."
             )
         }
         return found.sorted { ($0.container, $0.environment) < ($1.container, $1.environment) }
