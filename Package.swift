@@ -118,7 +118,7 @@ let package = Package(
             "NephosServerTests",
             [
                 "NephosServer", "NephosService", "NephosSQLite", "NephosStorage", "NephosWire", "CloudKit", "nephos",
-                "Readme",
+                "NephosPostgres", "NephosPostgresTesting", "Readme",
                 "Countries", "ContactList", "Photos",
             ]),
         tests(

@@ -74,7 +74,8 @@ import Testing
         let cloud = try LocalCloud(
             storage: address.replacing("host=\(directory)", with: "host=\(place)"), acceptsUnsafeServer: true)
         let database = cloud.container("iCloud.\(UUID().uuidString)").privateCloudDatabase
-        try await count(database) { number in proxy.decide(losing(number % 3, to: "commit", fate)) }
+        // The execution of the statement of that name, and no text that has the word.
+        try await count(database) { number in proxy.decide(losing(number % 3, to: "\u{0}commit\u{0}", fate)) }
         await cloud.close()
         proxy.close()
     }

@@ -1,0 +1,132 @@
+import Foundation
+import Glibc
+import NephosPostgresTesting
+import Testing
+
+@testable import NephosPostgres
+
+/// Two server processes over one database, of which one is killed: the other does what it left.
+@Suite(.overPostgreSQL, .oneAtATime) struct TakeoverTests {
+    private static let container = "1/iCloud.org.example.App/development"
+    private static let me = "?ckAPIToken=any&ckWebAuthToken=dev:me"
+
+    /// Two servers over a database of their own.
+    private final class Pair {
+        let servers: [StartedNephos]
+        let ports: [UInt16]
+        let database: PostgresConnection
+
+        init(_ directory: URL) async throws {
+            let name = "takeover_\(UInt32.random(in: .min ... .max))"
+            let text = try TestCluster.text.get()
+            let host = try #require(text.firstMatch(of: /host=(\S+)/)).1
+            let options = PostgresOptions(acceptsUnsafeServer: true)
+            let admin = try PostgresConnection(try PostgresAddress(text), options, damage: nil)
+            try admin.execute("CREATE DATABASE \(name) ENCODING 'UTF8' TEMPLATE template0")
+            admin.close()
+            let address = "postgresql://nephos@/\(name)?host=\(host)"
+            database = try PostgresConnection(try PostgresAddress(address), options, damage: nil)
+            var (servers, ports): ([StartedNephos], [UInt16]) = ([], [])
+            for data in ["one", "other"] {
+                let server = try StartedNephos([
+                    "dev", "--port", "0", "--storage", address, "--accept-unsafe-storage", "--data",
+                    directory.appendingPathComponent(data).path,
+                ])
+                servers.append(server)
+                ports.append(try readyPort(try await server.readyLine()))
+            }
+            (self.servers, self.ports) = (servers, ports)
+        }
+
+        /// The first server is gone, without a word.
+        func killFirst() async throws {
+            kill(servers[0].process.processIdentifier, SIGKILL)
+            _ = try await servers[0].finish()
+        }
+
+        func count(_ what: String) throws -> Int {
+            Int(try database.ask("SELECT count(*)::text FROM nephos_1.\(what)").first?.first ?? "") ?? -1
+        }
+    }
+
+    private func post(_ connection: TestConnection, _ path: String, _ body: String) async throws -> String {
+        let response = try await connection.request(
+            "POST", "/database/\(Self.container)/private/\(path)\(Self.me)", body: body)
+        try #require(response.status == 200 && !response.text.contains("serverErrorCode"), "\(response.text)")
+        return response.text
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `records of a deleted zone are purged by the other`() async throws {
+        try await withTemporaryDirectory { directory in
+            let pair = try await Pair(directory)
+            let connection = try TestConnection(port: pair.ports[0])
+            func big(_ operation: String) async throws {
+                let zone = #"{"operationType":"\#(operation)","zone":{"zoneID":{"zoneName":"Big"}}}"#
+                _ = try await post(connection, "zones/modify", #"{"operations":[\#(zone)]}"#)
+            }
+            try await big("create")
+            for batch in 0..<10 {
+                let operations = (0..<400).map {
+                    """
+                    {"operationType":"create","record":{"recordName":"r\(batch)-\($0)","recordType":"Note",
+                    "fields":{"n":{"value":\($0)}}}}
+                    """
+                }
+                _ = try await post(
+                    connection, "records/modify",
+                    #"{"zoneID":{"zoneName":"Big"},"operations":[\#(operations.joined(separator: ","))]}"#)
+            }
+            // A server does the work of the stores that it has open.
+            let other = try TestConnection(port: pair.ports[1])
+            _ = try await post(other, "zones/list", "{}")
+            let notes = "record WHERE type = 'Note'"
+            #expect(try pair.count(notes) == 4000)
+            try await big("delete")
+            while try pair.count(notes) == 4000 { await Task.yield() }
+            try await pair.killFirst()
+            while try pair.count(notes) + pair.count("job") > 0 { try await Task.sleep(for: .milliseconds(20)) }
+            #expect(try await pair.servers[1].stop().status == 0)
+            pair.database.close()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `saves that a killed server answered are told by the other`() async throws {
+        try await withTemporaryDirectory { directory in
+            let pair = try await Pair(directory)
+            let (one, other) = (try TestConnection(port: pair.ports[0]), try TestConnection(port: pair.ports[1]))
+            let created = try await other.request(
+                "POST", "/device/\(Self.container)/tokens/create\(Self.me)", body: #"{"apnsEnvironment":"development"}"#
+            )
+            let token = try #require(created.text.firstMatch(of: /"apnsToken":"([^"]+)"/)).1
+            func save(_ name: String) async throws {
+                let record = #"{"recordName":"\#(name)","recordType":"Note"}"#
+                _ = try await post(
+                    one, "records/modify", #"{"operations":[{"operationType":"create","record":\#(record)}]}"#)
+            }
+            try await save("first")
+            _ = try await post(
+                other, "subscriptions/modify",
+                """
+                {"operations":[{"operationType":"create","subscription":{"subscriptionID":"S","subscriptionType":"query",
+                 "query":{"recordType":"Note"},"firesOn":["create"]}}]}
+                """)
+            let saved = Set((0..<25).map { "r\($0)" })
+            for name in saved { try await save(name) }
+            try await pair.killFirst()
+            var (told, ids, received): (Set<String>, [String: Set<String>], String) = ([], [:], "none")
+            while !saved.isSubset(of: told) {
+                let response = try await other.request(
+                    "GET", "/courier/\(Self.container)/\(token)?nephosReceived=\(received)")
+                guard let name = response.text.firstMatch(of: /"rid":"([^"]+)"/)?.1,
+                    let id = response.text.firstMatch(of: /"nid":"([^"]+)"/)?.1
+                else { continue }
+                told.insert(String(name))
+                ids[String(name), default: []].insert(String(id))
+                received = String(id)
+            }
+            #expect(ids.values.allSatisfy { $0.count == 1 }, "a change is told under one ID")
+            #expect(try await pair.servers[1].stop().status == 0)
+            pair.database.close()
+        }
+    }
+}
