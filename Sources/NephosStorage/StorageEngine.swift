@@ -365,6 +365,8 @@ package protocol StorageTransaction: StorageReader, ShareTransaction {
     func insert(_ asset: AssetRow) throws
     /// Keeps a file at least until `time`, milliseconds since 1970.
     func keepAsset(owner: OwnerID, content: [UInt8], until time: Int64) throws
+    /// Gives a content another file; the former one is condemned.
+    func replaceFile(of asset: AssetRow, by file: String) throws
     /// Notes that a record refers to a file, which then stays; noting it twice changes nothing.
     func insertAssetReference(_ content: [UInt8], zone: ZoneKey, record: String) throws
     /// Notes that a record does not refer to a file any more. If it was the last one, the file stays until `time`.

@@ -143,24 +143,30 @@ extension NephosService {
             guard let download = store.tokens.download(token), AssetContent.name(download.content) == content,
                 download.expires + Limits.clockSkew >= self.environment.now()
             else { throw ServiceError.assetNotFound }
-            let owner = download.zone.owner
-            guard
-                let asset = try await store.engine.read({ reader -> AssetRow? in
-                    guard try Self.hasAccount(download.account, reader) else { return nil }
-                    if download.zone.isShared(with: download.account) {
-                        let shared = try SharedAsset(download.zone, account: download.account, reader)
-                        guard try shared?.mayRead(download.recordName) == true else { return nil }
-                    }
-                    return try reader.asset(owner: owner, content: download.content)
-                }),
-                let file = try await store.assets.files.threads.run({ [files = store.assets.files] in
-                    try files.open(asset.file)
-                })
-            else { throw ServiceError.assetNotFound }
+            guard var asset = try await self.asset(of: download, in: store) else { throw ServiceError.assetNotFound }
+            var file = try await store.assets.open(asset.file)
+            if file == nil, let now = try await self.asset(of: download, in: store), now.file != asset.file {
+                // An upload of the same content has taken its place since.
+                asset = now
+                file = try await store.assets.open(now.file)
+            }
+            guard let file else { throw ServiceError.assetNotFound }
             guard file.size == asset.size else {
                 throw StorageError(.damaged, "the asset file \(asset.file) has \(file.size) bytes, not \(asset.size)")
             }
             return DownloadedAsset(file, asset, store.assets.files.threads)
+        }
+    }
+
+    /// The row of the file that an address leads to; nil where it leads nowhere any more.
+    private func asset(of download: AssetTokens.Download, in store: Store) async throws -> AssetRow? {
+        try await store.engine.read { reader -> AssetRow? in
+            guard try Self.hasAccount(download.account, reader) else { return nil }
+            if download.zone.isShared(with: download.account) {
+                let shared = try SharedAsset(download.zone, account: download.account, reader)
+                guard try shared?.mayRead(download.recordName) == true else { return nil }
+            }
+            return try reader.asset(owner: download.zone.owner, content: download.content)
         }
     }
 

@@ -42,16 +42,22 @@ final class StoreAssets: Sendable {
         return free - bytes >= Limits.freeDisk
     }
 
-    /// Keeps an uploaded file: the database has each content once, so that of one which is there already goes.
+    /// Opens a published file; nil where there is none of that name.
+    func open(_ name: String) async throws -> (any AssetFileReader)? {
+        try await files.threads.run { [files] in try files.open(name) }
+    }
+
+    /// Keeps an uploaded file: the database has each content once, so that of one which is there already goes. Where the
+    /// one that is there is missing or damaged, the uploaded file takes its place.
     /// - Parameter limit: bytes that the database's files may have.
     func keep(_ asset: AssetRow, _ file: any AssetFileWriter, limit: Int64) async throws -> AssetRow {
-        if let known = try await engine.read({ try $0.asset(owner: asset.owner, content: asset.content) }),
-            try await files.threads.run({ [files] in try files.open(known.file)?.size == known.size }),
-            let kept = try await engine.write({ try Self.keepKnown(asset, $0) })
-        {
+        let known = try await engine.read { try $0.asset(owner: asset.owner, content: asset.content) }
+        let isWhole = if let known { await StoredContent.isWhole(known, in: files) } else { false }
+        if isWhole, let kept = try await engine.write({ try Self.keepKnown(asset, $0) }) {
             file.discard()
             return kept
         }
+        let damaged = isWhole ? nil : known
         var asset = asset
         // No name is given twice, so that no deletion that is under way meets a newer file of the same content.
         asset.file = "\(AssetContent.name(asset.content))-\(environment.makeUUID().filter { $0 != "-" }.lowercased())"
@@ -61,7 +67,13 @@ final class StoreAssets: Sendable {
         anyAsset.store(true, ordering: .releasing)
         let new = asset
         let kept = try await engine.write { transaction in
-            if let known = try Self.keepKnown(new, transaction) { return known }
+            if var known = try Self.keepKnown(new, transaction) {
+                // What came since the look at the file is another upload's, and whole.
+                guard known.file == damaged?.file else { return known }
+                try transaction.replaceFile(of: known, by: new.file)
+                known.file = new.file
+                return known
+            }
             // Others may have been faster since the upload began.
             guard try transaction.assetBytes(owner: new.owner) + new.size <= limit else {
                 throw ServiceError.assetQuotaExceeded(limit: limit)

@@ -22,6 +22,7 @@ extension SQL {
             """
             UPDATE asset SET needed_until = $1 WHERE owner = $2 AND content = $3 AND needed_until < $1
             """
+        case .replaceAssetFile: "UPDATE asset SET file = $1 WHERE owner = $2 AND content = $3"
         case .releaseAsset:
             """
             UPDATE asset SET needed_until = $1 WHERE owner = $2 AND content = $3 AND NOT EXISTS (

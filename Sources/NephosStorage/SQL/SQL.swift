@@ -33,7 +33,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case membershipsOfAccount, membershipsInZone, membersOfShare, putMembership
     case sharedRecordByName, sharedRecordUnder, sharedRecordsAfter, lastSharedSequence, putSharedRecord
     case asset, assetsByFile, assetFile, anyAsset, assetBytes, anyExpiredAsset, expiredAssets
-    case insertAsset, addAssetBytes, keepAsset, releaseAsset, removeAsset
+    case insertAsset, addAssetBytes, keepAsset, replaceAssetFile, releaseAsset, removeAsset
     case assetReferencesOfZone, insertAssetReference, removeAssetReference
     case condemnedAssets, condemnAsset, removeCondemnedAsset
     case purgeSharedRecords, purgeParticipants, forgetMemberships, purgeMemberships, purgeShares
@@ -409,7 +409,7 @@ package enum SQL: Int, CaseIterable, Sendable {
             .removeShare, .keepShare, .forgottenMemberships:
             shareExpiryText
         case .asset, .assetsByFile, .assetFile, .anyAsset, .assetBytes, .anyExpiredAsset, .expiredAssets,
-            .insertAsset, .addAssetBytes, .keepAsset, .releaseAsset, .removeAsset,
+            .insertAsset, .addAssetBytes, .keepAsset, .replaceAssetFile, .releaseAsset, .removeAsset,
             .assetReferencesOfZone, .insertAssetReference, .removeAssetReference, .condemnedAssets,
             .condemnAsset, .removeCondemnedAsset:
             assetText

@@ -43,6 +43,11 @@ extension SQLTransaction {
         try change(.keepAsset) { try $0.bind(time).bind(owner.rawValue).bind(content) }
     }
 
+    package func replaceFile(of asset: AssetRow, by file: String) throws {
+        try change(.condemnAsset) { try $0.bind(asset.file) }
+        try change(.replaceAssetFile) { try $0.bind(file).bind(asset.owner.rawValue).bind(asset.content) }
+    }
+
     package func insertAssetReference(_ content: [UInt8], zone: ZoneKey, record: String) throws {
         try change(.insertAssetReference) { try $0.bind(zone).bind(record).bind(content) }
         try change(.keepAsset) { try $0.bind(AssetRow.referenced).bind(zone.owner.rawValue).bind(content) }

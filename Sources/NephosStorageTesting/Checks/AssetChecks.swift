@@ -84,6 +84,21 @@ extension StorageConformance {
             _ = try await engine.write { try $0.purgeAssetReferences(zone: other, limit: 2, neededUntil: 80) }
             try expect(try await neededUntil(file, engine), equals: 80)
         },
+        .engine("A content whose file is replaced keeps all else, and its former file is condemned") { engine in
+            let file = asset(1, 7)
+            let zone = ZoneKey(owner: file.owner, id: 3)
+            try await engine.write { transaction in
+                try transaction.insert(file)
+                try transaction.insertAssetReference(file.content, zone: zone, record: "a")
+                try transaction.replaceFile(of: file, by: "another")
+            }
+            var expected = file
+            (expected.file, expected.neededUntil) = ("another", AssetRow.referenced)
+            try expect(
+                try await engine.read { try $0.asset(owner: file.owner, content: file.content) }, equals: expected)
+            try expect(try await engine.read { try $0.condemnedAssetFiles(limit: 10) }, equals: [file.file])
+            try expect(try await engine.read { try $0.assetBytes(owner: file.owner) }, equals: file.size)
+        },
         .engine("Files that are not needed are condemned, the longest unneeded first, and their content is free again")
         {
             engine in

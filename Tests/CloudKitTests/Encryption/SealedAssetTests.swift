@@ -197,16 +197,20 @@ import Testing
         #expect(try results[CKRecord.ID(recordName: "good")]?.get().text("image") == "image of good")
     }
 
-    @Test(arguments: [Transport.inProcess])
+    @Test(arguments: [Transport.inProcess], [true, false])
     func `a file that was flipped, cut or lengthened is assetNotAvailable, and nothing of it is left`(
-        transport: Transport
+        transport: Transport, isSealed: Bool
     ) async throws {
         try await Cloud.with(transport) { cloud in
             let files = try TestFiles()
             let container = cloud.container("mei")
             let record = note("photo")
             record["image"] = CKAsset(fileURL: try files.file(pattern(100_000)))
-            try await container.privateCloudDatabase.save(record)
+            // Those of the public database are not sealed.
+            func database(_ container: CKContainer) -> CKDatabase {
+                isSealed ? container.privateCloudDatabase : container.publicCloudDatabase
+            }
+            try await database(container).save(record)
             let service = FaultyService(container)
             let changes: [@Sendable (inout Data) -> Void] = [
                 { $0[70_000] ^= 1 }, { $0.removeLast() }, { $0.append(0) }, { $0.removeLast(34_464 + 16) },
@@ -217,7 +221,7 @@ import Testing
                     change(&data)
                     try data.write(to: file)
                 }
-                let database = service.container(named: container.containerIdentifier ?? "").privateCloudDatabase
+                let database = database(service.container(named: container.containerIdentifier ?? ""))
                 await expectFailure(.assetNotAvailable) { _ = try await database.record(for: record.recordID) }
             }
         }

@@ -82,6 +82,33 @@ import Testing
         #expect(findings.records == 14)  // With the two of the account.
     }
 
+    @Test(arguments: [nil, "short", "CONTENT"])
+    func `an upload takes the place of the file of its content that is missing or damaged`(instead: String?)
+        async throws
+    {
+        let first = try await upload("content", "a")
+        #expect(try await me.modify([.create("a", ["file": .asset(first)])]).map(\.summary) == ["saved"])
+        let store = try store()
+        let (files, before) = (store.assets.files, try #require(try await names().first))
+        try await FileThreads.shared.run {
+            try files.remove(before)
+            guard let instead else { return }
+            let file = try files.makeFile()
+            try Array(instead.utf8).withUnsafeBytes { try file.write($0) }
+            try file.publish(as: before)
+            try file.settle()
+        }
+        let again = try await upload("content", "b")
+        #expect(try await me.modify([.create("b", ["file": .asset(again)])]).map(\.summary) == ["saved"])
+        try await store.assets.collect(neededBefore: cloud.now)
+        let after = try await names()
+        #expect(after.count == 1 && after != [before])
+        let findings = try await StoreVerification(store.engine, files).run()
+        #expect(findings.problems == [] && findings.orphans == [])
+        _ = try await upload("content", "c")
+        #expect(try await names() == after)
+    }
+
     @Test(arguments: [1, 2, 3] as [UInt64])
     func `whatever is saved, let go of and collected side by side, every record has its file`(seed: UInt64) async throws
     {

@@ -1,0 +1,41 @@
+import NephosCrypto
+import NephosStorage
+
+/// The content of a stored file, read to see whether it is what its row says.
+///
+/// It is read piece by piece, so that other work on files goes on between two of them. `@unchecked`: pieces are read one
+/// after the other.
+final class StoredContent: @unchecked Sendable {
+    /// Bytes that a thread reads at a time.
+    private static let pieceSize = 4 << 20
+
+    private let file: any AssetFileReader
+    private let hash = StreamingHash(.blake2b)
+    private var offset: Int64 = 0
+
+    private init(_ file: any AssetFileReader) { self.file = file }
+
+    /// Whether a row's file can be read and has the row's content.
+    static func isWhole(_ asset: AssetRow, in files: any AssetStore) async -> Bool {
+        do {
+            guard let file = try await files.threads.run({ try files.open(asset.file) }), file.size == asset.size else {
+                return false
+            }
+            let content = StoredContent(file)
+            while try await files.threads.run({ try content.readPiece() }) {}
+            return content.hash.finish() == asset.content
+        } catch {
+            return false
+        }
+    }
+
+    /// - Returns: whether there may be more.
+    private func readPiece() throws -> Bool {
+        let piece = try [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { buffer, count in
+            count = try file.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+        }
+        hash.update(piece)
+        offset += Int64(piece.count)
+        return !piece.isEmpty
+    }
+}
