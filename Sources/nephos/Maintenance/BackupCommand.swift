@@ -32,7 +32,7 @@ struct BackupCommand {
             throw UsageError("nephos backup needs a directory to copy to. See 'nephos backup --help'.")
         }
         let data = try StoredData(arguments)
-        StoredData.run { try await run(data, target) }
+        try StoredData.run { try await run(data, target) }
     }
 
     private static func run(_ data: StoredData, _ path: String) async throws {
@@ -90,7 +90,7 @@ struct RestoreCommand {
             throw UsageError("nephos restore needs the directory of a backup. See 'nephos restore --help'.")
         }
         let data = try StoredData(arguments)
-        StoredData.run { try await run(data, source) }
+        try StoredData.run { try await run(data, source) }
     }
 
     private static func run(_ data: StoredData, _ path: String) async throws {

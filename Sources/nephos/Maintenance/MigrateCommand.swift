@@ -73,7 +73,7 @@ struct MigrateCommand {
         )
         let container = arguments["--container"]
         let options = PostgresOptions(acceptsUnsafeServer: arguments.has("--accept-unsafe-storage"))
-        StoredData.run {
+        try StoredData.run {
             // Making a directory that is not there would hide a wrong name.
             if addresses.from == nil { _ = try StoredDirectory(path: from) }
             func open(_ address: PostgresAddress?, _ path: String) throws -> Place {

@@ -23,20 +23,22 @@ struct StoredData {
     }
 
     /// Runs what a command does; the process's status says whether it could.
-    static func run(_ body: @escaping @Sendable () async throws -> Void) {
-        let failure = waiting { () async -> String? in
+    static func run(_ body: @escaping @Sendable () async throws -> Void) throws(UsageError) {
+        let failure = waiting { () async -> (any Error)? in
             do {
                 try await body()
                 return nil
-            } catch let error as StorageError {
-                return error.message
-            } catch let error as Cloud.Failure {
-                return error.message
             } catch {
-                return "\(error)"
+                return error
             }
         }
-        if let failure { Console.fail(failure) }
+        switch failure {
+        case nil: return
+        case let error as UsageError: throw error
+        case let error as StorageError: Console.fail(error.message)
+        case let error as Cloud.Failure: Console.fail(error.message)
+        case let error?: Console.fail("\(error)")
+        }
     }
 
     /// The stores of a directory that are meant.

@@ -16,7 +16,13 @@ struct VerifyCommand {
                 """),
             CommandOption(
                 "--accept-unsafe-storage", nil, "Read a PostgreSQL server also where it may lose what was answered."),
-            CommandOption("--remove-orphans", nil, "Delete the files that no row names. No server may run."),
+            CommandOption(
+                "--remove-orphans", nil,
+                """
+                Delete the files that no row names, after a question. No server may
+                run.
+                """),
+            Confirmation.option,
             CommandOption("--help", nil, "Show this help."),
         ]
 
@@ -30,7 +36,8 @@ struct VerifyCommand {
 
         A file that no row names harms nobody. Files that are uploaded while it runs count
         as such, and so do those of another store in the same place: delete them only where
-        you know what they are.
+        you know what they are. None is deleted of a store whose database is damaged, as
+        its rows may be among what is lost.
 
         \(ObjectStorageArguments.note)
 
@@ -43,14 +50,15 @@ struct VerifyCommand {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let arguments = try Arguments(arguments, options: options, command: "verify")
         let data = try StoredData(arguments)
-        let removes = arguments.has("--remove-orphans")
-        guard let text = arguments["--storage"] else {
-            return StoredData.run { try await run(data, removes: removes) }
+        let removal = arguments.has("--remove-orphans") ? Confirmation(arguments) : nil
+        guard removal != nil || !arguments.has(Confirmation.option.name) else {
+            throw UsageError("'--yes' is for '--remove-orphans': nothing else is erased. See 'nephos verify --help'.")
         }
-        if removes { throw UsageError("'--remove-orphans' and '--storage' exclude each other.") }
+        guard let text = arguments["--storage"] else { return try StoredData.run { try await run(data, removal) } }
+        if removal != nil { throw UsageError("'--remove-orphans' and '--storage' exclude each other.") }
         let address = try StorageAddress.parse(text, option: "--storage")
         let options = PostgresOptions(connections: 2, acceptsUnsafeServer: arguments.has("--accept-unsafe-storage"))
-        StoredData.run { try await run(data, over: address, options) }
+        try StoredData.run { try await run(data, over: address, options) }
     }
 
     /// The same of stores in PostgreSQL. The database's own pages are for its tools.
@@ -69,7 +77,7 @@ struct VerifyCommand {
             let findings = try await StoreVerification(engine, files).run()
             await engine.close()
             isWhole = tell(findings, of: id) && isWhole
-            if !findings.orphans.isEmpty { try await tell(findings.orphans, in: files, removes: false) }
+            list(findings.orphans)
         }
         if !isWhole { throw Cloud.Failure(message: "not everything is whole.") }
     }
@@ -83,10 +91,11 @@ struct VerifyCommand {
         return findings.problemCount == 0 && broken.isEmpty
     }
 
-    private static func run(_ data: StoredData, removes: Bool) async throws {
+    /// - Parameter removal: asks before files without a row are deleted; nil where none is to be.
+    private static func run(_ data: StoredData, _ removal: Confirmation?) async throws {
         let directory = try StoredDirectory(path: data.path)
         // What is on its way has no row yet: uploads are refused while files without one go.
-        let lock = removes ? try DataDirectory(path: data.path) : nil
+        let lock = try removal.map { _ in try DataDirectory(path: data.path) }
         defer { lock?.close() }
         let objects = try await data.objects()
         defer { objects?.close() }
@@ -99,16 +108,33 @@ struct VerifyCommand {
             let findings = try await StoreVerification(snapshot, files).run()
             withExtendedLifetime(hold) {}
             isWhole = tell(findings, of: id, broken) && isWhole
-            if !findings.orphans.isEmpty {
-                try await tell(findings.orphans, in: files, removes: removes)
+            list(findings.orphans)
+            guard let removal else { continue }
+            if !broken.isEmpty {
+                Console.print("  no file is deleted: the database is damaged\n")
+            } else {
+                try await remove(findings.orphans, from: files, of: id, removal)
             }
         }
         if !isWhole { throw Cloud.Failure(message: "not everything is whole.") }
     }
 
-    private static func tell(_ orphans: [String], in files: any AssetStore, removes: Bool) async throws {
-        if removes { try await files.threads.run { for name in orphans { try files.remove(name) } } }
+    private static func list(_ orphans: [String]) {
+        if orphans.isEmpty { return }
         for name in orphans.prefix(20) { Console.print("  file \(name) has no row\n") }
-        Console.print("  \(orphans.count) files have no row\(removes ? ", and are deleted" : "")\n")
+        Console.print("  \(count(orphans)) without a row\n")
     }
+
+    private static func remove(
+        _ orphans: [String], from files: any AssetStore, of id: StoreID, _ confirmation: Confirmation
+    ) async throws {
+        if orphans.isEmpty { return Console.print("  no file without a row, nothing is deleted\n") }
+        try await files.threads.run {
+            try confirmation.ask("\(count(orphans)) of \(id.text), which no row names")
+            for name in orphans { try files.remove(name) }
+        }
+        Console.print("  \(count(orphans)) deleted\n")
+    }
+
+    private static func count(_ files: [String]) -> String { files.count == 1 ? "1 file" : "\(files.count) files" }
 }

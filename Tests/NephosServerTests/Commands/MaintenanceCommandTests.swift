@@ -119,8 +119,14 @@ import Testing
 
             try await withServer(data) { _ in }
             #expect(FileManager.default.fileExists(atPath: orphan.path))
-            _ = try await nephos("verify", "--data", data.path, "--remove-orphans")
+            let asked = try await nephos("verify", "--data", data.path, "--remove-orphans")
+            #expect(asked.status == 2 && asked.errors.contains("this erases 1 file of iCloud.test, development"))
+            #expect(FileManager.default.fileExists(atPath: orphan.path))
+            let removed = try await nephos("verify", "--data", data.path, "--remove-orphans", "--yes")
+            #expect(removed.output.hasSuffix("  1 file without a row\n  1 file deleted\n"), "\(removed.output)")
             #expect(!FileManager.default.fileExists(atPath: orphan.path))
+            let nothing = try await nephos("verify", "--data", data.path, "--remove-orphans", "--yes")
+            #expect(nothing.output.hasSuffix("  no file without a row, nothing is deleted\n"), "\(nothing.output)")
             #expect(FileManager.default.fileExists(atPath: found[0].path))
         }
     }
@@ -144,7 +150,7 @@ import Testing
                 #expect(old == "old")
             }
             let verified = try await nephos("verify", "--data", data.path)
-            #expect(verified.status == 0 && verified.output.contains("1 files have no row"), "\(verified.output)")
+            #expect(verified.status == 0 && verified.output.contains("1 file without a row"), "\(verified.output)")
         }
     }
 
