@@ -54,10 +54,11 @@ extension ModifyZonesRequest: RequestSummarizing {
 }
 
 extension RecordsResponse: RequestSummarizing {
-    /// Only what failed: the request says how many there are.
+    /// Only what failed, and why the first did: the request says how many there are.
     var logSummary: String {
-        let failed = records.count { if case .failure = $0 { true } else { false } }
-        return failed == 0 ? "" : "\(failed) failed"
+        let errors = records.compactMap { if case .failure(let error) = $0 { error } else { nil } }
+        guard let first = errors.first else { return "" }
+        return "→ \(errors.count) failed: \(first.serverErrorCode.rawValue): \(first.reason) (\(first.uuid))"
     }
 }
 

@@ -78,7 +78,7 @@ extension ShareParticipantRow {
 /// The names by which a share's URL ends: a routing key of three digits of base 62, and 128 random bits in 22. They are
 /// secrets, and stand in no log. The routing key is that of the store, which a URL does not name otherwise; stores may have
 /// the same.
-enum ShortGUID {
+package enum ShortGUID {
     private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
     static func make(_ environment: ServiceEnvironment, in store: StoreID) -> String {
@@ -91,9 +91,11 @@ enum ShortGUID {
         return text
     }
 
-    /// A hash of the store's name, in three digits.
-    static func routingKey(_ store: StoreID) -> String {
-        let hash = FNV1a("\(store.container)\u{0}\(store.environment)".utf8).value
+    static func routingKey(_ store: StoreID) -> String { routingKey(store.container, store.environment) }
+
+    /// The first three digits of what URLs in a container and environment end in: a hash of their names.
+    package static func routingKey(_ container: String, _ environment: String) -> String {
+        let hash = FNV1a("\(container)\u{0}\(environment)".utf8).value
         return String([0, 20, 40].map { digits[Int((hash >> $0) % 62)] })
     }
 }

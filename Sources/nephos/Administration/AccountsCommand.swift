@@ -2,6 +2,10 @@ import NephosWire
 
 /// `nephos accounts`: lists the accounts of a container, and deletes one.
 struct AccountsCommand {
+    enum Action: String, CaseIterable {
+        case list, delete
+    }
+
     static let options =
         [Confirmation.option] + CloudAddress.containerOptions + [CommandOption("--help", nil, "Show this help.")]
 
@@ -24,14 +28,12 @@ struct AccountsCommand {
 
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
-        let rest = Array(arguments.dropFirst())
-        switch arguments.first {
-        case "list": try list(try Arguments(rest, options: options, command: "accounts", wordLimit: 0))
-        case "delete": try delete(try Arguments(rest, options: options, command: "accounts", wordLimit: 1))
-        case let other:
-            throw UsageError(
-                (other.map { "unknown accounts command '\($0)'." } ?? "no accounts command given.")
-                    + " See 'nephos accounts --help'.")
+        let (action, rest) = try Subcommand.parse(arguments, of: "accounts", as: Action.self)
+        let arguments = try Arguments(
+            rest, options: options, command: "accounts", wordLimit: action == .list ? 0 : 1)
+        switch action {
+        case .list: try list(arguments)
+        case .delete: try delete(arguments)
         }
     }
 

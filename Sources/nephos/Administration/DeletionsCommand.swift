@@ -2,9 +2,13 @@ import NephosWire
 
 /// `nephos deletions`: what feeds remember of what is gone.
 struct DeletionsCommand {
+    enum Action: String, CaseIterable {
+        case forget
+    }
+
     static let options =
         [CommandOption("--older-than", "TIME", "How long ago: a number and s, m, h, d or w, such as 30d.")]
-        + CloudAddress.containerOptions + [CommandOption("--help", nil, "Show this help.")]
+        + [Confirmation.option] + CloudAddress.containerOptions + [CommandOption("--help", nil, "Show this help.")]
 
     static let help = """
         Forget deletions before their time is over.
@@ -23,6 +27,7 @@ struct DeletionsCommand {
 
     private var address: CloudAddress
     private var olderThan: Int64
+    private var confirmation: Confirmation
 
     /// Runs to the end; the process's status says whether it could.
     static func main(_ arguments: [String]) throws(UsageError) {
@@ -32,18 +37,18 @@ struct DeletionsCommand {
     }
 
     init(_ arguments: [String]) throws(UsageError) {
-        let seeHelp = "See 'nephos deletions --help'."
-        guard let name = arguments.first else { throw UsageError("no deletions command given. \(seeHelp)") }
-        guard name == "forget" else { throw UsageError("unknown deletions command '\(name)'. \(seeHelp)") }
-        let arguments = try Arguments(Array(arguments.dropFirst()), options: Self.options, command: "deletions")
+        let (_, rest) = try Subcommand.parse(arguments, of: "deletions", as: Action.self)
+        let arguments = try Arguments(rest, options: Self.options, command: "deletions")
         address = try CloudAddress(arguments)
         guard let text = arguments["--older-than"] else {
             throw UsageError("which deletions? Give '--older-than TIME', for example --older-than 30d.")
         }
         olderThan = try DurationArgument.parse(text, option: "--older-than")
+        confirmation = Confirmation(arguments)
     }
 
     private func run(on cloud: Cloud) throws {
+        try confirmation.ask("what the change feeds of \(cloud.container) remember of older deletions")
         let forgotten = try cloud.administer(
             "deletions/forget", ForgetDeletionsRequest(olderThan: olderThan), as: ForgetDeletionsResponse.self)
         Console.print("deletions forgotten: \(forgotten.records) records, \(forgotten.zones) zones\n")

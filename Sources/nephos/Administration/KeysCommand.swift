@@ -5,14 +5,14 @@ import NephosHTTP
 
 /// `nephos keys`: the devices that have an account's keys for encrypted values.
 struct KeysCommand {
-    enum Action: String {
+    enum Action: String, CaseIterable {
         case list, code, approve, revoke, recovery, recover, compare, accept, reset
     }
 
     static let options =
         CloudAddress.options.filter { $0.name != "--data" && $0.name != "--database" }
         + [
-            CommandOption("--yes", nil, "Do not ask before resetting the keys."),
+            Confirmation.option,
             CommandOption("--help", nil, "Show this help."),
         ]
 
@@ -27,7 +27,7 @@ struct KeysCommand {
                nephos keys recover  [OPTIONS] KEY
                nephos keys compare  [OPTIONS] [ACCOUNT]
                nephos keys accept   [OPTIONS] [ACCOUNT]
-               nephos keys reset    [OPTIONS] --yes
+               nephos keys reset    [OPTIONS]
 
         A device is a directory of keys: ~/.local/share/nephos/keys, or NEPHOS_KEYS.
         The first one of an account has its keys. On another, code prints a code for
@@ -71,18 +71,12 @@ struct KeysCommand {
 
     init(_ arguments: [String]) throws(UsageError) {
         let seeHelp = "See 'nephos keys --help'."
-        guard let name = arguments.first else { throw UsageError("no keys command given. \(seeHelp)") }
-        guard let action = Action(rawValue: name) else {
-            throw UsageError("unknown keys command '\(name)'. \(seeHelp)")
-        }
+        let (action, rest) = try Subcommand.parse(arguments, of: "keys", as: Action.self)
         self.action = action
         let needsWord = action == .approve || action == .revoke || action == .recover
         let takesWord = needsWord || action == .compare || action == .accept
         let arguments = try Arguments(
-            Array(arguments.dropFirst()), options: Self.options, command: "keys", wordLimit: takesWord ? 1 : 0)
-        if action == .reset, !arguments.has("--yes") {
-            throw UsageError("'keys reset' deletes all zones with encrypted values; say '--yes' if they are to go.")
-        }
+            rest, options: Self.options, command: "keys", wordLimit: takesWord ? 1 : 0)
         let address = try CloudAddress(arguments)
         guard case .server(let server) = address.place, let url = URL(string: server.description) else {
             throw UsageError("devices are those of a running server: '--url' names it.")
@@ -96,8 +90,13 @@ struct KeysCommand {
             CloudKitEnvironment(
                 url: url, account: .token(token), apiToken: address.apiToken,
                 name: address.environment == "production" ? .production : .development))
-        if needsWord, arguments.words.isEmpty { throw UsageError("'\(name)' takes one argument. \(seeHelp)") }
+        if needsWord, arguments.words.isEmpty {
+            throw UsageError("'\(action.rawValue)' takes one argument. \(seeHelp)")
+        }
         word = arguments.words.first ?? ""
+        if action == .reset {
+            try Confirmation(arguments).ask("all keys of the account, and its zones that have encrypted values")
+        }
     }
 
     private func run() async throws(AccountDevices.Failure) {

@@ -2,7 +2,7 @@ import NephosWire
 
 /// `nephos roles`: the accounts' roles, which a schema makes.
 struct RolesCommand {
-    enum Action: String {
+    enum Action: String, CaseIterable {
         case list, assign, revoke
     }
 
@@ -39,13 +39,10 @@ struct RolesCommand {
 
     init(_ arguments: [String]) throws(UsageError) {
         let seeHelp = "See 'nephos roles --help'."
-        guard let name = arguments.first else { throw UsageError("no roles command given. \(seeHelp)") }
-        guard let action = Action(rawValue: name) else {
-            throw UsageError("unknown roles command '\(name)'. \(seeHelp)")
-        }
+        let (action, rest) = try Subcommand.parse(arguments, of: "roles", as: Action.self)
         self.action = action
         let arguments = try Arguments(
-            Array(arguments.dropFirst()), options: Self.options, command: "roles", wordLimit: action == .list ? 0 : 1)
+            rest, options: Self.options, command: "roles", wordLimit: action == .list ? 0 : 1)
         address = try CloudAddress(arguments)
         account = arguments["--account"]
         if action == .list { return }

@@ -1,7 +1,12 @@
+import NephosService
 import NephosWire
 
 /// `nephos share`: which records and zones accounts share, and with whom; and the acceptance of a share.
 struct ShareCommand {
+    enum Action: String, CaseIterable {
+        case list, accept
+    }
+
     static let options =
         [
             CommandOption("--account", "NAME", "list: only what this account shares. accept: who accepts."),
@@ -17,7 +22,8 @@ struct ShareCommand {
           list    Print each share: its owner, zone and root, the path of its URL, what
                   it allows everybody, and its participants. Who has the URL of a public
                   share, or of one they are invited to, can join it.
-          accept  Have an account take part in the share of a URL.
+          accept  Have an account take part in the share of a URL, which says the server
+                  and, by what it ends in, the container.
 
         Options:
         \(CommandOption.help(options))
@@ -26,14 +32,11 @@ struct ShareCommand {
 
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
-        let rest = Array(arguments.dropFirst())
-        switch arguments.first {
-        case "list": try list(try Arguments(rest, options: options, command: "share", wordLimit: 0))
-        case "accept": try accept(try Arguments(rest, options: options, command: "share", wordLimit: 1))
-        case let other:
-            throw UsageError(
-                (other.map { "unknown share command '\($0)'." } ?? "no share command given.")
-                    + " See 'nephos share --help'.")
+        let (action, rest) = try Subcommand.parse(arguments, of: "share", as: Action.self)
+        let arguments = try Arguments(rest, options: options, command: "share", wordLimit: action == .list ? 0 : 1)
+        switch action {
+        case .list: try list(arguments)
+        case .accept: try accept(arguments)
         }
     }
 
@@ -48,14 +51,21 @@ struct ShareCommand {
     }
 
     private static func accept(_ arguments: Arguments) throws(UsageError) {
-        guard let guid = arguments.words.first.flatMap(shortGUID) else {
+        guard let url = arguments.words.first, let guid = shortGUID(url) else {
             throw UsageError("name the URL of a share. See 'nephos share --help'.")
         }
         var address = try CloudAddress(arguments)
+        if !arguments.has("--url"), !arguments.has("--data"), let server = server(url) {
+            address.place = .server(server)
+        }
+        if address.container == nil, case .server(let server) = address.place {
+            let place = try container(of: guid, on: server, arguments["--environment"])
+            (address.container, address.environment) = (place.container, place.environment)
+        }
         address.database = "public"
         try Cloud.run(on: address) { cloud in
             let request = ShortGUIDsRequest(shortGUIDs: [.init(value: guid)])
-            // The URL does not say the container.
+            // The container that was named need not be the share's.
             let found = try info(cloud.request("records/resolve", request, as: RecordInfosResponse.self))
             let joined = try info(
                 cloud.request("records/accept", request, in: found.containerIdentifier, as: RecordInfosResponse.self))
@@ -71,6 +81,31 @@ struct ShareCommand {
         case .failure(let error): throw Cloud.Failure(message: error.reason)
         case nil: throw Cloud.Failure(message: "the service answers nothing")
         }
+    }
+
+    /// The server of a share's URL; nil where there is only what it ends in.
+    private static func server(_ url: String) -> ServerAddress? {
+        guard let path = url.firstRange(of: "/share/") else { return nil }
+        return try? ServerAddress(String(url[..<path.lowerBound]))
+    }
+
+    /// The container of a share, by the routing key in its URL.
+    private static func container(
+        of guid: String, on server: ServerAddress, _ environment: String?
+    ) throws(UsageError) -> ServiceOverview.Container {
+        do {
+            let (status, body) = try ServerConnection(address: server).get("/status")
+            let overview = status == 200 ? try? ServiceOverview(decoding: body) : nil
+            let found = overview?.containers.first { container in
+                guid.hasPrefix(ShortGUID.routingKey(container.container, container.environment))
+                    && (environment == nil || container.environment == environment)
+            }
+            if let found { return found }
+        } catch {
+            Console.fail(error.description)
+        }
+        throw UsageError(
+            "\(server) has no container that the URL is of, or does not say: name it with '--container ID'.")
     }
 
     /// What a URL ends in, without a title.

@@ -58,13 +58,10 @@ struct ZonesCommand {
 
     init(_ arguments: [String]) throws(UsageError) {
         let seeHelp = "See 'nephos zones --help'."
-        guard let name = arguments.first else { throw UsageError("no zones command given. \(seeHelp)") }
-        guard let action = Action(rawValue: name) else {
-            throw UsageError("unknown zones command '\(name)'. \(seeHelp)")
-        }
+        let (action, rest) = try Subcommand.parse(arguments, of: "zones", as: Action.self)
         self.action = action
         let arguments = try Arguments(
-            Array(arguments.dropFirst()), options: Self.options, command: "zones",
+            rest, options: Self.options, command: "zones",
             wordLimit: action.reason == nil ? 0 : .max)
         address = try CloudAddress(arguments)
         account = arguments["--account"]
@@ -85,7 +82,8 @@ struct ZonesCommand {
             let account = account ?? ""
             let named = zones.map { $0.map { "'\($0)'" }.joined(separator: ", ") }
             try confirmation.ask(
-                (named.map { "the zones \($0)" } ?? "all custom zones") + " of '\(account)', with their records")
+                (named.map { zones?.count == 1 ? "the zone \($0)" : "the zones \($0)" } ?? "all custom zones")
+                    + " of '\(account)', with their records")
             let request = RemoveZonesRequest(account: account, zones: zones, reason: reason)
             let removed = try cloud.administer("zones/remove", request, as: AccountZonesResponse.self)
             if removed.zones.isEmpty { Console.print("no zones to remove\n") }

@@ -89,13 +89,10 @@ struct SchemaCommand {
 
     init(_ arguments: [String], variables: [String: String]) throws(UsageError) {
         let seeHelp = "See 'nephos schema --help'."
-        guard let name = arguments.first else { throw UsageError("no schema command given. \(seeHelp)") }
-        guard let action = Action(rawValue: name) else {
-            throw UsageError("unknown schema command '\(name)'. \(seeHelp)")
-        }
+        let (action, rest) = try Subcommand.parse(arguments, of: "schema", as: Action.self)
         self.action = action
         let arguments = try Arguments(
-            Array(arguments.dropFirst()), options: Self.options, command: "schema", wordLimit: action.readsFile ? 1 : 0)
+            rest, options: Self.options, command: "schema", wordLimit: action.readsFile ? 1 : 0)
         url = arguments["--url"]
         data = arguments["--data"]
         if url != nil && data != nil { throw UsageError("'--url' and '--data' exclude each other.") }
@@ -110,7 +107,7 @@ struct SchemaCommand {
         confirmation = Confirmation(arguments)
         file = arguments.words.first
         if action.readsFile && file == nil {
-            throw UsageError("nephos schema \(name) needs a file, or - for standard input. \(seeHelp)")
+            throw UsageError("nephos schema \(action.rawValue) needs a file, or - for standard input. \(seeHelp)")
         }
         let namesServer = container != nil || arguments.has("--environment")
         if url == nil && data == nil && (action != .validate || namesServer) {

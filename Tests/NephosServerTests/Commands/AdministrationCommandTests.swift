@@ -105,7 +105,7 @@ import Testing
             finished = try await cloud.run("zones", "remove", "--account", "me", "A")
             #expect(
                 finished.status == 2
-                    && finished.errors.contains("this erases the zones 'A' of 'me', with their records"))
+                    && finished.errors.contains("this erases the zone 'A' of 'me', with their records"))
             finished = try await cloud.run("zones", "remove", "--yes", "--account", "me", "A")
             #expect(finished.status == 0 && finished.output == "zone 'A' removed\n", "\(finished)")
             finished = try await cloud.run("zones", "reset-encryption", "--yes", "--account=me", "--all")
@@ -163,11 +163,11 @@ import Testing
         try await Self.with(place) { cloud in
             try await cloud.makeZones("A")
             let token = try await cloud.makeDeletion()
-            var finished = try await cloud.run("deletions", "forget", "--older-than", "30d")
+            var finished = try await cloud.run("deletions", "forget", "--older-than", "30d", "--yes")
             #expect(
                 finished.status == 0 && finished.output == "deletions forgotten: 0 records, 0 zones\n", "\(finished)")
             #expect(try await cloud.changes(since: token).text.contains("\"deleted\":true"))
-            finished = try await cloud.run("deletions", "forget", "--older-than=0s")
+            finished = try await cloud.run("deletions", "forget", "--older-than=0s", "--yes")
             #expect(
                 finished.status == 0 && finished.output == "deletions forgotten: 1 records, 0 zones\n", "\(finished)")
             let refused = try await cloud.changes(since: token).text
@@ -226,6 +226,8 @@ import Testing
         (["roles", "assign", "Curator"], 2, "whose role?"),
         (["roles", "assign", "--account", "me"], 2, "which role?"), (["deletions"], 2, "no deletions command given"),
         (["deletions", "keep"], 2, "unknown deletions command"),
+        (["zones", "lst"], 2, "unknown zones command 'lst'. Did you mean 'list'?"),
+        (["zones", "--all"], 2, "no zones command given, such as 'zones list'"),
         (["deletions", "forget"], 2, "which deletions?"),
         (["deletions", "forget", "--older-than", "30"], 2, "'30' is no time"),
         (["deletions", "forget", "--older-than", "d"], 2, "'d' is no time"),

@@ -1,0 +1,20 @@
+/// The word behind a command: `list` of `nephos zones list`.
+enum Subcommand {
+    /// - Parameter command: `zones`.
+    /// - Returns: what the first argument says, and the arguments behind it.
+    /// - Throws: `UsageError` for a word that is none of the command's.
+    static func parse<Action: RawRepresentable & CaseIterable>(
+        _ arguments: [String], of command: String, as: Action.Type = Action.self
+    ) throws(UsageError) -> (Action, [String]) where Action.RawValue == String {
+        let seeHelp = "See 'nephos \(command) --help'."
+        let known = Action.allCases.map(\.rawValue)
+        guard let name = arguments.first, !name.hasPrefix("-") else {
+            throw UsageError("no \(command) command given, such as '\(command) \(known[0])'. \(seeHelp)")
+        }
+        guard let action = Action(rawValue: name) else {
+            let meant = Suggestion.text(for: name, among: known)
+            throw UsageError("unknown \(command) command '\(name)'.\(meant) \(seeHelp)")
+        }
+        return (action, Array(arguments.dropFirst()))
+    }
+}
