@@ -37,6 +37,7 @@ struct DevCommand {
             or forever. Default: 180d
             """),
         CommandOption("--import", "FILE", "Import the records of an export before anything is served."),
+        CommandOption("--import-assets", "DIR", "The files of its assets: the directory of the export's --assets."),
         CommandOption(
             "--require-approval", nil,
             """
@@ -91,6 +92,7 @@ struct DevCommand {
     var isStrict = false
     var requiresApproval = false
     var importFile: String?
+    var importAssets: String?
     /// Milliseconds; nil is for ever.
     var deletionRetention: Int64? = Limits.deletionRetention
     var notifications: NotificationOptions
@@ -134,6 +136,8 @@ struct DevCommand {
         isStrict = arguments.has("--strict")
         requiresApproval = arguments.has("--require-approval")
         importFile = arguments["--import"]
+        importAssets = arguments["--import-assets"]
+        if importAssets != nil, importFile == nil { throw UsageError("'--import-assets' belongs to '--import FILE'.") }
         if let text = arguments["--deletion-retention"] {
             deletionRetention =
                 text == "forever" ? nil : try DurationArgument.parse(text, option: "--deletion-retention")
@@ -206,7 +210,9 @@ struct DevCommand {
         assets.apply(to: &configuration)
         let service = NephosService(stores: stores, environment: environment, configuration: configuration)
         let responder = Responder(service, log: self.log.observer())
-        if let importFile { try await Self.load(importFile, responder) }
+        if let importFile {
+            try await Self.load(importFile, importAssets, Cloud.Local(responder: responder, service: service))
+        }
         let log = environment.log
         var options = HTTPServer.Options()
         options.connectionLimit = OpenFiles.makeRoomForConnections()
@@ -233,11 +239,11 @@ struct DevCommand {
     }
 
     /// Imports a file, on a thread of its own: an import waits for each of its requests.
-    private static func load(_ path: String, _ responder: Responder) async throws {
+    private static func load(_ path: String, _ assets: String?, _ local: Cloud.Local) async throws {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "import").async {
                 continuation.resume(
-                    with: Result { try ImportCommand.run(path) { try Cloud($0, servedBy: responder) } })
+                    with: Result { try ImportCommand.run(path, assets: assets) { try Cloud($0, servedBy: local) } })
             }
         }
     }

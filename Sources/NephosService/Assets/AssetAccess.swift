@@ -1,3 +1,4 @@
+import NephosCrypto
 import NephosStorage
 import NephosWire
 
@@ -63,4 +64,19 @@ package enum AssetAddress {
     package static let module = "assets"
     package static let version = "1"
     package static let upload = "upload"
+
+    /// The part that names a content, of what is in a file of the caller's. It blocks.
+    package static func content(ofFileAt path: String) throws -> String {
+        let (source, hash) = (try FileSource(path), StreamingHash(.blake2b))
+        var offset: Int64 = 0
+        while true {
+            let piece = try source.read(at: offset)
+            if piece.isEmpty { return AssetContent.name(hash.finish()) }
+            hash.update(piece)
+            offset += Int64(piece.count)
+        }
+    }
+
+    /// Whether it can name a content.
+    package static func isContent(_ text: String) -> Bool { AssetContent.content(named: text) != nil }
 }

@@ -98,8 +98,8 @@ package struct AssetValue: Hashable, Sendable {
     package var wrappingKey: String?
     package var referenceChecksum: String?
     package var downloadURL: String?
-    /// What the service finds the file by, in base64url: only in stored fields (`nephosContent`), which requests cannot
-    /// set and answers do not carry.
+    /// The name of the file's content (`nephosContent`): in stored fields what the service finds the file by, in an export
+    /// what its file is called. Requests cannot set it, and answers do not carry it.
     package var content: String?
     /// How the file is sealed (`nephosSeal`); nil where it is as it was.
     package var seal: AssetSeal?

@@ -26,35 +26,34 @@ final class Cloud {
         }
     }
 
-    private let address: CloudAddress
-    let container: String
-    /// What answers in this process; nil where a server is asked.
-    private let responder: Responder?
-    private let opened: Opened?
-
-    private struct Opened {
-        let stores: DataDirectory
+    /// What answers in this process.
+    struct Local {
+        let responder: Responder
         let service: NephosService
     }
 
-    /// The same cloud as another account or in another database, environment or container, which need not be there.
-    func with(_ address: CloudAddress) -> Cloud { Cloud(address, address.container ?? container, responder) }
+    let address: CloudAddress
+    let container: String
+    /// Nil where a server is asked.
+    let local: Local?
+    /// What `close` ends.
+    private let opened: DataDirectory?
 
-    private init(_ address: CloudAddress, _ container: String, _ responder: Responder?) {
+    /// The same cloud as another account or in another database, environment or container, which need not be there.
+    func with(_ address: CloudAddress) -> Cloud { Cloud(address, address.container ?? container, local) }
+
+    private init(_ address: CloudAddress, _ container: String, _ local: Local?) {
         self.address = address
         self.container = container
-        self.responder = responder
+        self.local = local
         opened = nil
     }
 
     /// A cloud that is served by this process already, which goes on to.
     /// - Throws: `Failure` where no container is named.
-    init(_ address: CloudAddress, servedBy responder: Responder) throws(Failure) {
+    convenience init(_ address: CloudAddress, servedBy local: Local) throws(Failure) {
         guard let container = address.container else { throw Failure(message: "which container?") }
-        self.address = address
-        self.container = container
-        self.responder = responder
-        opened = nil
+        self.init(address, container, local)
     }
 
     /// - Throws: `UsageError` where no container is named, `Failure`, `StorageError`.
@@ -66,7 +65,7 @@ final class Cloud {
                 throw UsageError("which container? Name it with '--container ID', or in NEPHOS_CONTAINER.")
             }
             self.container = container
-            responder = nil
+            local = nil
             opened = nil
         case .dataDirectory(let path):
             guard access(path, F_OK) == 0 else { throw Failure(message: "there is no directory \(path).") }
@@ -76,8 +75,8 @@ final class Cloud {
             let service = NephosService(
                 stores: stores,
                 configuration: ServiceConfiguration(deletionRetention: nil, worksInBackground: false))
-            responder = Responder(service)
-            opened = Opened(stores: stores, service: service)
+            local = Local(responder: Responder(service), service: service)
+            opened = stores
         }
     }
 
@@ -183,7 +182,7 @@ final class Cloud {
         try decoded(try send(message.encoded(), to: target))
     }
 
-    private func decoded<Answer: WireMessage>(_ answer: (status: Int, body: [UInt8])) throws -> Answer {
+    func decoded<Answer: WireMessage>(_ answer: (status: Int, body: [UInt8])) throws -> Answer {
         let (status, body) = answer
         do {
             guard status == 200 else {
@@ -200,7 +199,7 @@ final class Cloud {
 
     /// A body is posted; without one the target is read.
     private func send(_ body: [UInt8]?, to target: String) throws -> (status: Int, body: [UInt8]) {
-        guard let responder else {
+        guard let responder = local?.responder else {
             guard case .server(let server) = address.place else { return (0, []) }
             do throws(ServerConnection.Failure) {
                 let connection = ServerConnection(address: server)
@@ -218,8 +217,8 @@ final class Cloud {
 
     /// Ends what was opened, in good order.
     func close() {
-        guard let opened else { return }
-        waiting { await opened.service.close() }
-        opened.stores.close()
+        guard let opened, let service = local?.service else { return }
+        waiting { await service.close() }
+        opened.close()
     }
 }

@@ -51,16 +51,37 @@ struct ServerConnection {
             request.headers = [("Content-Type", contentType)]
             request.body = .bytes(body)
         }
-        let message = request
+        let response = try send(request)
+        return (response.status, response.body)
+    }
+
+    /// Posts a file, as it is read.
+    func upload(_ target: String, file: String) throws(Failure) -> (status: Int, body: [UInt8]) {
+        var request = HTTPRequest(.post, address.description + target)
+        request.headers = [("Content-Type", "application/octet-stream")]
+        request.body = .file(path: file)
+        let response = try send(request)
+        return (response.status, response.body)
+    }
+
+    /// Gets a file, as it is written. What is no success leaves none, and has a body.
+    func download(_ target: String, to file: String) throws(Failure) -> (status: Int, body: [UInt8]) {
+        var request = HTTPRequest(.get, address.description + target)
+        request.destination = .file(path: file)
+        let response = try send(request)
+        return (response.status, response.body)
+    }
+
+    private func send(_ request: HTTPRequest) throws(Failure) -> HTTPResponse {
         let result = waiting { () async -> Result<HTTPResponse, HTTPFailure> in
             do throws(HTTPFailure) {
-                return .success(try await Self.client.send(message))
+                return .success(try await Self.client.send(request))
             } catch {
                 return .failure(error)
             }
         }
         switch result {
-        case .success(let response): return (response.status, response.body)
+        case .success(let response): return response
         case .failure(let failure): throw Failure(description: description(failure))
         }
     }

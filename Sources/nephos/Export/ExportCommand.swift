@@ -12,6 +12,7 @@ struct ExportCommand {
                 private one, in both environments or the one that is named.
                 """),
             CommandOption("--output", "FILE", "Write to FILE. Default: standard output"),
+            AssetFolder.option,
         ]
         + CloudAddress.options.map { option in
             if option.name != "--account" { return option }
@@ -27,12 +28,13 @@ struct ExportCommand {
 
         Zones, and the records in each by type and name: the same records are always the
         same lines. A line holds what 'records/modify' takes, so that 'nephos import'
-        saves it again. Files, encrypted values, shares and user records are not
-        exported.
+        saves it again. Encrypted values, shares and user records are not exported.
+        Files of assets go into a directory beside, each called by the hash of its
+        content, which its field names; those that the app has sealed are left out.
 
           nephos export --container iCloud.org.example.App --account me > me.jsonl
           nephos export --container iCloud.org.example.App --database public
-          nephos export --container iCloud.org.example.App --all --output app.jsonl
+          nephos export --container iCloud.org.example.App --all --output app.jsonl --assets app
 
         Options:
         \(CommandOption.help(options))
@@ -42,6 +44,7 @@ struct ExportCommand {
     private var address: CloudAddress
     private var zone: String?
     private var output: String?
+    private var assets: String?
     /// The accounts that are named.
     private var accounts: [String]
     private var isAll: Bool
@@ -63,6 +66,7 @@ struct ExportCommand {
         }
         zone = arguments["--zone"]
         output = arguments["--output"]
+        assets = arguments[AssetFolder.option.name]
         accounts = arguments.all("--account")
         isAll = arguments.has("--all")
         environments = arguments.has("--environment") ? [address.environment] : ["development", "production"]
@@ -77,10 +81,12 @@ struct ExportCommand {
     // MARK: - Running
 
     private func run(on cloud: Cloud) throws {
-        let writer = ExportWriter(try OutputFile(output))
-        for address in try databases(cloud) {
-            try export(address, cloud.with(address), writer)
-        }
+        let databases = try databases(cloud)
+        // What cannot be exported leaves an earlier export as it is.
+        for address in databases { try cloud.with(address).checkExists() }
+        let folder = try assets.map(AssetFolder.init(making:))
+        let writer = ExportWriter(try OutputFile(output), folder)
+        for address in databases { try export(address, cloud.with(address), writer) }
         try writer.finish()
     }
 
@@ -117,7 +123,6 @@ struct ExportCommand {
     }
 
     private func export(_ address: CloudAddress, _ cloud: Cloud, _ writer: ExportWriter) throws {
-        try cloud.checkExists()
         let header = ExportHeader(
             container: cloud.container, environment: address.environment, database: address.database,
             account: address.databaseAccount)
@@ -129,7 +134,7 @@ struct ExportCommand {
                 try writer.write(ModifyZonesRequest(operations: [make]).encoded())
             }
             for type in types {
-                try records(of: type, in: zone, cloud) { try writer.write($0, in: zone) }
+                try records(of: type, in: zone, cloud) { try writer.write($0, in: zone, of: cloud) }
             }
         }
     }

@@ -10,10 +10,26 @@ final class ExportWriter {
     /// The header of the first database.
     private var first: ExportHeader?
     private var isEmpty = true
-    private var files = 0
-    private var encrypted = 0
+    /// Where the files of assets go; nil where they are left out.
+    private let assets: AssetFolder?
+    private var leftOut = LeftOut()
 
-    init(_ file: OutputFile) { self.file = file }
+    /// What an export has no place for.
+    private struct LeftOut {
+        var encrypted = 0
+        var sealed = 0
+        var files = 0
+        /// Files that the service does not have as they were saved.
+        var lost = 0
+    }
+
+    /// Lost files that are named.
+    private static let listed = 20
+
+    init(_ file: OutputFile, _ assets: AssetFolder?) {
+        self.file = file
+        self.assets = assets
+    }
 
     /// - Parameter isKeptEmpty: whether the database has its header also where it has no lines.
     func begin(_ header: ExportHeader, isKeptEmpty: Bool) throws {
@@ -27,12 +43,38 @@ final class ExportWriter {
         try file.write(line)
     }
 
-    func write(_ record: RecordDictionary, in zone: String) throws {
-        let encoded = try RecordLine.encode(record, in: zone)
+    func write(_ record: RecordDictionary, in zone: String, of cloud: Cloud) throws {
+        let encoded = try RecordLine.encode(record, in: zone) { asset, field in
+            do {
+                return try take(asset, from: cloud)
+            } catch let failure as Cloud.FileFailure {
+                note(failure, field, record, zone)
+                return nil
+            }
+        }
         try write(encoded.line)
-        files += encoded.files
-        encrypted += encoded.encrypted
+        leftOut.encrypted += encoded.encrypted
         progress.advance()
+    }
+
+    private func take(_ asset: AssetValue, from cloud: Cloud) throws -> AssetValue? {
+        guard asset.seal == nil else {
+            leftOut.sealed += 1
+            return nil
+        }
+        guard let assets else {
+            leftOut.files += 1
+            return nil
+        }
+        return try assets.take(asset, from: cloud)
+    }
+
+    private func note(_ failure: Cloud.FileFailure, _ field: String, _ record: RecordDictionary, _ zone: String) {
+        leftOut.lost += 1
+        guard leftOut.lost <= Self.listed else { return }
+        Console.note(
+            "the file of field '\(field)' of record '\(record.recordName)' in zone '\(zone)' is not exported:"
+                + " \(failure.message)")
     }
 
     private func writeHeader() throws {
@@ -50,8 +92,18 @@ final class ExportWriter {
         }
         try file.close()
         progress.finish()
-        if files > 0 { Console.note("\(files) fields hold files, which are not exported.") }
-        if encrypted > 0 { Console.note("\(encrypted) fields are encrypted, which are not exported.") }
+        if leftOut.files > 0 {
+            Console.note("\(leftOut.files) files of assets are not exported: '--assets DIRECTORY' takes them.")
+        }
+        if leftOut.sealed > 0 {
+            Console.note(
+                "\(leftOut.sealed) files of assets are sealed with keys of their account's and not exported:"
+                    + " 'nephos backup' takes them.")
+        }
+        if leftOut.encrypted > 0 { Console.note("\(leftOut.encrypted) fields are encrypted and not exported.") }
+        if leftOut.lost > 0 {
+            throw Cloud.Failure(message: "\(leftOut.lost) files are not in the export, and their fields left out.")
+        }
     }
 }
 
@@ -80,7 +132,8 @@ final class OutputFile {
         if buffer.count >= Self.bufferSize { try flush() }
     }
 
-    private func flush() throws {
+    /// Writes what is left in memory.
+    func flush() throws {
         try buffer.withUnsafeBytes { bytes in
             var rest = bytes
             while !rest.isEmpty {

@@ -5,16 +5,17 @@ import NephosWire
 enum RecordLine {
     struct Encoded {
         var line: [UInt8]
-        /// How many of the record's fields hold files, which an export has no place for.
-        var files: Int
-        /// How many are encrypted: they could not be opened elsewhere without the account's keys.
+        /// How many of the record's fields are encrypted: they could not be opened elsewhere without the account's keys.
         var encrypted: Int
     }
 
-    static func encode(_ record: RecordDictionary, in zone: String) throws(WireError) -> Encoded {
+    /// - Parameter file: gives an asset of a field as an export has it; nil leaves the field out.
+    static func encode(
+        _ record: RecordDictionary, in zone: String, file: (AssetValue, String) throws -> AssetValue?
+    ) throws -> Encoded {
         let fields = try record.fields.decoded().entries
         let plain = fields.filter { !$0.field.isEncrypted }
-        let kept = plain.filter { $0.field.value?.holdsFile != true }
+        let kept = try plain.compactMap { try withFiles($0, file) }
         let operation = RecordOperation(
             operationType: .forceReplace,
             record: RecordToModify(
@@ -23,8 +24,19 @@ enum RecordLine {
                 fields: RecordFields(kept.map(withoutZones)),
                 parent: record.parent.map { .set($0.withoutZone) } ?? .keep))
         return Encoded(
-            line: ModifyRecordsRequest(operations: [operation]).encoded(), files: plain.count - kept.count,
-            encrypted: fields.count - plain.count)
+            line: ModifyRecordsRequest(operations: [operation]).encoded(), encrypted: fields.count - plain.count)
+    }
+
+    private static func withFiles(
+        _ entry: RecordFields.Entry, _ file: (AssetValue, String) throws -> AssetValue?
+    ) throws -> RecordFields.Entry? {
+        guard let assets = entry.field.value?.assets, !assets.isEmpty else { return entry }
+        // Also behind one that is left out: each that is gets counted.
+        let taken = try assets.compactMap { try file($0, entry.name) }
+        if taken.count < assets.count { return nil }
+        var (entry, rest) = (entry, taken[...])
+        entry.field.value = entry.field.value?.mappingAssets { rest.popFirst() ?? $0 }
+        return entry
     }
 
     /// A reference stays in its record's zone, whatever its owner.
@@ -36,14 +48,6 @@ enum RecordLine {
 }
 
 extension FieldValue {
-    fileprivate var holdsFile: Bool {
-        switch self {
-        case .asset: true
-        case .list(_, let elements): elements.contains { $0.holdsFile }
-        default: false
-        }
-    }
-
     fileprivate var withoutZones: FieldValue {
         switch self {
         case .reference(let reference): .reference(reference.withoutZone)

@@ -174,7 +174,7 @@ import Testing
             "HEADER\n"
                 + #"{"operations":[{"operationType":"forceReplace","record":{"recordName":"a","recordType":"Note","#
                 + #""fields":{"list":{"value":{"recordName":"gone","action":"DELETE_SELF"},"type":"REFERENCE"}}}}]}"#,
-            1, ":2: 1 records refer to records that are in none of the lines"
+            1, ":2: record 'a' refers to 'gone', which is in none of the lines and not in the database"
         ),
     ])
     func `what cannot be imported is said with its line`(text: String, status: Int32, message: String) async throws {

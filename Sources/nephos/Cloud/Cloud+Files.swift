@@ -1,0 +1,125 @@
+import NephosHTTP
+import NephosService
+import NephosWire
+
+/// The files of assets. Memory is taken for a piece of one at a time.
+extension Cloud {
+    /// Where a file may be uploaded for each field, in their order.
+    func uploadAddresses(_ fields: [AssetField], in zone: ZoneIDDictionary?) throws -> [String] {
+        var addresses: [String] = []
+        for start in stride(from: 0, to: fields.count, by: Limits.uploadTokensPerRequest) {
+            let some = Array(fields[start..<min(start + Limits.uploadTokensPerRequest, fields.count)])
+            let answer = try request(
+                "assets/upload", AssetUploadRequest(zoneID: zone, tokens: some), as: AssetUploadResponse.self)
+            guard answer.tokens.count == some.count else { throw Failure(message: "the answer lacks upload addresses") }
+            addresses += answer.tokens.map(\.url)
+        }
+        return addresses
+    }
+
+    /// Uploads a file.
+    /// - Returns: the value of its field.
+    func upload(_ file: String, size: Int64, to address: String) throws -> AssetValue {
+        let parts = try AssetAddressParts(address)
+        if let local {
+            let (container, environment) = (container, try serviceEnvironment())
+            return try result { () async throws(ServiceError) in
+                let upload = try await local.service.beginUpload(
+                    parts.token, size: size, container: container, environment, requestID: "")
+                try await upload.append(contentsOfFile: file, progress: { _ in })
+                return try await upload.finish().singleFile
+            }
+        }
+        let answer = try connection { server throws(ServerConnection.Failure) in
+            try server.upload(parts.target, file: file)
+        }
+        return try (decoded(answer) as UploadedFile).singleFile
+    }
+
+    /// Downloads a file to a path where none is.
+    /// - Throws: `FileFailure` for what the service refuses, `Failure` where it cannot be asked.
+    func download(_ address: String, to file: String) throws {
+        let parts = try AssetAddressParts(address)
+        if let local {
+            let (container, environment) = (container, try serviceEnvironment())
+            do throws(Failure) {
+                try result { () async throws(ServiceError) in
+                    let asset = try await local.service.openAsset(
+                        parts.content, parts.token, container: container, environment, requestID: "")
+                    try await asset.copy(toFile: file, progress: { _ in })
+                }
+            } catch {
+                throw FileFailure(message: error.message)
+            }
+            return
+        }
+        let answer = try connection { server throws(ServerConnection.Failure) in
+            try server.download(parts.target, to: file)
+        }
+        guard answer.status == 200 else {
+            let error = try? ErrorDictionary(decoding: answer.body)
+            throw FileFailure(message: error?.reason ?? "the service answers with status \(answer.status)")
+        }
+    }
+
+    /// Why a file cannot be had that a record has.
+    struct FileFailure: Error {
+        var message: String
+    }
+
+    private func serviceEnvironment() throws(Failure) -> ContainerEnvironment {
+        guard let environment = ContainerEnvironment(rawValue: address.environment) else {
+            throw Failure(message: "'\(address.environment)' is no environment.")
+        }
+        return environment
+    }
+
+    private func connection<Answer>(
+        _ body: (ServerConnection) throws(ServerConnection.Failure) -> Answer
+    ) throws(Failure) -> Answer {
+        guard case .server(let server) = address.place else { throw Failure(message: "there is no server") }
+        do throws(ServerConnection.Failure) {
+            return try body(ServerConnection(address: server))
+        } catch {
+            throw Failure(message: error.description)
+        }
+    }
+
+    private func result<Value: Sendable>(
+        _ body: @escaping @Sendable () async throws(ServiceError) -> Value
+    ) throws(Failure) -> Value {
+        let result = waiting { () async -> Result<Value, ServiceError> in
+            do throws(ServiceError) {
+                return .success(try await body())
+            } catch {
+                return .failure(error)
+            }
+        }
+        switch result {
+        case .success(let value): return value
+        case .failure(let error): throw Failure(message: error.reason, clientErrorCode: error.clientCode.rawValue)
+        }
+    }
+}
+
+/// The parts of a file's address (`AssetAddress`).
+struct AssetAddressParts {
+    /// What is asked of the server, wherever its own name leads.
+    let target: String
+    /// The name of the content; of an upload's address none.
+    let content: String
+    let token: String
+
+    init(_ address: String) throws(Cloud.Failure) {
+        guard let host = address.firstRange(of: "://"), let slash = address[host.upperBound...].firstIndex(of: "/") else {
+            throw Cloud.Failure(message: "the service answers with an address that is none: \(address)")
+        }
+        target = String(address[slash...])
+        // `/assets/1/{container}/{environment}/{content}/{token}/…`
+        let parts = target.split(separator: "/").map(String.init)
+        guard parts.count > 5, parts[0] == AssetAddress.module, parts[1] == AssetAddress.version else {
+            throw Cloud.Failure(message: "the service answers with an address that is not one of Nephos: \(address)")
+        }
+        (content, token) = (parts[4], parts[5])
+    }
+}

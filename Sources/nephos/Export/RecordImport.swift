@@ -1,0 +1,191 @@
+import NephosWire
+
+/// Saves the lines of an export, many in each request, database by database.
+struct RecordImport {
+    /// "The maximum number of operations in a request is 200" (CloudKit Web Services): also a strict server takes it.
+    private static let operationsPerRequest = 200
+    private static let bytesPerRequest = 1024 * 1024
+
+    private let lines: LineReader
+    private let arguments: Arguments
+    /// The database that the lines go to.
+    private var cloud: Cloud
+    /// Where the files of assets are; nil where none was named.
+    private let assets: AssetFolder?
+    private var progress: Progress
+    private var batch: [NumberedOperation] = []
+    private var batchSize = 0
+    /// What refers to records that were not there yet.
+    private var deferred = WaitingOperations()
+
+    init(_ lines: LineReader, _ cloud: Cloud, _ arguments: Arguments) throws {
+        self.lines = lines
+        self.cloud = cloud
+        self.arguments = arguments
+        assets = try arguments[AssetFolder.option.name].map(AssetFolder.init(reading:))
+        progress = Progress("imported", total: lines.size)
+    }
+
+    consuming func run() throws {
+        while let line = try lines.next() {
+            if line.starts(with: Self.headerStart) {
+                try flush()
+                try finish()
+                try begin(line)
+            } else if let zones = try? ModifyZonesRequest(decoding: line) {
+                try flush()
+                try make(zones)
+            } else {
+                try add(line)
+            }
+            progress.position = lines.position
+        }
+        try flush()
+        try finish()
+        progress.finish()
+    }
+
+    /// How a header begins, as `ExportHeader` writes it.
+    private static let headerStart = Array(#"{"nephosExport""#.utf8)
+
+    /// The options that say where the records of one database go.
+    private static let placeOptions = ["--database", "--account", "--token"]
+
+    /// Refuses them for an export of several databases, before anything is imported.
+    static func checkOptions(_ arguments: Arguments, for path: String) throws {
+        guard let option = placeOptions.first(where: arguments.has) else { return }
+        let lines = try LineReader(path)
+        _ = try lines.next()
+        while let line = try lines.next() {
+            guard line.starts(with: headerStart) else { continue }
+            throw Cloud.Failure(
+                message: "\(path):\(lines.line): another database begins here, and '\(option)' is for an export of one."
+                    + " Nothing is imported.")
+        }
+    }
+
+    /// Goes on with another database.
+    private mutating func begin(_ line: [UInt8]) throws {
+        do {
+            let header = try ExportHeader(decoding: line)
+            if let option = Self.placeOptions.first(where: arguments.has) {
+                throw Cloud.Failure(
+                    message:
+                        "\(lines.path):\(lines.line): another database begins here, and '\(option)' is for an export of"
+                        + " one. \(progress.count) records before it are imported.")
+            }
+            cloud = cloud.with(try ImportCommand.address(header, arguments))
+        } catch let error as WireError {
+            throw Cloud.Failure(message: "\(lines.path):\(lines.line): \(error)")
+        }
+    }
+
+    private func make(_ zones: ModifyZonesRequest) throws {
+        for case .failure(let error) in try cloud.request("zones/modify", zones, as: ZonesResponse.self).zones {
+            throw failure(lines.line, error)
+        }
+    }
+
+    private mutating func add(_ line: [UInt8]) throws {
+        let request: ModifyRecordsRequest
+        do {
+            request = try ModifyRecordsRequest(decoding: line)
+        } catch {
+            throw Cloud.Failure(message: "\(lines.path):\(lines.line): \(error)")
+        }
+        for operation in request.operations {
+            let isFull = batch.count == Self.operationsPerRequest || batchSize + line.count > Self.bytesPerRequest
+            if isFull, !batch.isEmpty { try flush() }
+            batch.append(NumberedOperation(line: lines.line, operation: try withFiles(operation)))
+            batchSize += line.count
+        }
+    }
+
+    /// The operation with its files uploaded.
+    private func withFiles(_ operation: RecordOperation) throws -> RecordOperation {
+        guard operation.namesFiles else { return operation }
+        let place = "\(lines.path):\(lines.line): record '\(operation.record.recordName ?? "")'"
+        guard let assets else {
+            throw Cloud.Failure(
+                message:
+                    "\(place) has files of assets: give '--assets DIRECTORY', as to the export. \(progress.count)"
+                    + " records before it are imported.")
+        }
+        do {
+            return try assets.upload(operation, to: cloud)
+        } catch let failure as Cloud.Failure {
+            throw Cloud.Failure(
+                message: "\(place): \(failure.message) \(progress.count) records before it are imported.")
+        }
+    }
+
+    private mutating func flush() throws {
+        try save(batch, missing: deferred)
+        batch = []
+        batchSize = 0
+    }
+
+    /// Saves what refers to records that came later. Records that refer to each other need one another in their request;
+    /// where they are too many for one, they are saved without their references first.
+    private mutating func finish() throws {
+        var waiting = deferred
+        deferred = WaitingOperations()
+        if waiting.isEmpty { return }
+        waiting = try save(waiting) { $0 }
+        if waiting.isEmpty { return }
+        if let missing = try MissingTargets.first(of: waiting, in: cloud) {
+            throw Cloud.Failure(
+                message:
+                    "\(lines.path):\(missing.line): record '\(missing.recordName)' refers to '\(missing.target)', which is in"
+                    + " none of the lines and not in the database. \(progress.count) records are imported.")
+        }
+        // These count once they are whole.
+        let count = progress.count
+        _ = try save(waiting) { $0.withoutNeeds }
+        progress.advance(by: count - progress.count)
+        waiting = try save(waiting) { $0 }
+        guard waiting.isEmpty else {
+            throw Cloud.Failure(
+                message:
+                    "\(lines.path): \(waiting.count) records refer to records that were deleted meanwhile, and are"
+                    + " imported without their references.")
+        }
+    }
+
+    /// - Returns: what refers to records that are not there.
+    private mutating func save(
+        _ waiting: WaitingOperations, _ change: (RecordOperation) -> RecordOperation
+    ) throws -> WaitingOperations {
+        let missing = WaitingOperations()
+        try waiting.forEachBatch(limit: Self.operationsPerRequest, bytes: Self.bytesPerRequest) { batch in
+            try save(
+                batch.map { NumberedOperation(line: $0.line, operation: change($0.operation)) }, missing: missing)
+        }
+        return missing
+    }
+
+    /// - Parameter missing: gets what refers to records that are not there.
+    private mutating func save(_ batch: [NumberedOperation], missing: WaitingOperations) throws {
+        if batch.isEmpty { return }
+        let request = ModifyRecordsRequest(operations: batch.map(\.operation), atomic: false)
+        let results = try cloud.request("records/modify", request, as: RecordsResponse.self).records
+        guard results.count == batch.count else { throw Cloud.Failure(message: "the answer lacks records") }
+        let before = missing.count
+        for (line, result) in zip(batch, results) {
+            guard case .failure(let error) = result else { continue }
+            guard error.clientErrorCode == Self.referenceViolation else { throw failure(line.line, error) }
+            try missing.add(line)
+        }
+        progress.advance(by: batch.count - (missing.count - before))
+    }
+
+    /// The raw value of `CKError.Code.referenceViolation`.
+    private static let referenceViolation = 31
+
+    private func failure(_ line: Int, _ error: ErrorDictionary) -> Cloud.Failure {
+        Cloud.Failure(
+            message:
+                "\(lines.path):\(line): \(error.reason) (\(error.serverErrorCode.rawValue)). \(progress.count) records"
+                + " before it are imported.")
+    }
+}
