@@ -59,6 +59,8 @@ private struct SerializedContent: Codable, Sendable {
         var isUnfetched: Bool
         /// Whether it was not seen since the database was fetched from its beginning; nil is no.
         var isDoubtful: Bool?
+        /// The names of records that came without their content; nil is none.
+        var unread: [String]?
     }
 
     /// A pending change, to a record or to a zone.
@@ -84,7 +86,8 @@ extension SerializedContent {
                 name: zoneID.zoneName, owner: zoneID.ownerName, token: content.zoneTokens[zoneID]?.syncToken,
                 sentSince: content.sentSince[zoneID],
                 isUnfetched: place < content.unfetchedZoneIDs.count,
-                isDoubtful: content.doubtfulZoneIDs.contains(zoneID) ? true : nil)
+                isDoubtful: content.doubtfulZoneIDs.contains(zoneID) ? true : nil,
+                unread: content.unreadRecordIDs[zoneID]?.map(\.recordName).sorted())
         }
         records = content.records.changes.map { change in
             let (recordID, deletes) =
@@ -118,6 +121,9 @@ extension SerializedContent {
             content.sentSince[zoneID] = zone.sentSince
             if zone.isUnfetched { content.unfetchedZoneIDs.append(zoneID) }
             if zone.isDoubtful == true { content.doubtfulZoneIDs.insert(zoneID) }
+            content.unreadRecordIDs[zoneID] = zone.unread.map { names in
+                Set(names.map { CKRecord.ID(unchecked: $0, zoneID: zoneID) })
+            }
             if zone.token == nil && !zone.isUnfetched { content.sentZoneIDs.insert(zoneID) }
         }
         for change in records {

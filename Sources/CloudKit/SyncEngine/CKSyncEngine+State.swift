@@ -18,6 +18,8 @@ extension CKSyncEngine {
             var sentSince: [CKRecordZone.ID: String] = [:]
             /// The zones that were known when the database was fetched from its beginning and were not seen since.
             var doubtfulZoneIDs: Set<CKRecordZone.ID> = []
+            /// The records that came without their content, which the zones' tokens have passed.
+            var unreadRecordIDs: [CKRecordZone.ID: Set<CKRecord.ID>] = [:]
             /// Whose data this is.
             var userRecordName: String?
             var subscriptionID: String?

@@ -1,6 +1,6 @@
 /// One run of fetching: which zones changed, then what changed in each of them, batch by batch.
 struct SyncFetch: Sendable {
-    private let core: SyncEngineCore
+    let core: SyncEngineCore
     private let context: CKSyncEngine.FetchChangesContext
 
     init(_ core: SyncEngineCore, _ context: CKSyncEngine.FetchChangesContext) {
@@ -61,15 +61,17 @@ struct SyncFetch: Sendable {
             await note(changes)
             isMoreComing = changes.moreComing
         }
-        await tellDoubtfulZones()
+        try await tellDoubtfulZones()
     }
 
-    /// The zones that a list of all zones left out were deleted so long ago that the service does not tell it any more.
-    private func tellDoubtfulZones() async {
+    /// The zones that a list of all zones left out were deleted before the engine fetched first, or so long ago that the
+    /// service does not tell it any more.
+    private func tellDoubtfulZones() async throws(CKError) {
         let gone = core.state.read { $0.doubtfulZoneIDs }
         if gone.isEmpty { return }
+        let reasons = try await reasons(of: gone.sorted { $0.zoneName < $1.zoneName })
         let deletions = gone.sorted { $0.zoneName < $1.zoneName }.map {
-            CKDatabase.DatabaseChange.Deletion(zoneID: $0, reason: .deleted)
+            CKDatabase.DatabaseChange.Deletion(zoneID: $0, reason: reasons[$0] ?? .deleted)
         }
         await core.hand(
             .fetchedDatabaseChanges(.init(modifications: [], deletions: deletions)),
@@ -80,6 +82,25 @@ struct SyncFetch: Sendable {
                 content.doubtfulZoneIDs = []
             })
         await core.handOutState()
+    }
+
+    /// Why zones are gone, as a fetch of them says.
+    private func reasons(
+        of zoneIDs: [CKRecordZone.ID]
+    ) async throws(CKError) -> [CKRecordZone.ID: CKDatabase.DatabaseChange.Deletion.Reason] {
+        var reasons: [CKRecordZone.ID: CKDatabase.DatabaseChange.Deletion.Reason] = [:]
+        for start in stride(from: 0, to: zoneIDs.count, by: Self.itemsPerRequest) {
+            let page = Array(zoneIDs[start..<min(start + Self.itemsPerRequest, zoneIDs.count)])
+            do {
+                for (zoneID, result) in try await core.database.recordZones(for: page) {
+                    guard case .failure(let error) = result else { continue }
+                    reasons[zoneID] = CKError(any: error).reasonOfDeletion
+                }
+            } catch {
+                throw CKError(any: error)
+            }
+        }
+        return reasons
     }
 
     private typealias DatabaseChanges = (
@@ -116,7 +137,7 @@ struct SyncFetch: Sendable {
         while true {
             try checkCancellation()
             let options = await nextOptions()
-            let waiting = core.state.read { $0.unfetchedZoneIDs }.filter {
+            let waiting = core.state.read { $0.zoneIDsToFetch }.filter {
                 options.scope.contains($0) && !failed.contains($0)
             }
             let prioritized = options.prioritizedZoneIDs.first { waiting.contains($0) }
@@ -152,15 +173,23 @@ struct SyncFetch: Sendable {
     ) async throws(CKError) {
         var options = options
         var fetchEnd: String?
-        while options.scope.contains(zoneID) {
+        var failures = try await fetchUnread(in: zoneID, options.operationGroup)
+        while options.scope.contains(zoneID), core.state.read({ $0.unfetchedZoneIDs.contains(zoneID) }) {
             try checkCancellation()
             let (token, sentSince) = core.state.read { ($0.zoneTokens[zoneID], $0.sentSince[zoneID]) }
             let position = Position(token: token, sentSince: sentSince, fetchEnd: fetchEnd)
             let batch = try await fetchBatch(zoneID, position, options.operationGroup)
             fetchEnd = batch.fetchEnd
+            failures.merge(batch.failures) { $1 }
+            for modification in batch.modifications { failures[modification.record.recordID] = nil }
+            for deletion in batch.deletions { failures[deletion.recordID] = nil }
+            // More than can be kept track of: the token stays before them.
+            if failures.count > Self.unreadRecords { throw partialFailure(failures) }
+            let unread = Set(failures.keys)
             func advance(_ content: inout CKSyncEngine.State.Content) {
                 content.zoneTokens[zoneID] = batch.token
                 content.sentSince[zoneID] = nil
+                content.unreadRecordIDs[zoneID] = unread.isEmpty ? nil : unread
                 if !batch.moreComing { content.unfetchedZoneIDs.removeAll { $0 == zoneID } }
             }
             if batch.modifications.isEmpty && batch.deletions.isEmpty {
@@ -171,9 +200,10 @@ struct SyncFetch: Sendable {
                         .init(modifications: batch.modifications, deletions: batch.deletions)), after: advance)
                 await core.handOutState()
             }
-            if !batch.moreComing { return }
+            if !batch.moreComing { break }
             options = await nextOptions()
         }
+        if !failures.isEmpty { throw partialFailure(failures) }
     }
 
     /// Where a batch begins.
@@ -186,6 +216,8 @@ struct SyncFetch: Sendable {
     private struct ZoneBatch: Sendable {
         var modifications: [CKDatabase.RecordZoneChange.Modification] = []
         var deletions: [CKDatabase.RecordZoneChange.Deletion] = []
+        /// What came without its content.
+        var failures: [CKRecord.ID: CKError] = [:]
         var token: CKServerChangeToken?
         var moreComing = false
         /// Where the fetch ends that this batch belongs to.
@@ -223,12 +255,17 @@ struct SyncFetch: Sendable {
         let fetchEnds = operation.fetchEnds
         fetchEnds.withLock { $0[zoneID] = position.fetchEnd }
         operation.deletionsSince.withLock { $0[zoneID] = position.sentSince }
-        operation.recordWasChangedBlock = { _, result in
+        operation.recordWasChangedBlock = { recordID, result in
             switch result {
             case .success(let record): batch.withLock { $0.modifications.append(.init(record: record)) }
             case .failure(let error):
                 // A file that could not be had now comes with the next try: the token must not go beyond its record.
-                if CKError(any: error).isRetriedByEngine { failure.exchange(error) }
+                let error = CKError(any: error)
+                if error.isRetriedByEngine {
+                    failure.exchange(error)
+                } else {
+                    batch.withLock { $0.failures[recordID] = error }
+                }
             }
         }
         operation.recordWithIDWasDeletedBlock = { recordID, recordType in
@@ -260,10 +297,23 @@ extension CKSyncEngine.State.Content {
     fileprivate mutating func forgetPosition(in zoneID: CKRecordZone.ID) {
         zoneTokens[zoneID] = nil
         sentSince[zoneID] = nil
+        unreadRecordIDs[zoneID] = nil
+    }
+
+    /// The zones that changed, and those with records that could not be read.
+    fileprivate var zoneIDsToFetch: [CKRecordZone.ID] {
+        let unread = unreadRecordIDs.keys.filter { !unfetchedZoneIDs.contains($0) }
+        return unfetchedZoneIDs + unread.sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }
     }
 }
 
 extension CKError {
     /// Whether the zone is not there any more.
     fileprivate var isAboutMissingZone: Bool { code == .zoneNotFound || code == .userDeletedZone }
+
+    /// Why the zone is gone.
+    fileprivate var reasonOfDeletion: CKDatabase.DatabaseChange.Deletion.Reason {
+        if code == .userDeletedZone { return .purged }
+        return userInfo[CKErrorUserDidResetEncryptedDataKey] == nil ? .deleted : .encryptedDataReset
+    }
 }
