@@ -117,8 +117,8 @@ let package = Package(
         tests(
             "NephosServerTests",
             [
-                "NephosServer", "NephosService", "NephosSQLite", "NephosStorage", "NephosWire", "CloudKit", "nephos",
-                "NephosPostgres", "NephosPostgresTesting", "Readme",
+                "NephosServer", "NephosService", "NephosSQLite", "NephosStorage", "NephosWire", "NephosCrypto",
+                "CloudKit", "nephos", "NephosPostgres", "NephosPostgresTesting", "Readme",
                 "Countries", "ContactList", "Photos",
             ]),
         tests(
