@@ -40,11 +40,7 @@ extension DatabaseRequestContext {
         var keys = KeyRing.RecordKeys()
         var place: ZonePlace?
         do throws(KeyFailure) {
-            if !needed.isEmpty {
-                let ring = session.keyRing
-                keys = try await ring.keys(ofRecords: needed, in: zone)
-                place = await ring.place(of: zone, try await ring.device())
-            }
+            if !needed.isEmpty { (keys, place) = try await session.keyRing.keysToOpen(needed, in: zone) }
         } catch {
             switch error {
             case .service(let failure): throw CKError(failure, errors)

@@ -77,12 +77,12 @@ extension DatabaseRequestContext {
     private func remember(
         _ keys: [Int: KeyRing.KnownKey], _ answers: [RecordResult], _ request: ModifyRecordsRequest
     ) async {
-        for (index, key) in keys {
-            guard case .record(let saved) = answers[index] else { continue }
+        let saved = keys.compactMap { index, key -> KeyRing.SavedKey? in
+            guard case .record(let saved) = answers[index] else { return nil }
             let zone = request.keyZone(of: request.operations[index], call.scope)
-            await session.keyRing.remember(key, ofRecord: saved.recordName, in: zone)
-            await session.keyRing.learn(key.group, of: saved.recordName, in: zone)
+            return KeyRing.SavedKey(key: key, recordName: saved.recordName, zone: zone)
         }
+        if !saved.isEmpty { await session.keyRing.remember(saved) }
     }
 
     /// The request with sealed values, and the new keys by the operations that bring them.
@@ -109,45 +109,19 @@ extension DatabaseRequestContext {
     private static func seal(
         _ request: inout ModifyRecordsRequest, _ indices: [Int], in zone: KeyZone, _ ring: KeyRing
     ) async throws(KeyFailure) -> [Int: KeyRing.KnownKey] {
-        // A record that exists may have a key already, and goes on with it.
-        var names: [String: Set<[UInt8]>] = [:]
-        for index in indices where request.operations[index].operationType != .create {
-            if let name = request.operations[index].record.recordName { names[name] = [] }
-        }
-        let known = try await ring.keys(ofRecords: names, in: zone)
-        let place = await ring.place(of: zone, try await ring.device())
-        var made: [Int: KeyRing.KnownKey] = [:]
-        for index in indices {
+        let records = indices.map { index in
             let record = request.operations[index].record
             let name = record.recordName ?? UUID().uuidString
             request.operations[index].record.recordName = name
-            let there = known.keys[name] ?? []
-            let learnt = await ring.group(of: name, parent: record.parentName, in: zone)
-            let group = learnt ?? there.last { !$0.group.isEmpty }?.group ?? ""
-            let (groupPlace, groupKeys) = try await ring.keys(
-                of: KeyRing.GroupName(zone: zone, group: group), making: true)
-            let key: RecordKey
-            if let present = there.last(where: {
-                $0.group == group && $0.version == groupKeys.current && !$0.isInherited
-            }) {
-                key = present.key
-            } else {
-                key = .random()
-                if let groupKey = groupKeys.currentKey {
-                    request.operations[index].record.keys = [
-                        key.wrapped(under: groupKey, version: groupKeys.current, recordName: name, in: groupPlace)
-                    ]
-                } else if learnt != nil {
-                    throw .service(
-                        .transport(
-                            .zoneBusy, "The key of what is shared has not arrived: its owner's devices hand it over",
-                            retryAfter: keyRetryAfter))
-                }
-                // Without the group's key the service refuses the record, and says which group it is.
-                made[index] = KeyRing.KnownKey(
-                    key: key, group: group, version: groupKeys.current, isInherited: false)
-            }
-            request.operations[index].seal(with: key, place.context(ofRecord: name))
+            return KeyRing.RecordToSeal(
+                name: name, parent: record.parentName, isNew: request.operations[index].operationType == .create)
+        }
+        let (keys, place) = try await ring.keysToSeal(records, in: zone)
+        var made: [Int: KeyRing.KnownKey] = [:]
+        for (index, (record, key)) in zip(indices, zip(records, keys)) {
+            made[index] = key.made
+            if let wrapped = key.wrapped { request.operations[index].record.keys = [wrapped] }
+            request.operations[index].seal(with: key.key, place.context(ofRecord: record.name))
         }
         return made
     }

@@ -11,6 +11,10 @@ struct GroupKeys: Sendable {
     private(set) var recipient: [UInt8] = []
     /// Whom the owner's devices named administrators last, by the hashes of their lists' first entries.
     private(set) var administrators: Set<[UInt8]> = []
+    /// Which keys they are (`GroupKeyID`), by version.
+    private(set) var ids: [Int64: [UInt8]] = [:]
+    /// Whether the group is a zone whose key itself seals the values of its records.
+    private(set) var isPerZone = false
 
     /// Why a group's keys cannot be had.
     struct Invalid: Error, Hashable, Sendable {
@@ -26,6 +30,8 @@ struct GroupKeys: Sendable {
         guard let last = answer.group.last else { return }
         current = last.version
         recipient = last.recipient
+        ids = Dictionary(answer.group.map { ($0.version, GroupKeyID.of(box: $0.box)) }) { $1 }
+        isPerZone = answer.isPerZone && proof.group.group.isEmpty
         administrators = proof.namedLast(answer.group)
         for box in answer.boxes where !proof.isGenuine(box: box, answer.group) {
             throw Invalid(reason: "version \(box.version) of the zone's key is not of a device of the owner's")
@@ -62,6 +68,17 @@ struct GroupKeys: Sendable {
     }
 
     var isEmpty: Bool { current == 0 }
+
+    /// The group's keys as those of values; nothing where records have keys of their own.
+    var recordKeys: [KeyRing.KnownKey] {
+        guard isPerZone else { return [] }
+        return keys.sorted { $0.key < $1.key }.compactMap { version, key in
+            ids[version].map { id in
+                KeyRing.KnownKey(
+                    key: RecordKey(id: id, key: key), group: "", version: version, isInherited: false)
+            }
+        }
+    }
 
     /// The key that what is new is wrapped under; nil where there is none, or this account has not got it yet.
     var currentKey: SealKey? { keys[current] }

@@ -11,14 +11,24 @@ extension KeyRing {
     /// - Parameter roots: the records of which, and of what is below them, keys are to be wrapped; the empty name is all of
     ///   the zone.
     func tend(_ name: GroupName, roots: [String]) async throws(KeyFailure) {
+        var (wrapsRecords, hasLeft) = (false, false)
+        var settled: Int64?
         for attempt in 1...Self.tendingAttempts {
             let answer = try await lookup(
-                LookupKeysRequest(zoneID: name.zone.zoneID, group: name.group, wantsGroup: true, wantsMembers: true),
-                name.zone)
+                LookupKeysRequest(
+                    zoneID: name.zone.zoneID, group: name.group, wantsGroup: true, wantsMembers: true,
+                    missingBelow: roots), name.zone)
             let keys = try await opened(answer, name)
             let device = try await device()
             let isShared = answer.isShared || !name.group.isEmpty || roots == [""]
-            guard let request = try request(name, answer, keys, isShared: isShared, device) else { break }
+            (wrapsRecords, hasLeft) = (!answer.records.isEmpty, answer.hasLeft)
+            guard var request = try request(name, answer, keys, isShared: isShared, device) else { break }
+            if wrapsRecords || hasLeft {
+                // Only once the keys of the records are wrapped.
+                settled = request.settled
+                request.settled = nil
+            }
+            if request.isEmpty { break }
             let after: KeysResponse
             do throws(KeyFailure) {
                 after = try await put(request, name.zone)
@@ -30,7 +40,12 @@ extension KeyRing {
             // Where another device was faster with the key, this one goes on with that.
             if request.key == nil || after.group.last == request.key { break }
         }
-        if !roots.isEmpty { try await wrapKeys(below: roots, for: name, try await device()) }
+        if wrapsRecords { try await wrapKeys(below: roots, for: name) }
+        if hasLeft { try await wrapKeysOfLeft(in: name.zone) }
+        if let settled {
+            _ = try await put(
+                PutGroupKeyRequest(zoneID: name.zone.zoneID, group: name.group, settled: settled), name.zone)
+        }
     }
 
     private static let tendingAttempts = 4
@@ -76,21 +91,21 @@ extension KeyRing {
             request.boxes.append(GroupBox(userRecordName: member.userRecordName, key: box))
         }
         if isShared, let identity = owner.hashes.first {
-            addLinks(to: &request, answer, key, version, place, identity)
+            addLinks(to: &request, answer, keys, key, version, place, identity)
         }
-        let isNothing =
-            request.key == nil && request.boxes.isEmpty && request.link == nil && request.oneTimeLinks.isEmpty
-            && request.settled == nil
-        return isNothing ? nil : request
+        return request.isEmpty ? nil : request
     }
 
-    /// New secrets for URLs that have none under this version of the key.
+    /// New secrets for URLs that have none under this version of the key; and the key under the one that there is, where
+    /// an account may come by it.
     private func addLinks(
-        to request: inout PutGroupKeyRequest, _ answer: KeysResponse, _ key: SealKey, _ version: Int64,
-        _ place: GroupPlace, _ identity: [UInt8]
+        to request: inout PutGroupKeyRequest, _ answer: KeysResponse, _ keys: GroupKeys, _ key: SealKey,
+        _ version: Int64, _ place: GroupPlace, _ identity: [UInt8]
     ) {
-        if answer.link?.version != version {
-            request.link = ShareLink(secret: .random(), owner: identity).wrapped(key, version: version, of: place)
+        if answer.link?.version != version || answer.wantsLink {
+            let known = answer.link.flatMap { $0.version == version ? ShareLink($0, keys, of: place) : nil }
+            let link = known ?? ShareLink(secret: .random(), owner: identity)
+            request.link = link.wrapped(key, version: version, of: place)
         }
         let present = Set(answer.oneTimeLinks.filter { $0.link.version == version }.map(\.participantID))
         for id in answer.members.compactMap(\.oneTimeID) where !present.contains(id) {
@@ -101,15 +116,27 @@ extension KeyRing {
         }
     }
 
-    /// Wraps the keys of records for a group, page by page.
-    private func wrapKeys(
-        below roots: [String], for name: GroupName, _ device: DeviceIdentity
-    ) async throws(KeyFailure) {
-        let place = GroupPlace(zone: place(of: name.zone, device), group: name.group)
+    /// Wraps the keys of records for a group.
+    private func wrapKeys(below roots: [String], for name: GroupName) async throws(KeyFailure) {
+        try await wrapKeys(
+            LookupKeysRequest(zoneID: name.zone.zoneID, group: name.group, wantsGroup: false, missingBelow: roots),
+            name)
+    }
+
+    /// Wraps for the zone the keys of records that have left a share whose key alone wraps them.
+    private func wrapKeysOfLeft(in zone: KeyZone) async throws(KeyFailure) {
+        let name = GroupName(zone: zone, group: "")
+        _ = try await keys(of: name, making: true)
+        var request = LookupKeysRequest(zoneID: zone.zoneID, wantsGroup: false)
+        request.wantsLeft = true
+        try await wrapKeys(request, name)
+    }
+
+    /// Wraps the keys of the records that the service answers with, page by page.
+    private func wrapKeys(_ request: LookupKeysRequest, _ name: GroupName) async throws(KeyFailure) {
+        let place = GroupPlace(zone: place(of: name.zone, try await device()), group: name.group)
         while true {
-            let answer = try await lookup(
-                LookupKeysRequest(zoneID: name.zone.zoneID, group: name.group, wantsGroup: false, missingBelow: roots),
-                name.zone)
+            let answer = try await lookup(request, name.zone)
             if answer.records.isEmpty { return }
             let names = Dictionary(answer.records.map { ($0.recordName, Set<[UInt8]>()) }) { $1 }
             let known = try await keys(ofRecords: names, in: name.zone).keys
@@ -119,8 +146,10 @@ extension KeyRing {
                 let there = Set(record.keys.filter { $0.group == name.group }.map(\.id))
                 var wrapped: [[UInt8]: WrappedRecordKey] = [:]
                 for known in known[record.recordName] ?? [] where !there.contains(known.key.id) {
-                    wrapped[known.key.id] = known.key.wrapped(
+                    var key = known.key.wrapped(
                         under: key, version: group.current, recordName: record.recordName, in: place, isInherited: true)
+                    key.groupKeyID = group.ids[group.current] ?? []
+                    wrapped[known.key.id] = key
                 }
                 return wrapped.isEmpty
                     ? nil : KeysResponse.Record(recordName: record.recordName, keys: Array(wrapped.values))

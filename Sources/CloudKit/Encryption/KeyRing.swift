@@ -69,6 +69,7 @@ actor KeyRing {
         var key: RecordKey
         var group: String
         var version: Int64
+        /// Whether it seals no more.
         var isInherited: Bool
     }
 
@@ -286,8 +287,9 @@ actor KeyRing {
     ) async throws(KeyFailure) -> RecordKeys {
         var found = RecordKeys()
         var missing: [String] = []
+        let zoneKeys = groups[GroupName(zone: zone, group: "")]?.recordKeys ?? []
         for (name, ids) in names {
-            let known = known(RecordName(zone: zone, name: name))
+            let known = known(RecordName(zone: zone, name: name)) + zoneKeys
             if !known.isEmpty, ids.allSatisfy({ id in known.contains { $0.key.id == id } }) {
                 found.keys[name] = known
             } else {
@@ -303,6 +305,11 @@ actor KeyRing {
                 LookupKeysRequest(zoneID: zone.zoneID, wantsGroup: false, recordNames: names), zone)
             try await fetchGroups(of: answer.records, in: zone)
             for record in answer.records { open(record, in: zone, device, &found) }
+            guard answer.isPerZone else { continue }
+            let group = GroupName(zone: zone, group: "")
+            groups[group] = nil
+            let keys = try await keys(of: group, making: false).1.recordKeys
+            for name in names { found.keys[name, default: []] += keys }
         }
         for (name, ids) in names {
             // A key that the service shows in no form that is for this account may come yet; to the owner all are shown.
@@ -344,7 +351,8 @@ actor KeyRing {
             if let key = RecordKey(wrapped, under: group, recordName: record.recordName, in: place) {
                 keys.append(
                     KnownKey(
-                        key: key, group: wrapped.group, version: wrapped.version, isInherited: wrapped.isInherited))
+                        key: key, group: wrapped.group, version: wrapped.version,
+                        isInherited: wrapped.isInherited || wrapped.isSpent))
             } else {
                 broken.insert(wrapped.id)
             }
@@ -372,6 +380,9 @@ actor KeyRing {
     }
 
     private func known(_ record: RecordName) -> [KnownKey] { recordKeys[record] ?? olderRecordKeys[record] ?? [] }
+
+    /// Whether the zone's key itself seals values, as far as that is known.
+    func isPerZone(_ zone: KeyZone) -> Bool { groups[GroupName(zone: zone, group: "")]?.isPerZone ?? false }
 
     /// The group whose key is to wrap a record's: what the service said, or what it said of the record's parent.
     func group(of name: String, parent: String?, in zone: KeyZone) -> String? {

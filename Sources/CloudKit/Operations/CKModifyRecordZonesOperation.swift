@@ -77,15 +77,21 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         }
         guard !savedIDs.isEmpty || !deletedIDs.isEmpty else { return }
         try context.requireAccount()
-        let errors = try await context.modifyZones(
-            savedIDs.map { ZoneOperation(operationType: .create, zoneID: $0.wireValue) }
-                + deletedIDs.map { ZoneOperation(operationType: .delete, zoneID: $0.wireValue) })
-        let errorsByID = Dictionary(zip(savedIDs + deletedIDs, errors)) { first, _ in first }
+        let scopes = Dictionary(saved.map { ($0.zoneID, $0.wireScope) }) { first, _ in first }
+        let results = try await context.modifyZones(
+            savedIDs.map {
+                ZoneOperation(
+                    operationType: .create, zoneID: $0.wireValue, encryptionScope: scopes[$0] ?? .perRecord)
+            } + deletedIDs.map { ZoneOperation(operationType: .delete, zoneID: $0.wireValue) })
+        let resultsByID = Dictionary(zip(savedIDs + deletedIDs, results)) { first, _ in first }
+        func failure(_ zoneID: CKRecordZone.ID) -> CKError? {
+            if case .failure(let error)? = resultsByID[zoneID] { error } else { nil }
+        }
         let items =
-            saved.map { Event.save($0.zoneID, $0, errorsByID[$0.zoneID] ?? nil) }
-            + deletedIDs.map { Event.delete($0, errorsByID[$0] ?? nil) }
+            saved.map { Event.save($0.zoneID, $0, failure($0.zoneID)) }
+            + deletedIDs.map { Event.delete($0, failure($0)) }
         deliver(items) { event in
-            if case .save(_, let zone, nil) = event { zone.absorbSave() }
+            if case .save(let zoneID, let zone, nil) = event { zone.absorbSave(try? resultsByID[zoneID]?.get()) }
             self.report.tell(event)
         }
     }

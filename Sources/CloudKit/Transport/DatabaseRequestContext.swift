@@ -152,13 +152,16 @@ struct DatabaseRequestContext: Sendable {
         }
     }
 
-    /// zones/modify: for each operation its error, nil where it succeeded.
-    func modifyZones(_ operations: [ZoneOperation]) async throws(CKError) -> [CKError?] {
+    /// zones/modify: for each operation the zone, or why it failed.
+    func modifyZones(_ operations: [ZoneOperation]) async throws(CKError) -> [Result<ZoneDictionary, CKError>] {
         let request = ModifyZonesRequest(operations: operations)
         let results = try await zones { () throws(ServiceFailure) in try await service.modifyZones(request, call) }
         guard results.count == operations.count else { throw mismatch(results.count, operations.count) }
         return results.map { result in
-            if case .failure(let error) = result { CKError(error, errors) } else { nil }
+            switch result {
+            case .zone(let zone): .success(zone)
+            case .failure(let error): .failure(CKError(error, errors))
+            }
         }
     }
 

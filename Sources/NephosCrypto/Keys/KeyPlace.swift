@@ -41,6 +41,15 @@ package struct KeyPlace: Hashable, Sendable {
     }
 }
 
+/// Which key a version of a group's key is: two zones of one name, one after the other, have different ones.
+package enum GroupKeyID {
+    /// Bytes.
+    package static let size = 8
+
+    /// - Parameter box: the version's key as it is sealed for its owner, which is never the same twice.
+    package static func of(box: [UInt8]) -> [UInt8] { Array(ContentHash.of(box).prefix(size)) }
+}
+
 /// A zone of its owner's.
 package struct ZonePlace: Hashable, Sendable {
     package var account: KeyPlace

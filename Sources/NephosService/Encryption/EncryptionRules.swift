@@ -1,3 +1,4 @@
+import NephosCrypto
 import NephosStorage
 import NephosWire
 
@@ -29,7 +30,7 @@ struct EncryptionRules {
                 "record '\(operation.recordName)' brings \(operation.keys.count) keys of encrypted values; at most"
                     + " \(Limits.keysPerRecord) are allowed")
         }
-        for key in operation.keys where !key.hasForm || key.isInherited {
+        for key in operation.keys where !key.hasForm || key.isInherited || key.isSpent {
             throw ServiceError.invalid("record '\(operation.recordName)': a key has not the form of one")
         }
         return RecordKeyUse(
@@ -81,11 +82,16 @@ extension SealedFieldValue {
 extension WrappedRecordKey {
     var hasForm: Bool {
         id.count == Self.idSize && wrapped.count == Limits.wrappedRecordKeySize
+            && (groupKeyID.isEmpty || groupKeyID.count == GroupKeyID.size)
     }
 
     /// A key is wrapped once for each group.
     func row(zone: ZoneKey, recordName: String) -> KeyRow {
-        KeyRow(zone: zone, kind: .recordKey, subject: recordName, id: id + Array(group.utf8), body: encoded())
+        var stored = self
+        stored.groupKeyID = []
+        stored.isSpent = false
+        return KeyRow(
+            zone: zone, kind: .recordKey, subject: recordName, id: id + Array(group.utf8), body: stored.encoded())
     }
 }
 

@@ -11,6 +11,7 @@ struct KeyLookup {
 
     func response(_ request: LookupKeysRequest) throws -> KeysResponse {
         var response = KeysResponse()
+        response.isPerZone = try PerZone.isSet(zone.key, reader)
         let group = request.group
         let standing = KeyStanding(zone, group)
         if request.wantsGroup, mayRead(group) { try addGroup(group, standing, to: &response) }
@@ -23,10 +24,17 @@ struct KeyLookup {
         response.isStale = state.stale > 0 && state.stale == response.group.last?.version
         if request.wantsMembers, let share = try share(of: group) {
             response.isShared = true
+            response.wantsLink = try response.link?.key.isEmpty == true && OpenInvitations.exist(in: share, reader)
             response.members = try members(of: share, response.group.last?.version ?? 0)
         }
-        guard standing == .owner, !request.missingBelow.isEmpty else { return response }
-        try addMissing(below: request.missingBelow, group, to: &response)
+        guard standing == .owner else { return response }
+        if request.wantsMembers { response.hasLeft = try FormerKeys.isAnyNoted(zone.key, reader) }
+        if request.wantsLeft {
+            for row in try reader.keys(zone: zone.key, kind: .leftRecord) where !response.hasMore {
+                try addIfMissing(row.subject, group, to: &response)
+            }
+        }
+        if !request.missingBelow.isEmpty { try addMissing(below: request.missingBelow, group, to: &response) }
         return response
     }
 
@@ -91,28 +99,33 @@ struct KeyLookup {
         return members
     }
 
-    /// Adds records that have a key which is not wrapped for the group: those of the names and what is below them; of the whole
+    /// Adds a record that has a key which is not wrapped for the group.
+    private func addIfMissing(
+        _ name: String, rows known: [KeyRow]? = nil, _ group: String, to response: inout KeysResponse
+    ) throws {
+        let rows = try known ?? reader.keys(zone: zone.key, kind: .recordKey, subject: name)
+        let keys = try rows.map { try WrappedRecordKey(decoding: $0.body) }
+        let wrapped = Set(keys.filter { $0.group == group }.map(\.id))
+        if keys.allSatisfy({ wrapped.contains($0.id) }) { return }
+        if response.records.count == Limits.recordsToWrap {
+            response.hasMore = true
+            return
+        }
+        response.records.append(KeysResponse.Record(recordName: name, keys: keys))
+    }
+
+    /// Adds such records: those of the names and what is below them; of the whole
     /// zone where a name is empty.
     private func addMissing(below names: [String], _ group: String, to response: inout KeysResponse) throws {
-        func add(_ name: String, _ rows: [KeyRow]) throws {
-            let keys = try rows.map { try WrappedRecordKey(decoding: $0.body) }
-            let wrapped = Set(keys.filter { $0.group == group }.map(\.id))
-            if keys.allSatisfy({ wrapped.contains($0.id) }) { return }
-            if response.records.count == Limits.recordsToWrap {
-                response.hasMore = true
-                return
-            }
-            response.records.append(KeysResponse.Record(recordName: name, keys: keys))
-        }
         if names.contains("") {
             let rows = Dictionary(grouping: try reader.keys(zone: zone.key, kind: .recordKey), by: \.subject)
-            for (name, rows) in rows { try add(name, rows) }
+            for (name, rows) in rows { try addIfMissing(name, rows: rows, group, to: &response) }
             return
         }
         var waiting = names
         var seen = Set(names)
         while let name = waiting.popLast(), !response.hasMore {
-            try add(name, try reader.keys(zone: zone.key, kind: .recordKey, subject: name))
+            try addIfMissing(name, group, to: &response)
             var last: String?
             while true {
                 let page = try reader.references(

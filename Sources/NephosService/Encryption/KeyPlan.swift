@@ -1,5 +1,14 @@
+import NephosCrypto
 import NephosStorage
 import NephosWire
+
+/// Where a record comes to, for its keys.
+struct KeyMove {
+    /// The share that it comes under; empty for none.
+    var group: String
+    /// The one that it leaves.
+    var left: String?
+}
 
 /// Decides, once it is known under which share each record of a batch will be, whether the keys of its values are wrapped for
 /// its readers:
@@ -7,7 +16,8 @@ import NephosWire
 /// - a value that is new is sealed with a key that was made for the record's group, its share or its zone, in the group's
 ///   present version: so an account that was removed, or had the record before it moved, does not have it;
 /// - values that were there already may come back as they are;
-/// - what comes under a share brings its keys wrapped for that share, as far as a commit reaches.
+/// - what comes under a share brings its keys wrapped for that share, and what leaves one for the zone, as far as a commit
+///   reaches.
 ///
 /// What fails here is refused with `needsKeys`, and our library makes it good. Other clients have no keys: what they move is
 /// noted for the owner's library (`GroupState`).
@@ -18,7 +28,7 @@ struct KeyPlan {
     let knowsKeys: Bool
     /// The group of a record as the batch leaves it.
     let group: (String) throws -> String
-    private var versions: [String: Int64] = [:]
+    private var keys: [String: WrappedGroupKey?] = [:]
     /// The groups whose owner has to wrap keys after the commit.
     private(set) var attention: Set<String> = []
 
@@ -29,23 +39,20 @@ struct KeyPlan {
         self.group = group
     }
 
-    /// - Parameter under: the shares under which records come, or stay, by their names.
+    /// - Parameter moves: where records come to, by their names.
     /// - Returns: whether it refused something.
-    mutating func refuse(_ decisions: inout [ItemDecision], under: [String: String], newShares: Set<String>) throws
-        -> Bool
-    {
+    mutating func refuse(
+        _ decisions: inout [ItemDecision], moves: [String: KeyMove], newShares: Set<String>
+    ) throws -> Bool {
         var hasRefused = false
-        let moved = try groupsWithoutKeys(under, newShares)
+        let lacking = try groupsWithoutKeys(moves, newShares)
         for (index, decision) in decisions.enumerated() {
             guard case .save(var save) = decision else { continue }
             do {
                 if let use = save.keyUse { try check(use, &save) }
-                let share = under[save.row.name] ?? (newShares.contains(save.row.name) ? save.row.name : nil)
-                if let name = share, moved.contains(name) {
-                    throw Self.needsKeys(
-                        "records that come under the share '\(name)' have keys of encrypted values that are not wrapped"
-                            + " for it", name)
-                }
+                let group =
+                    moves[save.row.name]?.group ?? (newShares.contains(save.row.name) ? save.row.name : nil)
+                if let group, lacking.contains(group) { throw Self.needsKeys(Self.lack(of: group), group) }
                 if save.keyUse != nil { decisions[index] = .save(save) }
             } catch let error as ServiceError {
                 decisions[index] = .refuse(error, server: nil)
@@ -67,6 +74,10 @@ struct KeyPlan {
                     + " \(key.group.isEmpty ? "the zone" : "the share '\(key.group)'"), and"
                     + " \(group.isEmpty ? "the zone's" : "that of the share '\(group)'") is at \(current)", group)
         }
+        let present = try key(of: group).map { GroupKeyID.of(box: $0.box) }
+        for key in use.brought where !key.groupKeyID.isEmpty && key.groupKeyID != present {
+            throw Self.needsKeys("record '\(name)': a key is wrapped under the key of a former zone or share", group)
+        }
         let rows = use.brought.map { $0.row(zone: zone, recordName: name) }
         for row in rows {
             if let known = use.stored.first(where: { $0.id == row.id }), known != row {
@@ -75,7 +86,9 @@ struct KeyPlan {
         }
         let stored = try use.stored.map { try WrappedRecordKey(decoding: $0.body) }
         let fresh = Set(
-            (stored + use.brought).filter { $0.group == group && $0.version == current && !$0.isInherited }.map(\.id))
+            (stored + use.brought).filter {
+                $0.group == group && $0.version == current && !$0.isInherited && !$0.isSpent
+            }.map(\.id))
         try refuseOldKeys(use, save, fresh: fresh, known: Set(stored.map(\.id)), group)
         save.keys = rows
         guard !rows.isEmpty, !stored.isEmpty else { return }
@@ -90,11 +103,16 @@ struct KeyPlan {
     }
 
     private func refuseOldKeys(
-        _ use: RecordKeyUse, _ save: PlannedSave, fresh: Set<[UInt8]>, known: Set<[UInt8]>, _ group: String
-    ) throws(ServiceError) {
+        _ use: RecordKeyUse, _ save: PlannedSave, fresh: Set<[UInt8]>, known: Set<[UInt8]>, _ group: String,
+        isPerZone: Bool = false
+    ) throws {
         let old = use.used.filter { !fresh.contains($0.value.keyID) }
         let oldSeals = use.seals.filter { seal in seal.seal.keyID.map { !fresh.contains($0) } ?? true }
         if old.isEmpty && oldSeals.isEmpty { return }
+        if !isPerZone, try PerZone.isSet(zone, reader) {
+            let ids = try PerZone.keyIDs(zone, reader)
+            return try refuseOldKeys(use, save, fresh: Set(ids.suffix(1)), known: Set(ids), group, isPerZone: true)
+        }
         let before = save.stored.flatMap { try? EncodedFields(bytes: $0.fields).decoded() } ?? RecordFields()
         let areOld =
             old.allSatisfy { field, value in known.contains(value.keyID) && before[field]?.value == .sealed(value) }
@@ -120,35 +138,48 @@ struct KeyPlan {
                 })
     }
 
-    // MARK: Records that come under a share
+    // MARK: Records that come under a share, or leave one
 
-    /// The shares whose key was not made, or for whose key keys are not wrapped.
-    private mutating func groupsWithoutKeys(_ under: [String: String], _ newShares: Set<String>) throws -> Set<String> {
+    /// The groups whose key was not made, or for whose key keys are not wrapped; the zone's is the empty one.
+    private mutating func groupsWithoutKeys(
+        _ moves: [String: KeyMove], _ newShares: Set<String>
+    ) throws -> Set<String> {
         var missing: Set<String> = []
-        for share in newShares where try version(of: share == SystemRecordName.zoneWideShare ? "" : share) == 0 {
+        for share in newShares where try !hasFreshKey(share == SystemRecordName.zoneWideShare ? "" : share) {
             missing.insert(share)
         }
-        for (name, share) in under where !missing.contains(share) {
+        for (name, move) in moves where !missing.contains(move.group) {
             let keys = try reader.keys(zone: zone, kind: .recordKey, subject: name)
-            if keys.isEmpty { continue }
-            let wrapped = Set(
-                keys.filter { $0.id.dropFirst(WrappedRecordKey.idSize).elementsEqual(share.utf8) }.map {
-                    $0.id.prefix(WrappedRecordKey.idSize)
-                })
-            if keys.contains(where: { !wrapped.contains($0.id.prefix(WrappedRecordKey.idSize)) }) {
-                missing.insert(share)
-            }
+            let wrapped = Set(keys.filter { $0.isWrapped(for: move.group) }.map(\.recordKeyID))
+            if keys.contains(where: { !wrapped.contains($0.recordKeyID) }) { missing.insert(move.group) }
         }
         if knowsKeys { return missing }
-        attention.formUnion(missing)
+        attention.formUnion(missing.subtracting([""]))
+        // The record of the share that they leave tells their owner's library.
+        if missing.contains("") { attention.formUnion(moves.values.compactMap { $0.group.isEmpty ? $0.left : nil }) }
         return []
     }
 
-    private mutating func version(of group: String) throws -> Int64 {
-        if let known = versions[group] { return known }
-        let version = try StoredGroupKeys.currentVersion(of: group, zone, reader)
-        versions[group] = version
-        return version
+    /// Whether a new share's key is one that no participant of a former share of that name had.
+    private mutating func hasFreshKey(_ group: String) throws -> Bool {
+        let current = try version(of: group)
+        return try current > 0 && GroupState.read(group, zone, reader).stale != current
+    }
+
+    private static func lack(of group: String) -> String {
+        group.isEmpty
+            ? "records that leave a share have keys of encrypted values that are not wrapped for the zone"
+            : "records that come under the share '\(group)' have keys of encrypted values that are not wrapped for it"
+    }
+
+    private mutating func version(of group: String) throws -> Int64 { try key(of: group)?.version ?? 0 }
+
+    /// The group's key in its present version; nil where it has none.
+    private mutating func key(of group: String) throws -> WrappedGroupKey? {
+        if let known = keys[group] { return known }
+        let key = try StoredGroupKeys.last(of: group, zone, reader)
+        keys[group] = .some(key)
+        return key
     }
 
     private static func needsKeys(_ reason: String, _ group: String) -> ServiceError {

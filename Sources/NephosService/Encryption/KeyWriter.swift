@@ -54,13 +54,23 @@ struct KeyWriter {
                     of: group, zone.key))
         }
         try putLinks(request, current)
-        for record in request.records {
-            for key in record.keys where key.version == current { try wrap(key, of: record.recordName) }
+        if !request.records.isEmpty {
+            let present = try StoredGroupKeys.last(of: group, zone.key, transaction).map { GroupKeyID.of(box: $0.box) }
+            for record in request.records {
+                for key in record.keys where key.version == current {
+                    guard key.groupKeyID.isEmpty || key.groupKeyID == present else { continue }
+                    try wrap(key, of: record.recordName)
+                }
+            }
         }
+        try share(of: group).map { try OpenInvitations.close($0, in: transaction) }
         try settle(request, current)
     }
 
     private func settle(_ request: PutGroupKeyRequest, _ current: Int64) throws {
+        if !request.records.isEmpty || request.settled != nil {
+            try FormerKeys.settleNoted(zone.key, in: transaction)
+        }
         guard let settled = request.settled else { return }
         var state = try GroupState.read(request.group, zone.key, transaction)
         if state.attention == settled, state.stale != current {
@@ -140,11 +150,15 @@ struct KeyWriter {
     }
 
     private func participant(_ account: AccountRow, _ group: String) throws -> ShareParticipantRow? {
-        let name = group.isEmpty ? SystemRecordName.zoneWideShare : group
-        guard let share = try transaction.share(zone: zone.key, named: name), share.isLive else { return nil }
+        guard let share = try share(of: group) else { return nil }
         return try transaction.participants(share: share.id).first {
             $0.isParticipant && $0.isOf(account) && $0.permission(in: share) != .none
         }
+    }
+
+    private func share(of group: String) throws -> ShareRow? {
+        let name = group.isEmpty ? SystemRecordName.zoneWideShare : group
+        return try transaction.share(zone: zone.key, named: name).flatMap { $0.isLive ? $0 : nil }
     }
 
     private func putLinks(_ request: PutGroupKeyRequest, _ current: Int64) throws {
@@ -152,8 +166,7 @@ struct KeyWriter {
             try transaction.put(StoredGroupKeys.row(link, of: request.group, zone.key))
         }
         if request.oneTimeLinks.isEmpty { return }
-        let name = request.group.isEmpty ? SystemRecordName.zoneWideShare : request.group
-        guard let share = try transaction.share(zone: zone.key, named: name) else { return }
+        guard let share = try share(of: request.group) else { return }
         let open = Set(
             try transaction.participants(share: share.id).filter { !$0.oneTimeGUID.isEmpty && !$0.hasAccepted }.map(
                 \.id))
@@ -169,10 +182,13 @@ struct KeyWriter {
     private func wrap(_ key: WrappedRecordKey, of name: String) throws {
         let rows = try transaction.keys(zone: zone.key, kind: .recordKey, subject: name)
         let row = key.row(zone: zone.key, recordName: name)
-        guard rows.contains(where: { $0.id.prefix(WrappedRecordKey.idSize).elementsEqual(key.id) }),
+        guard rows.contains(where: { $0.recordKeyID.elementsEqual(key.id) }),
             !rows.contains(where: { $0.id == row.id }), rows.count < 4 * Limits.keysPerRecord
         else { return }
         try transaction.put(row)
+        if !key.group.isEmpty {
+            try FormerKeys.spend(rows.filter { $0.recordKeyID.elementsEqual(key.id) }, in: transaction)
+        }
     }
 
     // MARK: Form and right
@@ -227,6 +243,6 @@ extension WrappedGroupKey {
 
 extension WrappedLink {
     fileprivate var hasForm: Bool {
-        key.count == Limits.wrappedGroupKeySize && secret.count == Limits.wrappedLinkSize
+        (key.isEmpty || key.count == Limits.wrappedGroupKeySize) && secret.count == Limits.wrappedLinkSize
     }
 }

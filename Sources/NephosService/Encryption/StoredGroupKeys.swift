@@ -5,8 +5,12 @@ import NephosWire
 enum StoredGroupKeys {
     /// 0 where the group has none.
     static func currentVersion(of group: String, _ zone: ZoneKey, _ reader: any StorageReader) throws -> Int64 {
-        guard let last = try reader.keys(zone: zone, kind: .groupKey, subject: group).last else { return 0 }
-        return try WrappedGroupKey(decoding: last.body).version
+        try last(of: group, zone, reader)?.version ?? 0
+    }
+
+    /// The present version; nil where the group has none.
+    static func last(of group: String, _ zone: ZoneKey, _ reader: any StorageReader) throws -> WrappedGroupKey? {
+        try reader.keys(zone: zone, kind: .groupKey, subject: group).last.map { try WrappedGroupKey(decoding: $0.body) }
     }
 
     /// By version.

@@ -154,17 +154,17 @@ extension ZoneBatch {
     private func refuseKeys(
         _ decisions: inout [ItemDecision], _ sharing: SharePlanner?, _ schema: Schema, _ attention: inout Set<String>
     ) throws -> Bool {
-        var comesUnder: [String: String] = [:]
+        var moves: [String: KeyMove] = [:]
         var newShares: Set<String> = []
         if let sharing, schema.hasSealedFields {
-            comesUnder = try sharing.recordsThatMove()
+            moves = try sharing.recordsThatMove()
             newShares = sharing.newShares
         }
         let hasUse = decisions.contains { if case .save(let save) = $0 { save.keyUse != nil } else { false } }
-        guard hasUse || !comesUnder.isEmpty || !newShares.isEmpty else { return false }
+        guard hasUse || !moves.isEmpty || !newShares.isEmpty else { return false }
         var plan = KeyPlan(zone: zone.key, reader, knowsKeys: knowsKeys) { try sharing?.keyGroup(of: $0) ?? "" }
-        let hasRefused = try plan.refuse(&decisions, under: comesUnder, newShares: newShares)
-        attention = plan.attention.union(schema.hasSealedFields ? sharing?.movedShares ?? [] : [])
+        let hasRefused = try plan.refuse(&decisions, moves: moves, newShares: newShares)
+        attention = plan.attention.union(schema.hasSealedFields ? try sharing?.movedShares() ?? [] : [])
         return hasRefused
     }
 

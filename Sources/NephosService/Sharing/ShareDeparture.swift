@@ -25,6 +25,7 @@ struct ShareDeparture {
             let sequence = try ShareMembers.touch(record, merge, indexes, changes, sharedChanges, in: transaction)
             try ShareMembers.remove(row, from: share, at: sequence, sharedChanges, in: transaction)
             try GroupState.note(share, endsAccess: row.isParticipant, in: transaction)
+            try OpenInvitations.close(share, in: transaction)
         }
         try transaction.noteChange(zone: zone.key)
         _ = try sharedChanges.leaveJobs(zone: zone.key, by: origin, in: transaction)

@@ -53,6 +53,11 @@ struct ShareEdits {
                 throw ServiceError(
                     .badRequest, .serverRejectedRequest, "the zone '\(batch.zone.name)' is shared as a whole already")
             }
+            if try PerZone.isSet(shares.zone, reader) {
+                throw ServiceError.invalid(
+                    "the zone '\(batch.zone.name)' has one key for the encrypted values of all records: it can be shared as a"
+                        + " whole only")
+            }
             root = try findRoot(request.forRecord, of: name, decisions)
         }
         // Sharing again gives the same URL.

@@ -59,6 +59,7 @@ extension SharePlan {
             let sequence = try ShareMembers.touch(leave.record, batch, in: transaction)
             try ShareMembers.remove(leave.row, from: leave.share, at: sequence, batch.sharedChanges, in: transaction)
             try GroupState.note(leave.share, endsAccess: true, in: transaction)
+            try OpenInvitations.close(leave.share, in: transaction)
         }
         try noteKeyAttention(batch, in: transaction)
         if let zoneWide { batch.sharedChanges.note(share: zoneWide) }
@@ -82,9 +83,11 @@ extension SharePlan {
         in transaction: any StorageTransaction
     ) throws {
         let former = try transaction.share(id: change.share.id)
-        let isClosed = change.share.openPermission == .none && former.map { $0.openPermission != .none } ?? false
+        let isOpen = change.share.openPermission != .none
+        let isClosed = !isOpen && former.map { $0.openPermission != .none } ?? false
+        let isOpened = isOpen && former?.openPermission == SharePermission.none
         try transaction.put(change.share)
-        if former == nil || isClosed || !change.removed.isEmpty || !change.written.isEmpty {
+        if former == nil || isClosed || isOpened || !change.removed.isEmpty || !change.written.isEmpty {
             let endsAccess =
                 isClosed || change.removed.contains(where: \.isParticipant)
                 || change.written.contains { $0.isParticipant && $0.permission(in: change.share) == .none }
@@ -98,6 +101,7 @@ extension SharePlan {
             try transaction.put(row)
             try ShareMembers.updateAccess(of: row, to: change.share, at: sequence, changes, in: transaction)
         }
+        try OpenInvitations.close(change.share, in: transaction)
     }
 }
 
@@ -138,7 +142,7 @@ enum ShareMembers {
         ended.endedAt = sequence
         ended.endedTime = max(1, now)
         try transaction.put(ended)
-        if share.isZoneWide { try GroupState.note(share, endsAccess: true, in: transaction) }
+        try GroupState.note(share, endsAccess: true, in: transaction)
         for account in try transaction.members(share: share.id) {
             try end(account: account, share, at: sequence, changes, in: transaction)
         }

@@ -128,25 +128,34 @@ struct SharePlanner {
         return try share.flatMap { try shares.name(of: $0) } ?? ""
     }
 
-    /// Records of the owner's that the batch puts under another share than they were under, and the shares' names.
-    func recordsThatMove() throws -> [String: String] {
+    /// Records of the owner's that the batch puts under another share than they were under, or under none any more.
+    func recordsThatMove() throws -> [String: KeyMove] {
         guard batch.shared == nil, shares.zoneWide == nil else { return [:] }
-        var result: [String: String] = [:]
+        var result: [String: KeyMove] = [:]
         for (name, share) in plan.under {
-            guard let share, let shareName = try shares.name(of: share),
-                try reader.sharedRecord(zone: shares.zone, named: name)?.share != share
-            else { continue }
-            result[name] = shareName
+            let former = try formerShare(of: name)
+            guard former != share, let group = try share.map({ try shares.name(of: $0) }) ?? "" else { continue }
+            result[name] = KeyMove(group: group, left: try former.flatMap { try shares.name(of: $0) })
         }
         return result
+    }
+
+    /// The live share that a record was under before the batch.
+    private func formerShare(of name: String) throws -> Int64? {
+        try reader.sharedRecord(zone: shares.zone, named: name).flatMap {
+            try shares.isLive(id: $0.share) ? $0.share : nil
+        }
     }
 
     /// The names of the shares that the batch makes.
     var newShares: Set<String> { Set(shares.new.keys) }
 
-    /// The shares under which a job moves records in the background.
-    var movedShares: Set<String> {
-        Set(plan.moves.compactMap { plan.under[$0] ?? nil }.compactMap { try? shares.name(of: $0) })
+    /// The shares under which a job moves records in the background, or out of which.
+    func movedShares() throws -> Set<String> {
+        Set(
+            try plan.moves.compactMap { name in
+                try (plan.under[name] ?? nil ?? formerShare(of: name)).flatMap { try shares.name(of: $0) }
+            })
     }
 
     // MARK: - The plan

@@ -52,6 +52,8 @@ enum SharedRecords {
             old.leftAt = leftAt ?? sequence
             old.goneAt = max(1, now)
             try transaction.put(old)
+            let group = try share.flatMap { try transaction.share(id: $0)?.name } ?? ""
+            try FormerKeys.settle(name, under: group, zone, in: transaction)
         }
         guard let share else { return }
         if let former = try transaction.sharedRecord(zone: zone, named: name, share: share) {

@@ -45,6 +45,9 @@ struct ModifyZones {
             case .create:
                 var isNew = false
                 let zone = try make(address.zoneName, owner, &isNew, transaction)
+                if isNew, operation.encryptionScope == .perZone, !ZoneRules.isDefault(zone.name) {
+                    try PerZone.set(zone.key, in: transaction)
+                }
                 if try isNew && notifier.notify(ofNew: zone, by: caller.origin, transaction) { leftEvents = true }
                 results.append(.zone(try ZoneRegistry.dictionary(zone, for: caller, transaction)))
             case .delete:

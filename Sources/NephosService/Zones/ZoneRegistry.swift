@@ -53,6 +53,7 @@ enum ZoneRegistry {
         guard let shared = zone.shared else { return try dictionary(zone.row, for: caller, reader) }
         var dictionary = ZoneDictionary(zoneID: zone.zoneID(for: caller), atomic: ZoneRules.isAtomic(zone.name))
         dictionary.share = shared.zoneWide?.share.name
+        dictionary.encryptionScope = try PerZone.scope(of: zone.key, reader)
         dictionary.syncToken = try SharedZoneFeed(zone: shared, reader: reader).currentToken(caller.opaqueStrings)
         return dictionary
     }
@@ -64,6 +65,7 @@ enum ZoneRegistry {
     ) throws -> ZoneDictionary {
         var dictionary = dictionary(zone, for: caller)
         if ZoneRules.hasChangeFeed(zone.name) {
+            dictionary.encryptionScope = try PerZone.scope(of: zone.key, reader)
             dictionary.share = try reader.share(zone: zone.key, named: SystemRecordName.zoneWideShare)?.name
             let last = max(try reader.completeUpTo(zone: zone.key), zone.purgedUntil)
             dictionary.syncToken = ChangeToken(feed: .zone(zone.key.id), sequence: last).text(caller.opaqueStrings)

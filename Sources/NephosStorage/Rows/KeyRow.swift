@@ -21,6 +21,10 @@ package struct KeyRow: Hashable, Sendable {
         case deviceMessage = 9
         /// The list of devices of an administrator who signed a group's keys. The ID is the account's key.
         case groupSigner = 10
+        /// That the record that is the subject has left a share whose key alone wraps one of its own.
+        case leftRecord = 11
+        /// That the zone's key itself seals the values of its records.
+        case perZone = 12
     }
 
     /// The zone; of what is an account's, the account's owner and 0.

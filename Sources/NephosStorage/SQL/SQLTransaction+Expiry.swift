@@ -16,8 +16,10 @@ extension SQLTransaction {
             }
             if removed > 0 {
                 // The keys that its values had.
-                try change(.removeKeysOfSubject) {
-                    try $0.bind(tombstone.zone).bind(KeyRow.Kind.recordKey.rawValue).bind(tombstone.name)
+                for kind in [KeyRow.Kind.recordKey, .leftRecord] {
+                    try change(.removeKeysOfSubject) {
+                        try $0.bind(tombstone.zone).bind(kind.rawValue).bind(tombstone.name)
+                    }
                 }
             }
         }

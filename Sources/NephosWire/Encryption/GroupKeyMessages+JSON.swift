@@ -9,6 +9,7 @@ extension LookupKeysRequest: WireMessage {
             case "wantsGroup": wantsGroup = try value?.bool() ?? false
             case "wantsMembers": wantsMembers = try value?.bool() ?? false
             case "missingBelow": missingBelow = try value?.arrayOfStrings() ?? []
+            case "wantsLeft": wantsLeft = try value?.bool() ?? false
             case "recordNames": recordNames = try value?.arrayOfStrings() ?? []
             default: break
             }
@@ -21,11 +22,9 @@ extension LookupKeysRequest: WireMessage {
         if !group.isEmpty { writer.member("group", group) }
         writer.key("wantsGroup")
         writer.bool(wantsGroup)
-        if wantsMembers {
-            writer.key("wantsMembers")
-            writer.bool(true)
-        }
+        writer.member("wantsMembers", flag: wantsMembers)
         if !missingBelow.isEmpty { writer.member("missingBelow", missingBelow) }
+        writer.member("wantsLeft", flag: wantsLeft)
         writer.member("recordNames", recordNames)
         writer.endObject()
     }
@@ -43,11 +42,14 @@ extension KeysResponse: WireMessage {
             case "oneTimeLinks": oneTimeLinks = try value.elements("an array of links", OneTimeLink.init(json:))
             case "signers": signers = try value.elements("an array of signers", GroupSigner.init(json:))
             case "ownerEntries":
-                ownerEntries = try value.elements("an array") { (json) throws(WireError) in try json.bytes() }
+                ownerEntries = try value.arrayOfBytes()
             case "members": members = try value.elements("an array of members", Member.init(json:))
+            case "perZone": isPerZone = try value.bool()
             case "shared": isShared = try value.bool()
+            case "wantsLink": wantsLink = try value.bool()
             case "stale": isStale = try value.bool()
             case "attention": attention = try value.int64()
+            case "left": hasLeft = try value.bool()
             case "records": records = try value.elements("an array of records", Record.init(json:))
             case "hasMore": hasMore = try value.bool()
             default: break
@@ -61,45 +63,24 @@ extension KeysResponse: WireMessage {
         writer.beginObject()
         writer.key("group")
         writer.array(group) { $0.write(to: &$1) }
-        if !boxes.isEmpty {
-            writer.key("boxes")
-            writer.array(boxes) { $0.write(to: &$1) }
-        }
+        writer.member("boxes", array: boxes) { $0.write(to: &$1) }
         if let link {
             writer.key("link")
             link.write(to: &writer)
         }
-        if !oneTimeLinks.isEmpty {
-            writer.key("oneTimeLinks")
-            writer.array(oneTimeLinks) { $0.write(to: &$1) }
-        }
-        if !signers.isEmpty {
-            writer.key("signers")
-            writer.array(signers) { $0.write(to: &$1) }
-        }
-        if !ownerEntries.isEmpty {
-            writer.key("ownerEntries")
-            writer.array(ownerEntries) { $1.base64($0) }
-        }
-        if !members.isEmpty {
-            writer.key("members")
-            writer.array(members) { $0.write(to: &$1) }
-        }
-        if isShared {
-            writer.key("shared")
-            writer.bool(true)
-        }
-        if isStale {
-            writer.key("stale")
-            writer.bool(true)
-        }
+        writer.member("oneTimeLinks", array: oneTimeLinks) { $0.write(to: &$1) }
+        writer.member("signers", array: signers) { $0.write(to: &$1) }
+        writer.member("ownerEntries", array: ownerEntries) { $1.base64($0) }
+        writer.member("members", array: members) { $0.write(to: &$1) }
+        writer.member("perZone", flag: isPerZone)
+        writer.member("shared", flag: isShared)
+        writer.member("wantsLink", flag: wantsLink)
+        writer.member("stale", flag: isStale)
         if attention != 0 { writer.member("attention", int64: attention) }
+        writer.member("left", flag: hasLeft)
         writer.key("records")
         writer.array(records) { $0.write(to: &$1) }
-        if hasMore {
-            writer.key("hasMore")
-            writer.bool(true)
-        }
+        writer.member("hasMore", flag: hasMore)
         writer.endObject()
     }
 }
@@ -107,7 +88,7 @@ extension KeysResponse: WireMessage {
 extension KeysResponse.Record {
     init(json: JSONValue) throws(WireError) {
         self.init(
-            recordName: try json.required("recordName", "a string") { (json) throws(WireError) in try json.string() },
+            recordName: try json.requiredString("recordName"),
             keys: try json.required("keys", "an array of keys") { (json) throws(WireError) in
                 try json.elements("an array of keys", WrappedRecordKey.init(json:))
             })
@@ -125,15 +106,9 @@ extension KeysResponse.Record {
 extension KeysResponse.Member {
     init(json: JSONValue) throws(WireError) {
         self.init(
-            userRecordName: try json.required("userRecordName", "a string") { (json) throws(WireError) in
-                try json.string()
-            },
-            entries: try json.required("entries", "an array") { (json) throws(WireError) in
-                try json.elements("an array") { (json) throws(WireError) in try json.bytes() }
-            },
-            recipient: try json.required("recipient", "a base64 string") { (json) throws(WireError) in
-                try json.bytes()
-            })
+            userRecordName: try json.requiredString("userRecordName"),
+            entries: try json.requiredArrayOfBytes("entries"),
+            recipient: try json.requiredBytes("recipient"))
         for (key, value) in try json.members("an object") {
             switch key {
             case "administrator": isAdministrator = try value.nonNull?.bool() ?? false
@@ -149,10 +124,7 @@ extension KeysResponse.Member {
         writer.key("entries")
         writer.array(entries) { $1.base64($0) }
         writer.member("recipient", base64: recipient)
-        if isAdministrator {
-            writer.key("administrator")
-            writer.bool(true)
-        }
+        writer.member("administrator", flag: isAdministrator)
         if let oneTimeID { writer.member("oneTimeId", oneTimeID) }
         writer.endObject()
     }
@@ -161,9 +133,8 @@ extension KeysResponse.Member {
 extension GroupBox {
     init(json: JSONValue) throws(WireError) {
         self.init(
-            userRecordName: try json.required("userRecordName", "a string") { (json) throws(WireError) in
-                try json.string()
-            }, key: try json.required("key", "a key", WrappedGroupKey.init(json:)))
+            userRecordName: try json.requiredString("userRecordName"),
+            key: try json.required("key", "a key", WrappedGroupKey.init(json:)))
     }
 
     func write(to writer: inout JSONWriter) {
@@ -202,22 +173,13 @@ extension PutGroupKeyRequest: WireMessage {
             writer.key("key")
             key.write(to: &writer)
         }
-        if !boxes.isEmpty {
-            writer.key("boxes")
-            writer.array(boxes) { $0.write(to: &$1) }
-        }
+        writer.member("boxes", array: boxes) { $0.write(to: &$1) }
         if let link {
             writer.key("link")
             link.write(to: &writer)
         }
-        if !oneTimeLinks.isEmpty {
-            writer.key("oneTimeLinks")
-            writer.array(oneTimeLinks) { $0.write(to: &$1) }
-        }
-        if !records.isEmpty {
-            writer.key("records")
-            writer.array(records) { $0.write(to: &$1) }
-        }
+        writer.member("oneTimeLinks", array: oneTimeLinks) { $0.write(to: &$1) }
+        writer.member("records", array: records) { $0.write(to: &$1) }
         if let settled { writer.member("settled", int64: settled) }
         writer.endObject()
     }

@@ -6,6 +6,10 @@ extension JSONValue {
         }
         return bytes
     }
+
+    func arrayOfBytes() throws(WireError) -> [[UInt8]] {
+        try elements("an array") { (json) throws(WireError) in try json.bytes() }
+    }
 }
 
 extension JSONWriter {
@@ -13,6 +17,22 @@ extension JSONWriter {
         beginArray()
         for element in elements { write(element, &self) }
         endArray()
+    }
+
+    /// Left out where there are no elements.
+    mutating func member<Element>(
+        _ name: StaticString, array elements: [Element], _ write: (Element, inout JSONWriter) -> Void
+    ) {
+        if elements.isEmpty { return }
+        key(name)
+        array(elements, write)
+    }
+
+    /// Left out where it is false.
+    mutating func member(_ name: StaticString, flag: Bool) {
+        if !flag { return }
+        key(name)
+        bool(true)
     }
 
     mutating func member(_ name: StaticString, base64 bytes: [UInt8]) {
@@ -35,13 +55,15 @@ extension JSONWriter {
 extension WrappedRecordKey: WireMessage {
     package init(json: JSONValue) throws(WireError) {
         self.init(
-            id: try json.required("id", "a base64 string") { (json) throws(WireError) in try json.bytes() },
-            version: try json.required("version", "an integer") { (json) throws(WireError) in try json.int64() },
-            wrapped: try json.required("wrapped", "a base64 string") { (json) throws(WireError) in try json.bytes() })
+            id: try json.requiredBytes("id"),
+            version: try json.requiredInt64("version"),
+            wrapped: try json.requiredBytes("wrapped"))
         for (key, value) in try json.members("an object") {
             switch key {
             case "group": group = try value.nonNull?.string() ?? ""
             case "inherited": isInherited = try value.nonNull?.bool() ?? false
+            case "spent": isSpent = try value.nonNull?.bool() ?? false
+            case "groupKey": groupKeyID = try value.nonNull?.bytes() ?? []
             default: break
             }
         }
@@ -53,10 +75,9 @@ extension WrappedRecordKey: WireMessage {
         if !group.isEmpty { writer.member("group", group) }
         writer.member("version", int64: version)
         writer.member("wrapped", base64: wrapped)
-        if isInherited {
-            writer.key("inherited")
-            writer.bool(true)
-        }
+        writer.member("inherited", flag: isInherited)
+        writer.member("spent", flag: isSpent)
+        if !groupKeyID.isEmpty { writer.member("groupKey", base64: groupKeyID) }
         writer.endObject()
     }
 }
@@ -67,14 +88,14 @@ extension WrappedGroupKey: WireMessage {
             try json.required(name, "a base64 string") { (json) throws(WireError) in try json.bytes() }
         }
         self.init(
-            version: try json.required("version", "an integer") { (json) throws(WireError) in try json.int64() },
+            version: try json.requiredInt64("version"),
             recipient: try bytes("recipient"), box: try bytes("box"), previous: try bytes("previous"),
             signer: try bytes("signer"), signature: try bytes("signature"))
         for (key, value) in try json.members("an object") {
             switch key {
             case "administrators":
                 administrators =
-                    try value.nonNull?.elements("an array") { (json) throws(WireError) in try json.bytes() } ?? []
+                    try value.nonNull?.arrayOfBytes() ?? []
             default: break
             }
         }
@@ -88,10 +109,7 @@ extension WrappedGroupKey: WireMessage {
         writer.member("previous", base64: previous)
         writer.member("signer", base64: signer)
         writer.member("signature", base64: signature)
-        if !administrators.isEmpty {
-            writer.key("administrators")
-            writer.array(administrators) { $1.base64($0) }
-        }
+        writer.member("administrators", array: administrators) { $1.base64($0) }
         writer.endObject()
     }
 }
@@ -99,9 +117,9 @@ extension WrappedGroupKey: WireMessage {
 extension AccountKeyBox: WireMessage {
     package init(json: JSONValue) throws(WireError) {
         self.init(
-            device: try json.required("device", "a base64 string") { (json) throws(WireError) in try json.bytes() },
-            version: try json.required("version", "an integer") { (json) throws(WireError) in try json.int64() },
-            box: try json.required("box", "a base64 string") { (json) throws(WireError) in try json.bytes() })
+            device: try json.requiredBytes("device"),
+            version: try json.requiredInt64("version"),
+            box: try json.requiredBytes("box"))
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -115,7 +133,7 @@ extension AccountKeyBox: WireMessage {
 
 extension DeviceMessage: WireMessage {
     package init(json: JSONValue) throws(WireError) {
-        self.init(id: try json.required("id", "a base64 string") { (json) throws(WireError) in try json.bytes() })
+        self.init(id: try json.requiredBytes("id"))
         for (key, value) in try json.members("an object") {
             switch key {
             case "request": request = try value.nonNull?.bytes() ?? []
@@ -146,8 +164,8 @@ extension AccountKeysRequest: WireMessage {
 extension EnrollRequest: WireMessage {
     package init(json: JSONValue) throws(WireError) {
         self.init(
-            position: try json.required("position", "an integer") { (json) throws(WireError) in try json.int64() },
-            entry: try json.required("entry", "a base64 string") { (json) throws(WireError) in try json.bytes() })
+            position: try json.requiredInt64("position"),
+            entry: try json.requiredBytes("entry"))
         for (key, value) in try json.members("an object") {
             switch key {
             case "boxes": boxes = try value.nonNull?.elements("an array of boxes", AccountKeyBox.init(json:)) ?? []
@@ -183,7 +201,7 @@ extension AccountKeysResponse: WireMessage {
             case "escrows": escrows = try value?.bool() ?? false
             case "escrow": escrow = try value?.bytes()
             case "entries":
-                entries = try value?.elements("an array") { (json) throws(WireError) in try json.bytes() } ?? []
+                entries = try value?.arrayOfBytes() ?? []
             case "boxes": boxes = try value?.elements("an array of boxes", AccountKeyBox.init(json:)) ?? []
             case "messages":
                 messages = try value?.elements("an array of messages", DeviceMessage.init(json:)) ?? []
@@ -201,10 +219,7 @@ extension AccountKeysResponse: WireMessage {
         writer.array(entries) { $1.base64($0) }
         writer.key("boxes")
         writer.array(boxes) { $0.write(to: &$1) }
-        if !messages.isEmpty {
-            writer.key("messages")
-            writer.array(messages) { $0.write(to: &$1) }
-        }
+        writer.member("messages", array: messages) { $0.write(to: &$1) }
         writer.endObject()
     }
 }
@@ -212,9 +227,9 @@ extension AccountKeysResponse: WireMessage {
 extension WrappedLink: WireMessage {
     package init(json: JSONValue) throws(WireError) {
         self.init(
-            version: try json.required("version", "an integer") { (json) throws(WireError) in try json.int64() },
-            key: try json.required("key", "a base64 string") { (json) throws(WireError) in try json.bytes() },
-            secret: try json.required("secret", "a base64 string") { (json) throws(WireError) in try json.bytes() })
+            version: try json.requiredInt64("version"),
+            key: try json.requiredBytes("key"),
+            secret: try json.requiredBytes("secret"))
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -238,9 +253,8 @@ extension ResetKeysRequest: WireMessage {
 extension OneTimeLink {
     init(json: JSONValue) throws(WireError) {
         self.init(
-            participantID: try json.required("participantId", "a string") { (json) throws(WireError) in
-                try json.string()
-            }, link: try json.required("link", "a link", WrappedLink.init(json:)))
+            participantID: try json.requiredString("participantId"),
+            link: try json.required("link", "a link", WrappedLink.init(json:)))
     }
 
     func write(to writer: inout JSONWriter) {
@@ -255,12 +269,8 @@ extension OneTimeLink {
 extension GroupSigner: WireMessage {
     package init(json: JSONValue) throws(WireError) {
         self.init(
-            userRecordName: try json.required("userRecordName", "a string") { (json) throws(WireError) in
-                try json.string()
-            },
-            entries: try json.required("entries", "an array") { (json) throws(WireError) in
-                try json.elements("an array") { (json) throws(WireError) in try json.bytes() }
-            })
+            userRecordName: try json.requiredString("userRecordName"),
+            entries: try json.requiredArrayOfBytes("entries"))
     }
 
     package func write(to writer: inout JSONWriter) {

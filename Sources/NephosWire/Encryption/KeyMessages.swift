@@ -12,6 +12,11 @@ package struct WrappedRecordKey: Hashable, Sendable {
     /// Whether it was wrapped for the group because the record came there, and not made for it: such a key opens values
     /// and seals no more.
     package var isInherited: Bool
+    /// Whether it was wrapped for others than the group's, and so seals no more, as the service says.
+    package var isSpent = false
+    /// Which key wraps it (`GroupKeyID`), so that a former zone's of the same name is refused; empty where that is not said,
+    /// and as it is stored.
+    package var groupKeyID: [UInt8] = []
 
     package init(id: [UInt8], group: String = "", version: Int64, wrapped: [UInt8], isInherited: Bool = false) {
         self.id = id
@@ -134,7 +139,7 @@ package struct AccountKeysResponse: Hashable, Sendable {
 package struct WrappedLink: Hashable, Sendable {
     /// Of the group's key.
     package var version: Int64
-    /// The group's key, sealed under the link's secret: for clients that have the URL.
+    /// The group's key, sealed under the link's secret: for clients that have the URL. Empty where none may come by it.
     package var key: [UInt8]
     /// The link's secret, sealed under the group's key: for participants.
     package var secret: [UInt8]
@@ -184,6 +189,8 @@ package struct LookupKeysRequest: Hashable, Sendable {
     package var wantsMembers: Bool
     /// Records of which, and of what is below them, those are wanted whose keys are not wrapped for the group.
     package var missingBelow: [String]
+    /// Whether the owner wants the records that have left a share whose key alone wraps theirs.
+    package var wantsLeft = false
     package var recordNames: [String]
 
     package init(
@@ -243,12 +250,18 @@ package struct KeysResponse: Hashable, Sendable {
     /// The list of the owner's devices, for others.
     package var ownerEntries: [[UInt8]]
     package var members: [Member]
+    /// Whether the zone's key itself seals the values of its records.
+    package var isPerZone = false
     /// Whether what the group's key is for is shared.
     package var isShared = false
+    /// Whether an account may come by the share's URL, and its link has not the key.
+    package var wantsLink = false
     /// Whether a former participant has the last version, which is not to have the next one.
     package var isStale: Bool
     /// Counts what happened to the group that its owner's library has to make good.
     package var attention: Int64
+    /// Whether records have left a share whose key alone wraps theirs.
+    package var hasLeft = false
     package var records: [Record]
     /// Whether more records' keys are to be wrapped.
     package var hasMore: Bool
@@ -304,5 +317,9 @@ package struct PutGroupKeyRequest: Hashable, Sendable {
         self.link = link
         self.records = records
         self.settled = settled
+    }
+
+    package var isEmpty: Bool {
+        key == nil && boxes.isEmpty && link == nil && oneTimeLinks.isEmpty && records.isEmpty && settled == nil
     }
 }

@@ -26,6 +26,24 @@ extension JSONValue {
         return try decode(found)
     }
 
+    func requiredString(_ name: StaticString) throws(WireError) -> String {
+        try required(name, "a string") { (json) throws(WireError) in try json.string() }
+    }
+
+    func requiredInt64(_ name: StaticString) throws(WireError) -> Int64 {
+        try required(name, "an integer") { (json) throws(WireError) in try json.int64() }
+    }
+
+    /// Bytes in base64.
+    func requiredBytes(_ name: StaticString) throws(WireError) -> [UInt8] {
+        try required(name, "a base64 string") { (json) throws(WireError) in try json.bytes() }
+    }
+
+    /// An array of bytes in base64.
+    func requiredArrayOfBytes(_ name: StaticString) throws(WireError) -> [[UInt8]] {
+        try required(name, "an array") { (json) throws(WireError) in try json.arrayOfBytes() }
+    }
+
     /// A member of what may be an object; the last of its name counts. Nil where it is not there, or null.
     func member(_ name: StaticString) -> JSONValue? {
         guard isObject else { return nil }

@@ -41,6 +41,12 @@ extension ZoneDictionary {
             case "atomic": atomic = try value.nonNull?.bool() ?? false
             case "deleted": deleted = try value.nonNull?.bool() ?? false
             case "nephosShare": share = try value.nonNull?.string()
+            case "nephosEncryptionScope":
+                // What a later version says more is not for this one to encrypt by.
+                encryptionScope =
+                    try value.nonNull.flatMap { (json) throws(WireError) in
+                        ZoneEncryptionScope(rawValue: try json.string())
+                    } ?? .perRecord
             case "nephosDeletionReason":
                 if let name = try value.nonNull?.string() {
                     deletionReason = ZoneDeletionReason(rawValue: name) ?? .deleted
@@ -63,6 +69,7 @@ extension ZoneDictionary {
         writer.key("deleted")
         writer.bool(deleted)
         writer.member("nephosShare", share)
+        if encryptionScope != .perRecord { writer.member("nephosEncryptionScope", encryptionScope.rawValue) }
         if deletionReason != .deleted { writer.member("nephosDeletionReason", deletionReason.rawValue) }
         writer.endObject()
     }

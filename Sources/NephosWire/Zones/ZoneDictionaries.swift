@@ -29,6 +29,8 @@ package struct ZoneDictionary: Hashable, Sendable {
     package var deletionReason: ZoneDeletionReason
     /// Our addition, `nephosShare` on the wire: the name of the share of the whole zone, where there is one.
     package var share: String?
+    /// Our addition, `nephosEncryptionScope` on the wire: how values are encrypted in it.
+    package var encryptionScope = ZoneEncryptionScope.perRecord
 
     package init(
         zoneID: ZoneIDDictionary, syncToken: String? = nil, atomic: Bool, deleted: Bool = false,
@@ -40,6 +42,13 @@ package struct ZoneDictionary: Hashable, Sendable {
         self.deleted = deleted
         self.deletionReason = deletionReason
     }
+}
+
+/// Whether each record of a zone has a key for its encrypted values, or the zone one for all
+/// (`CKRecordZone.EncryptionScope`, Apple's documentation).
+package enum ZoneEncryptionScope: String, Hashable, Sendable, CaseIterable {
+    case perRecord = "PER_RECORD"
+    case perZone = "PER_ZONE"
 }
 
 /// Why a zone is gone (`CKDatabase.DatabaseChange.Deletion.Reason`, Apple's documentation).
@@ -66,10 +75,15 @@ package struct ZoneOperation: Hashable, Sendable {
 
     package var operationType: OperationType
     package var zoneID: ZoneIDDictionary
+    /// Of a zone that is made.
+    package var encryptionScope: ZoneEncryptionScope
 
-    package init(operationType: OperationType, zoneID: ZoneIDDictionary) {
+    package init(
+        operationType: OperationType, zoneID: ZoneIDDictionary, encryptionScope: ZoneEncryptionScope = .perRecord
+    ) {
         self.operationType = operationType
         self.zoneID = zoneID
+        self.encryptionScope = encryptionScope
     }
 }
 

@@ -14,7 +14,9 @@ extension ZoneOperation {
         guard let zone else { throw json.missing("zone", "a dictionary with the key \"zoneID\"") }
         self.init(
             operationType: try type.oneOf(OperationType.self, names: names),
-            zoneID: try zone.required("zoneID", "a zone ID", ZoneIDDictionary.init(json:)))
+            zoneID: try zone.required("zoneID", "a zone ID", ZoneIDDictionary.init(json:)),
+            encryptionScope: try zone.member("nephosEncryptionScope")?.oneOf(
+                ZoneEncryptionScope.self, names: ZoneEncryptionScope.allCases.map(\.rawValue)) ?? .perRecord)
     }
 
     func write(to writer: inout JSONWriter) {
@@ -25,6 +27,7 @@ extension ZoneOperation {
         writer.beginObject()
         writer.key("zoneID")
         zoneID.write(to: &writer)
+        if encryptionScope != .perRecord { writer.member("nephosEncryptionScope", encryptionScope.rawValue) }
         writer.endObject()
         writer.endObject()
     }

@@ -1,0 +1,92 @@
+import NephosCrypto
+import NephosWire
+
+/// The keys with which records are sealed.
+extension KeyRing {
+    /// A record that brings values to be sealed.
+    struct RecordToSeal: Sendable {
+        var name: String
+        /// The parent that it gets.
+        var parent: String?
+        /// Whether it is to be made: one that exists may have a key already, and goes on with it.
+        var isNew: Bool
+    }
+
+    /// What seals a record's values.
+    struct SealingKey: Sendable {
+        var key: RecordKey
+        /// For the service, where the key is new.
+        var wrapped: WrappedRecordKey?
+        /// To be remembered once the record is saved with it.
+        var made: KnownKey?
+    }
+
+    /// A key that a record was saved with.
+    struct SavedKey: Sendable {
+        var key: KnownKey
+        var recordName: String
+        var zone: KeyZone
+    }
+
+    /// - Returns: a key for each record, and where the zone is. One call for all of them: callers that run elsewhere than the
+    ///   keys pay for each.
+    func keysToSeal(
+        _ records: [RecordToSeal], in zone: KeyZone
+    ) async throws(KeyFailure) -> ([SealingKey], ZonePlace) {
+        var known = RecordKeys()
+        if !isPerZone(zone) {
+            let existing = records.filter { !$0.isNew }.map { ($0.name, Set<[UInt8]>()) }
+            known = try await keys(ofRecords: Dictionary(existing) { $1 }, in: zone)
+        }
+        var result: [SealingKey] = []
+        result.reserveCapacity(records.count)
+        for record in records {
+            result.append(try await keyToSeal(record, in: zone, known.keys[record.name] ?? []))
+        }
+        return (result, place(of: zone, try await device()))
+    }
+
+    /// - Parameter present: the record's keys.
+    private func keyToSeal(
+        _ record: RecordToSeal, in zone: KeyZone, _ present: [KnownKey]
+    ) async throws(KeyFailure) -> SealingKey {
+        let learnt = group(of: record.name, parent: record.parent, in: zone)
+        let group = learnt ?? present.last { !$0.group.isEmpty }?.group ?? ""
+        let (place, groupKeys) = try await keys(of: GroupName(zone: zone, group: group), making: true)
+        if let zoneKey = groupKeys.recordKeys.last, zoneKey.version == groupKeys.current {
+            return SealingKey(key: zoneKey.key)
+        }
+        let own = present.last { $0.group == group && $0.version == groupKeys.current && !$0.isInherited }
+        if let own { return SealingKey(key: own.key) }
+        let key = RecordKey.random()
+        var wrapped: WrappedRecordKey?
+        if let groupKey = groupKeys.currentKey, !groupKeys.isPerZone {
+            wrapped = key.wrapped(under: groupKey, version: groupKeys.current, recordName: record.name, in: place)
+            wrapped?.groupKeyID = groupKeys.ids[groupKeys.current] ?? []
+        } else if learnt != nil {
+            throw .service(
+                .transport(
+                    .zoneBusy, "The key of what is shared has not arrived: its owner's devices hand it over",
+                    retryAfter: DatabaseRequestContext.keyRetryAfter))
+        }
+        // Without the group's key the service refuses the record, and says which group it is.
+        return SealingKey(
+            key: key, wrapped: wrapped,
+            made: KnownKey(key: key, group: group, version: groupKeys.current, isInherited: false))
+    }
+
+    func remember(_ saved: [SavedKey]) {
+        for saved in saved {
+            remember(saved.key, ofRecord: saved.recordName, in: saved.zone)
+            learn(saved.key.group, of: saved.recordName, in: saved.zone)
+        }
+    }
+
+    /// The keys of records, and where their zone is.
+    func keysToOpen(
+        _ names: [String: Set<[UInt8]>], in zone: KeyZone
+    ) async throws(KeyFailure) -> (RecordKeys, ZonePlace) {
+        let keys = try await keys(ofRecords: names, in: zone)
+        return (keys, place(of: zone, try await device()))
+    }
+}

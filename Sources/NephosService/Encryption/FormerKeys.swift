@@ -1,0 +1,68 @@
+import NephosStorage
+import NephosWire
+
+/// The keys of a record that has left a share. What was wrapped for the share goes, since an account that joins it later can open
+/// every version of its key; but not before the record's keys are wrapped for where it went, or for the zone: else not even its
+/// owner could open them. Until then the record is noted for its owner's library.
+enum FormerKeys {
+    /// - Parameters:
+    ///   - group: the share that the record is under; empty for none.
+    ///   - wasNoted: whether the record was noted before.
+    static func settle(
+        _ name: String, under group: String, _ zone: ZoneKey, wasNoted: Bool = false,
+        in transaction: any StorageTransaction
+    ) throws {
+        let rows = try transaction.keys(zone: zone, kind: .recordKey, subject: name)
+        let staying = rows.filter { $0.isWrapped(for: group) || $0.isWrapped(for: "") }
+        let kept = Set(staying.map(\.recordKeyID))
+        var isNoted = false
+        for row in rows where !row.isWrapped(for: group) && !row.isWrapped(for: "") {
+            if kept.contains(row.recordKeyID) {
+                try transaction.removeKey(zone: zone, kind: .recordKey, subject: name, id: row.id)
+            } else {
+                isNoted = true
+            }
+        }
+        if isNoted {
+            try transaction.put(KeyRow(zone: zone, kind: .leftRecord, subject: name, id: [], body: [1]))
+        } else if wasNoted {
+            try transaction.removeKey(zone: zone, kind: .leftRecord, subject: name, id: [])
+        }
+    }
+
+    /// A key that was made for the zone and is wrapped for a share is the participants' too: should the record leave the share,
+    /// what is written then needs another.
+    static func spend(_ rows: [KeyRow], in transaction: any StorageTransaction) throws {
+        for var row in rows where row.isWrapped(for: "") {
+            var key = try WrappedRecordKey(decoding: row.body)
+            if key.isSpent || key.isInherited { continue }
+            key.isSpent = true
+            row.body = key.encoded()
+            try transaction.put(row)
+        }
+    }
+
+    /// The same of records that are noted, whose keys may be wrapped by now, or others.
+    static func settleNoted(_ zone: ZoneKey, in transaction: any StorageTransaction) throws {
+        for row in try transaction.keys(zone: zone, kind: .leftRecord).prefix(Limits.recordsToWrap) {
+            let share = try transaction.sharedRecord(zone: zone, named: row.subject).flatMap {
+                try transaction.share(id: $0.share)
+            }
+            try settle(
+                row.subject, under: share.flatMap { $0.isLive ? $0.name : nil } ?? "", zone, wasNoted: true,
+                in: transaction)
+        }
+    }
+
+    static func isAnyNoted(_ zone: ZoneKey, _ reader: any StorageReader) throws -> Bool {
+        try !reader.keys(zone: zone, kind: .leftRecord).isEmpty
+    }
+}
+
+extension KeyRow {
+    /// Of a record's key: its ID without the group.
+    var recordKeyID: ArraySlice<UInt8> { id.prefix(WrappedRecordKey.idSize) }
+
+    /// Whether it is a record's key for the group.
+    func isWrapped(for group: String) -> Bool { id.dropFirst(WrappedRecordKey.idSize).elementsEqual(group.utf8) }
+}

@@ -1,0 +1,25 @@
+import NephosCrypto
+import NephosStorage
+import NephosWire
+
+/// Zones whose key itself seals the values of their records (`CKRecordZone.EncryptionScope.perZone`, Apple's documentation).
+/// It is said when the zone is made, and stays so. An account that is to read one record could read all of them: such a
+/// zone is shared as a whole, or not at all.
+enum PerZone {
+    static func isSet(_ zone: ZoneKey, _ reader: any StorageReader) throws -> Bool {
+        try !reader.keys(zone: zone, kind: .perZone, subject: "").isEmpty
+    }
+
+    static func set(_ zone: ZoneKey, in transaction: any StorageTransaction) throws {
+        try transaction.put(KeyRow(zone: zone, kind: .perZone, id: [], body: [1]))
+    }
+
+    static func scope(of zone: ZoneKey, _ reader: any StorageReader) throws -> ZoneEncryptionScope {
+        try isSet(zone, reader) ? .perZone : .perRecord
+    }
+
+    /// The IDs by which values name the versions of the zone's key.
+    static func keyIDs(_ zone: ZoneKey, _ reader: any StorageReader) throws -> [[UInt8]] {
+        try StoredGroupKeys.all(of: "", zone, reader).map { GroupKeyID.of(box: $0.box) }
+    }
+}
