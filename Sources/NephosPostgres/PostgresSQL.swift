@@ -74,6 +74,8 @@ enum PostgresSQL {
             """
             SELECT max(last_change), max(newest), max(below) FROM (\(changedZones(limit: "$2"))) AS zones
             """
+        case .indexedRecords: pieces(of: sql, limit: 6)
+        case .indexedRecordsAfter: pieces(of: sql, limit: 7)
         case .expectedRecords:
             """
             SELECT \(SQL.recordColumns) FROM (
@@ -95,6 +97,17 @@ enum PostgresSQL {
             "INSERT INTO zone_change (sequence, owner, zone) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
         default: sql.text
         }
+    }
+
+    /// Records with the entries that they are under, which end with the one with which their fields have as many bytes as the
+    /// parameter behind the limit says. What is large is fetched for those alone that are given.
+    private static func pieces(of sql: SQL, limit: Int) -> String {
+        """
+        SELECT \(SQL.recordColumns), value FROM (
+            SELECT *, sum(octet_length(fields)) OVER (ORDER BY value, name) - octet_length(fields) AS size_before
+            FROM (\(sql.text)) AS piece
+        ) AS sized WHERE size_before < $\(limit + 1) ORDER BY value, name
+        """
     }
 
     private static func listed(_ sql: SQL) -> String {

@@ -23,6 +23,9 @@ package protocol StorageEngine: AnyObject, Sendable {
 
     /// Whether other processes may write the store.
     var isShared: Bool { get }
+    /// How far the database's clock is ahead of this machine's, in milliseconds, where it is a second or more; otherwise 0.
+    /// Processes that write one store claim work for a time, and have to agree when it is over.
+    var clockOffset: Int64 { get }
     /// Wakes the other processes that have the store open, for what was committed before the call. Best effort.
     func signalOthers(_ signals: StoreSignals)
     /// Has the signals of other processes given to `handler`, and all of them now and then, as some may have been lost.
@@ -135,9 +138,10 @@ package protocol StorageReader: ShareReader {
     func indexEntries(_ range: IndexRange, after position: IndexPosition?, limit: Int) throws -> [IndexPosition]
     /// The same entries, each with the record it is of, where the database has it; those of records that are not there
     /// are left out. `body` is given the record and what has the value that it is under; it may read what is no index,
-    /// and returns whether it wants more.
+    /// and returns whether it wants more. About `expecting` of them will do: an engine that is another process reads as many
+    /// at first, and more where more are wanted.
     func visitIndexedRecords(
-        _ range: IndexRange, after position: IndexPosition?, limit: Int,
+        _ range: IndexRange, after position: IndexPosition?, limit: Int, expecting: Int,
         _ body: (RecordRowView, IndexValueView) throws -> Bool) throws
     func hasIndexEntry(_ entry: IndexEntryRow) throws -> Bool
     /// How many entries a range has; `limit` where it has as many or more. Costs no more than the result.
@@ -391,6 +395,10 @@ package protocol StorageTransaction: StorageReader, ShareTransaction {
     func removeKey(zone: ZoneKey, kind: KeyRow.Kind, subject: String, id: [UInt8]) throws
     /// Removes up to `limit` keys of a zone; returns how many it removed.
     func purgeKeys(zone: ZoneKey, limit: Int) throws -> Int
+}
+
+extension StorageEngine {
+    package var clockOffset: Int64 { 0 }
 }
 
 extension StorageReader {

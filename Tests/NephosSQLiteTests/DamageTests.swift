@@ -67,7 +67,7 @@ import Testing
             try reader.visitRecords(zone: zone, after: 0, limit: 10, size: .max) { visited.append($0.row) }
             var indexed: [RecordRow] = []
             let all = IndexRange(zone: zone, definition: 1, from: [], to: [0xFF])
-            try reader.visitIndexedRecords(all, after: nil, limit: 10) { record, _ in
+            try reader.visitIndexedRecords(all, after: nil, limit: 10, expecting: 10) { record, _ in
                 indexed.append(record.row)
                 return true
             }

@@ -29,7 +29,7 @@ import Testing
             let named = try await engine.read { reader in
                 var names: [String] = []
                 try reader.visitIndexedRecords(
-                    IndexRange(zone: zone, definition: 1, from: [], to: [255]), after: nil, limit: .max
+                    IndexRange(zone: zone, definition: 1, from: [], to: [255]), after: nil, limit: .max, expecting: 10
                 ) { record, value in
                     names.append("\(value.bytes[0]) \(record.row.name)")
                     return true

@@ -194,6 +194,8 @@ final class QueryRecords: Sendable {
             }
             return try reader.zones(owner: owner).sorted { $0.key.id < $1.key.id }.map(zone)
         }
+        // Where the next page is to begin says up to where the zone was complete.
+        reader.expectFeeds()
         let address = caller.address(request.zoneID)
         guard let found = try ZoneRegistry.find(address, caller, reader) else {
             throw try ZoneRegistry.notFound(address, owner: caller.owner, reader)

@@ -34,15 +34,49 @@ extension SQLReader {
     }
 
     package final func visitIndexedRecords(
+        _ range: IndexRange, after position: IndexPosition?, limit: Int, expecting: Int,
+        _ body: (RecordRowView, IndexValueView) throws -> Bool
+    ) throws {
+        if !type(of: connection).isRemote { return try visit(range, after: position, limit: limit, body) }
+        var (position, left, piece) = (position, limit, max(1, expecting))
+        while left > 0 {
+            let wanted = min(piece, left)
+            var (count, size, goesOn) = (0, 0, true)
+            try visit(range, after: position, limit: wanted) { record, value in
+                count += 1
+                size += record.fields.count
+                if count == wanted || size >= Self.indexedSize {
+                    position = IndexPosition(
+                        value: Array(value.bytes), name: String(decoding: record.name, as: UTF8.self),
+                        record: record.number)
+                }
+                goesOn = try body(record, value)
+                return goesOn
+            }
+            if !goesOn || count < wanted && size < Self.indexedSize { return }
+            left -= count
+            piece = min(4 * piece, 1000)
+        }
+    }
+
+    /// Bytes of fields with which a piece of an index ends.
+    private static var indexedSize: Int { 4 << 20 }
+
+    private final func visit(
         _ range: IndexRange, after position: IndexPosition?, limit: Int,
         _ body: (RecordRowView, IndexValueView) throws -> Bool
     ) throws {
+        let isRemote = type(of: connection).isRemote
         guard let position, !position.value.lexicographicallyPrecedes(range.from) else {
-            return try visit(.indexedRecords, range.zone, body) { try $0.bind(range).bind(limit: limit) }
+            return try visit(.indexedRecords, range.zone, body) {
+                try $0.bind(range).bind(limit: limit)
+                if isRemote { try $0.bind(limit: Self.indexedSize) }
+            }
         }
         try visit(.indexedRecordsAfter, range.zone, body) { statement in
             try statement.bind(range.zone).bind(range.definition).bind(position.value).bind(position.name)
                 .bind(range.to).bind(limit: limit)
+            if isRemote { try statement.bind(limit: Self.indexedSize) }
         }
     }
 

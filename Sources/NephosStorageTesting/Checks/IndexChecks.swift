@@ -96,7 +96,7 @@ extension StorageConformance {
                     let page = try await engine.read { reader in
                         var page: [(value: [UInt8], record: RecordRow)] = []
                         // One more than is wanted, as `body` says when it has enough.
-                        try reader.visitIndexedRecords(range, after: last, limit: limit + 1) {
+                        try reader.visitIndexedRecords(range, after: last, limit: limit + 1, expecting: 1) {
                             record, value in
                             _ = try reader.record(zone: zone, named: "10")
                             page.append((Array(value.bytes), record.row))

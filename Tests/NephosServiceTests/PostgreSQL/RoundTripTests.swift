@@ -14,10 +14,10 @@ import Testing
         let cloud = TestCloud(ServiceConfiguration(), stores: stores)
         let database = try await TestDatabase(cloud).making(zone: "Z")
         let batch = (0..<200).map { "r\($0)" }
-        func query() async throws -> Int {
+        func query(_ limit: Int? = nil) async throws -> Int {
             let query = Query(recordType: "Note", filterBy: [Filter(.field("n"), .equals, .int64(1))])
             return try await cloud.service.queryRecords(
-                QueryRecordsRequest(query: query, zoneID: database.zoneID), database.context
+                QueryRecordsRequest(query: query, zoneID: database.zoneID, resultsLimit: limit), database.context
             ).records.count
         }
         // What is looked up once: the account, the schema, the index of the query.
@@ -57,6 +57,11 @@ import Testing
         #expect(page <= 2, "a page of a feed: \(page)")
         let found = try await count { _ = try await query() }
         #expect(found <= 2, "a page of a query: \(found)")
+        let part = try await count {
+            let found = try await query(50)
+            #expect(found == 50)
+        }
+        #expect(part <= 2, "the first page of a query: \(part)")
         print("Round trips: save \(one), new \(new), 200 saves \(many), lookup \(lookup), feed \(page), query \(found)")
         await cloud.service.close()
     }

@@ -86,7 +86,8 @@ extension QueryPage {
             var (entries, visited) = (0, 0)
             let records = records
             try page.reader.visitIndexedRecords(
-                range.range, after: position.map(range.entry), limit: page.bounds.candidatesPerPage - looks + 1
+                range.range, after: position.map(range.entry), limit: page.bounds.candidatesPerPage - looks + 1,
+                expecting: min(page.limit, 1000) + 1
             ) { record, value in
                 entries += 1
                 if isFull, last.isSet {
