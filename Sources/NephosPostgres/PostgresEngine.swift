@@ -17,14 +17,18 @@ package final class PostgresEngine: StorageEngine {
     private let state = Mutex(State())
     private let pool: PostgresPool
     private let signals: PostgresSignals
+    private let clock: DatabaseClock
     private let schema: String
     private let options: PostgresOptions
     /// Runs of writes beside others before one runs alone.
     private static let triesBesideOthers = 4
 
-    init(pool: PostgresPool, signals: PostgresSignals, schema: String, options: PostgresOptions) {
+    init(
+        pool: PostgresPool, signals: PostgresSignals, clock: DatabaseClock, schema: String, options: PostgresOptions
+    ) {
         self.pool = pool
         self.signals = signals
+        self.clock = clock
         self.schema = schema
         self.options = options
     }
@@ -185,6 +189,8 @@ package final class PostgresEngine: StorageEngine {
     // MARK: Other servers
 
     package var isShared: Bool { true }
+
+    package var clockOffset: Int64 { clock.offset }
 
     package func signalOthers(_ signals: StoreSignals) { self.signals.signal(schema, signals) }
 

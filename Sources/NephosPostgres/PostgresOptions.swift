@@ -1,3 +1,4 @@
+import Glibc
 package import NephosStorage
 
 /// How stores in PostgreSQL are kept.
@@ -24,6 +25,8 @@ package struct PostgresOptions: Sendable {
     package var prefix: String
     /// Called before each way to the server that a write goes, on its thread: a test lets others go first there.
     package var beforeStatement: (@Sendable () -> Void)?
+    /// This machine's clock, in milliseconds since 1970; a test gives another.
+    package var clock: @Sendable () -> Int64
     /// Takes lines for the operator.
     package var log: @Sendable (String) -> Void
     /// The tables' history; a test gives its own.
@@ -49,6 +52,11 @@ package struct PostgresOptions: Sendable {
         self.acceptsUnsafeServer = acceptsUnsafeServer
         self.prefix = prefix
         beforeStatement = nil
+        clock = {
+            var time = timespec()
+            clock_gettime(CLOCK_REALTIME, &time)
+            return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+        }
         self.log = log
         self.migrations = migrations
     }

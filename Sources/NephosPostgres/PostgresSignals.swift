@@ -20,6 +20,7 @@ final class PostgresSignals: @unchecked Sendable {
 
     private let address: PostgresAddress
     private let options: PostgresOptions
+    private let clock: DatabaseClock
     private let channel: String
     /// What this server's own signals are known by.
     private let sender = String(UInt64.random(in: .min ... .max), radix: 36)
@@ -27,7 +28,8 @@ final class PostgresSignals: @unchecked Sendable {
     private static let coalescing: Int64 = 5_000_000
     private static let reconnectPause: Int64 = 500_000_000
 
-    init(_ address: PostgresAddress, _ options: PostgresOptions) {
+    init(_ address: PostgresAddress, _ options: PostgresOptions, _ clock: DatabaseClock) {
+        self.clock = clock
         self.address = address
         self.options = options
         channel = options.prefix
@@ -151,7 +153,7 @@ final class PostgresSignals: @unchecked Sendable {
                 for payload in try connection.takeNotifications() { deliver(payload) }
             } else {
                 // A connection may be lost without a word.
-                _ = try connection.ask("SELECT '1'")
+                try clock.measure(connection)
                 deliverToAll()
             }
         }

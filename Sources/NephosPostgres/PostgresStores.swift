@@ -6,6 +6,7 @@ package final class PostgresStores: StoreProvider {
     private let options: PostgresOptions
     let pool: PostgresPool
     private let signals: PostgresSignals
+    private let clock: DatabaseClock
     private let assetDirectory: String?
     package let blanks: (any StoreProvider)?
 
@@ -23,10 +24,12 @@ package final class PostgresStores: StoreProvider {
         self.blanks = blanks
         assetDirectory = assets
         let damage = DamageLog(store: "the PostgreSQL database", write: options.log)
-        signals = PostgresSignals(address, options)
+        clock = DatabaseClock(options.clock)
+        signals = PostgresSignals(address, options, clock)
         pool = PostgresPool(options) { try PostgresConnection(address, options, damage: damage) }
         try connected { connection in
             if !options.acceptsUnsafeServer { try ServerChecks.run(address, connection) }
+            try clock.measure(connection)
             let prefix = PostgresAddress.quoted(options.prefix)
             try connection.execute(
                 """
@@ -61,7 +64,7 @@ package final class PostgresStores: StoreProvider {
         try connected { connection in
             let schema = try schema(of: id, connection)
             try migrate(schema, connection)
-            return PostgresEngine(pool: pool, signals: signals, schema: schema, options: options)
+            return PostgresEngine(pool: pool, signals: signals, clock: clock, schema: schema, options: options)
         }
     }
 

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import NephosCrypto
+import NephosStorage
 
 /// What the service takes from the outside: the clock, identifiers, the log. A test replaces them, so that a whole
 /// cloud can run in virtual time from a seed.
@@ -38,6 +39,14 @@ package struct ServiceEnvironment: Sendable {
             var line = "nephos: \(message)\n"
             line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
         })
+
+    /// The same with a clock that agrees with those of the other processes that write a store.
+    func following(_ engine: any StorageEngine) -> ServiceEnvironment {
+        guard engine.isShared else { return self }
+        var environment = self
+        environment.now = { [now] in now() + engine.clockOffset }
+        return environment
+    }
 
     /// A user record's name: `_` and 32 hexadecimal digits.
     func makeUserRecordName() -> String {

@@ -39,6 +39,7 @@ final class Store: Sendable {
         validity = prepared.validity
         tokens = AssetTokens(key: key, place: id)
         assets = StoreAssets(files, engine, environment)
+        let environment = environment.following(engine)
         self.environment = environment
         worksInBackground = configuration.worksInBackground
         notifier = Notifier(watched: watched)

@@ -2,6 +2,7 @@ import NephosPostgres
 import NephosPostgresTesting
 import NephosStorage
 import NephosWire
+import Synchronization
 import Testing
 
 @testable import NephosService
@@ -93,6 +94,39 @@ import Testing
         for cloud in [one, other] { await cloud.service.close() }
     }
 
+    @Test func `what a server is sending another leaves until the claim is over, whatever its own clock says`()
+        async throws
+    {
+        let (stuck, hooks) = (HangingDelivery(), CountedDelivery())
+        let hour: Int64 = 3_600_000
+        var options = TestCluster.options(connections: 4)
+        let address = try TestCluster.address.get()
+        func cloud(_ delivery: any NotificationDelivery) throws -> TestCloud {
+            let hook = WebHookDestination(url: "https://example.org/hook")
+            let outlets = NotificationOutlets(webHooks: delivery, webHookDestinations: [hook])
+            return TestCloud(
+                ServiceConfiguration(notifications: outlets), stores: try PostgresStores(address, options: options))
+        }
+        let one = try cloud(stuck)
+        // The other's clock is an hour ahead, which the database's tells it.
+        options.clock = { [clock = options.clock] in clock() + hour }
+        let other = try cloud(hooks)
+        other.advance(milliseconds: hour)
+        let zone = try await TestDatabase(one).making(zone: "Z")
+        _ = try await zone.save(.zone("all", "Z"))
+        _ = try await zone.modify([.force("a")])
+        await stuck.hasBegun()
+        // The store is open, and the outbox looked at.
+        _ = try await TestDatabase(other, zone: "Z").lookup("a")
+        for _ in 0..<3 { await other.service.settle() }
+        #expect(hooks.identifiers.isEmpty)
+        other.advance(milliseconds: 2 * 60_000 + 2000)
+        while hooks.identifiers.isEmpty { await other.service.settle() }
+        #expect(hooks.identifiers == stuck.identifiers)
+        stuck.goOn()
+        for cloud in [one, other] { await cloud.service.close() }
+    }
+
     @Test func `what a server left when it ended, another does`() async throws {
         let (one, other) = try servers()
         // The other has the store open, and nothing to do.
@@ -104,5 +138,34 @@ import Testing
         }
         while try await !engine.read({ try $0.jobs(limit: 9).isEmpty }) { try await Task.sleep(for: .milliseconds(20)) }
         for cloud in [one, other] { await cloud.service.close() }
+    }
+}
+
+/// Delivers at once.
+private final class CountedDelivery: NotificationDelivery {
+    private let sent = Mutex<[String]>([])
+    var identifiers: [String] { sent.withLock { $0 } }
+
+    func deliver(_ notification: OutgoingNotification, to _: NotificationDestination) async -> DeliveryOutcome {
+        sent.withLock { $0.append(notification.id) }
+        return .delivered
+    }
+}
+
+/// Begins to deliver, and does not end before it is told to.
+private final class HangingDelivery: NotificationDelivery {
+    private let sent = Mutex<[String]>([])
+    private let begun = AsyncStream<Void>.makeStream()
+    private let ended = AsyncStream<Void>.makeStream()
+    var identifiers: [String] { sent.withLock { $0 } }
+
+    func hasBegun() async { for await _ in begun.stream { return } }
+    func goOn() { ended.continuation.finish() }
+
+    func deliver(_ notification: OutgoingNotification, to _: NotificationDestination) async -> DeliveryOutcome {
+        sent.withLock { $0.append(notification.id) }
+        begun.continuation.yield()
+        for await _ in ended.stream {}
+        return .delivered
     }
 }
