@@ -165,6 +165,26 @@ import Testing
         #expect(try await keys(guest, share, in: zone).oneTimeLinks.isEmpty, "it is nobody else's")
     }
 
+    @Test(arguments: [true, false]) func `metadata that was archived has the secret of its URL`(
+        isOneTime: Bool
+    ) async throws {
+        let cloud = try Cloud(escrows: false)
+        defer { cloud.removeKeys() }
+        let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
+        let root = try await cloud.makeList(owner)
+        let share = CKShare(rootRecord: root)
+        let once = CKShare.Participant.oneTimeURLParticipant()
+        if isOneTime { share.addParticipant(once) } else { share.publicPermission = .readOnly }
+        try await owner.privateCloudDatabase.saveAll([root, share])
+        let url = try #require(isOneTime ? share.oneTimeURL(for: once.participantID) : share.url)
+        let metadata = try await guest.shareMetadata(for: url)
+        let data = try NSKeyedArchiver.archivedData(withRootObject: metadata, requiringSecureCoding: true)
+        let restored = try #require(
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.Metadata.self, from: data))
+        _ = try await guest.accept(restored)
+        #expect(try await text(guest.sharedCloudDatabase, "milk", in: try await sharedZone(guest)) == "Milk")
+    }
+
     // MARK: What ends
 
     enum End: CaseIterable { case removal, blocking, closing, leaving }
