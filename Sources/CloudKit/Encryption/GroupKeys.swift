@@ -104,6 +104,19 @@ struct GroupKeys: Sendable {
         return wrapped.map { ($0, key) }
     }
 
+    /// The present version once more, which names other administrators. Nil where it is not for the owner's present account
+    /// key.
+    func signedAnew(
+        _ last: WrappedGroupKey, for group: GroupPlace, _ device: DeviceIdentity, administrators: Set<[UInt8]>
+    ) -> WrappedGroupKey? {
+        guard let key = currentKey, last.version == current, last.recipient == device.accountKey?.publicKey else {
+            return nil
+        }
+        return Self.box(
+            key, version: current, for: last.recipient, previous: last.previous,
+            administrators: administrators.sorted { $0.lexicographicallyPrecedes($1) }, of: group, by: device)
+    }
+
     /// A version of the key for an account.
     static func box(
         _ key: SealKey, version: Int64, for recipient: [UInt8], previous: [UInt8] = [],

@@ -73,9 +73,12 @@ extension KeyRing {
             answer.members.filter(\.isAdministrator).compactMap { lists[$0.userRecordName]?.hashes.first })
         let isOwn = name.zone.owner == nil
         var (key, version) = (keys.currentKey, keys.current)
-        if keys.isEmpty || answer.isStale || isOld(keys, name, device)
-            || isOwn && answer.isShared && administrators != keys.administrators
+        let namesOthers = isOwn && answer.isShared && administrators != keys.administrators
+        if namesOthers, !answer.isStale, let last = answer.group.last, !isHandedOut(answer, name),
+            let again = keys.signedAnew(last, for: place, device, administrators: administrators)
         {
+            request.key = again
+        } else if keys.isEmpty || answer.isStale || isOld(keys, name, device) || namesOthers {
             guard
                 let next = keys.next(
                     for: place, device, recipient: owner.accountKey, administrators: isOwn ? administrators : [])
@@ -94,6 +97,11 @@ extension KeyRing {
             addLinks(to: &request, answer, keys, key, version, place, identity)
         }
         return request.isEmpty ? nil : request
+    }
+
+    /// Whether another account has a group's key: then it names other administrators in its next version.
+    private func isHandedOut(_ answer: KeysResponse, _ name: GroupName) -> Bool {
+        name.group.isEmpty || answer.members.contains { !$0.recipient.isEmpty }
     }
 
     /// New secrets for URLs that have none under this version of the key; and the key under the one that there is, where

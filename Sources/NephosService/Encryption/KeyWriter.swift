@@ -33,7 +33,10 @@ struct KeyWriter {
         try checkRight(request, standing)
         let devices = try AccountKeys.list(of: account, caller, transaction)
         var current = try StoredGroupKeys.currentVersion(of: group, zone.key, transaction)
-        if let key = request.key {
+        if let key = request.key, key.version == current, try isNamedAnew(key, group, standing) {
+            try checkSignature(key, group, devices)
+            try transaction.put(StoredGroupKeys.row(key, of: group, zone.key))
+        } else if let key = request.key {
             // Another came first.
             if key.version <= current { return }
             try check(key, after: current, group, standing, devices)
@@ -105,6 +108,18 @@ struct KeyWriter {
         else {
             throw ServiceError.shareRefusal(
                 "no device of the owner's has named this administrator for the group's key yet")
+        }
+    }
+
+    /// Whether the owner signs the present version once more, to name other administrators: while no other account has it.
+    private func isNamedAnew(_ key: WrappedGroupKey, _ group: String, _ standing: KeyStanding) throws -> Bool {
+        guard standing == .owner, !group.isEmpty,
+            let last = try StoredGroupKeys.last(of: group, zone.key, transaction), last.version == key.version,
+            last.recipient == key.recipient, last.previous == key.previous, last.administrators != key.administrators
+        else { return false }
+        let version = KeyRow.id(key.version)
+        return try !transaction.keys(zone: zone.key, kind: .groupBox, subject: group).contains {
+            $0.id.starts(with: version)
         }
     }
 

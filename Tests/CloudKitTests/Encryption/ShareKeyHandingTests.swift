@@ -59,6 +59,8 @@ import Testing
         // Who has keys is handed the share's.
         for guest in [admin, bob, carol] { try await makeKeys(guest) }
         let share = try await share(owner, cloud, with: ["ana", "bob"], administrators: ["ana"])
+        let first = try await self.keys(owner, share).group
+        #expect(first.count == 1 && first[0].administrators.count == 1, "one version, which names the administrator")
         for guest in [admin, bob] { try await guest.join(try withoutFragment(share.url)) }
         let zone = try await sharedZone(admin)
         #expect(try await text(bob.sharedCloudDatabase, "milk", in: zone) == "Milk")
