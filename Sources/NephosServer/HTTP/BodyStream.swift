@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A request's body while it arrives, for a handler that takes it piece by piece. Nothing more than a piece is in memory:
-/// while the handler works on one the connection is not read.
+/// A request's body while it arrives, for a handler that takes it piece by piece. The connection is read while the handler
+/// waits for a piece, and no further: a handler that works on one meanwhile has two in memory, never more.
 package final class BodyStream: Sendable {
     /// Why no more of a body comes.
     package enum Failure: Error {
@@ -12,6 +12,8 @@ package final class BodyStream: Sendable {
 
     /// Bytes that a piece has, but for the last one.
     private static let pieceSize = 256 * 1024
+    /// Bytes that may arrive together with the last of a piece: more than the server reads at a time.
+    private static let pieceSlack = 32 * 1024
 
     private struct State {
         var piece: [UInt8] = []
@@ -41,7 +43,7 @@ package final class BodyStream: Sendable {
 
     func receive(_ bytes: UnsafeRawBufferPointer, slowest: Int64, grace: Duration) {
         let received = state.withLock { state in
-            if state.piece.isEmpty { state.piece.reserveCapacity(Self.pieceSize) }
+            if state.piece.isEmpty { state.piece.reserveCapacity(Self.pieceSize + Self.pieceSlack) }
             state.piece.append(contentsOf: bytes)
             state.received += Int64(bytes.count)
             return state.received

@@ -38,7 +38,7 @@ final class ResponseSender: @unchecked Sendable {
 
     /// Bytes that are read from the disk at a time, and handed to the library.
     private static let pieceSize = 512 * 1024
-    private static let blockSize = 128 * 1024
+    private static let blockSize = 256 * 1024
 
     private let stream: ResponseStream
     private let connection: OpaquePointer

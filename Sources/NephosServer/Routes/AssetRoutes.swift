@@ -17,8 +17,12 @@ enum AssetRoutes {
             let upload = try await routed.service.beginUpload(
                 path.token, size: routed.request.transfer.contentLength, container: path.container, path.environment,
                 requestID: routed.requestID)
-            while let piece = try await RequestTiming.waiting({ try await stream.next() }) {
-                try await upload.append(piece)
+            // A piece is hashed and written while the next one arrives.
+            var next = try await RequestTiming.waiting { try await stream.next() }
+            while let piece = next {
+                async let stored: Void = upload.append(piece)
+                next = try await RequestTiming.waiting { try await stream.next() }
+                try await stored
             }
             return .message(try await upload.finish())
         } catch let error as ServiceError {
