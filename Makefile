@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run build install package test test-optimised bench lint format docs bootstrap clean
+.PHONY: help run build install package test test-optimised failover bench lint format docs bootstrap clean
 
 # A toolchain that is installed but not in PATH is found where installers put it.
 export PATH := $(PATH):/opt/swift/usr/bin:/usr/local/swift/usr/bin:$(HOME)/.local/share/swiftly/bin
@@ -58,6 +58,9 @@ OPTIMISED := -c release --scratch-path .build/optimised -Xswiftc -enable-testing
 test-optimised: bootstrap ## build the tests optimised and run those of rules that stop the program (ARGS="--filter Trap")
 	@swift build --build-tests $(OPTIMISED)
 	@scripts/run-tests $(OPTIMISED) $(or $(ARGS),--filter Trap)
+
+failover: build ## lose PostgreSQL servers under load and look for what was lost (ARGS=quick, ARGS="--minutes 15")
+	@scripts/failover --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
 
 bench: build ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync, client, neighbours, sharing, encryption, assets)
 ifeq ($(TABLES),sync)
