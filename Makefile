@@ -15,7 +15,8 @@ ARGS ?=
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-# Which tables `make bench` fills: records and queries, or sync, client, neighbours, sharing, encryption or assets alone.
+# Which tables `make bench` fills: records and queries, or sync, client, neighbours, sharing, encryption,
+# assets or postgresql alone.
 TABLES ?= records,queries
 
 # How the server is built for use. The static standard library makes it start faster and run where Swift is not installed.
@@ -62,7 +63,7 @@ test-optimised: bootstrap ## build the tests optimised and run those of rules th
 failover: build ## lose PostgreSQL servers under load and look for what was lost (ARGS=quick, ARGS="--minutes 15")
 	@scripts/failover --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
 
-bench: build ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync, client, neighbours, sharing, encryption, assets)
+bench: build ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync, client, neighbours, sharing, encryption, assets, postgresql)
 ifeq ($(TABLES),sync)
 	@swift build $(RELEASE_FLAGS) --product sync-client
 	@bin="$$(swift build $(RELEASE_FLAGS) --show-bin-path)" && \
@@ -79,6 +80,8 @@ else ifeq ($(TABLES),encryption)
 		Benchmarks/encryption --server "$$bin/nephos" --client "$$bin/native-client" $(ARGS)
 else ifeq ($(TABLES),neighbours)
 	@Benchmarks/neighbours --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
+else ifeq ($(TABLES),postgresql)
+	@Benchmarks/postgresql --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
 else ifeq ($(TABLES),sharing)
 	@Benchmarks/sharing --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
 else
