@@ -111,7 +111,8 @@ struct AssetAddressParts {
     let token: String
 
     init(_ address: String) throws(Cloud.Failure) {
-        guard let host = address.firstRange(of: "://"), let slash = address[host.upperBound...].firstIndex(of: "/") else {
+        guard let host = address.firstRange(of: "://"), let slash = address[host.upperBound...].firstIndex(of: "/")
+        else {
             throw Cloud.Failure(message: "the service answers with an address that is none: \(address)")
         }
         target = String(address[slash...])
