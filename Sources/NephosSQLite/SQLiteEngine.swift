@@ -54,8 +54,14 @@ package final class SQLiteEngine: StorageEngine {
     package func read<T: Sendable>(
         _ body: @escaping @Sendable (any StorageReader) throws -> T
     ) async throws -> T {
+        try await read(expecting: .short, body)
+    }
+
+    package func read<T: Sendable>(
+        expecting length: ReadLength, _ body: @escaping @Sendable (any StorageReader) throws -> T
+    ) async throws -> T {
         if let readers {
-            return try await readers.read(body)
+            return try await readers.read(expecting: length, body)
         } else {
             return try await writer.read(body)
         }

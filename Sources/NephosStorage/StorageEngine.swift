@@ -14,6 +14,12 @@ package protocol StorageEngine: AnyObject, Sendable {
     /// - Throws: what `body` throws, or a `StorageError`.
     func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T
 
+    /// The same for what is expected to take so long. An engine may have long reads wait for each other, so that short ones
+    /// need not.
+    func read<T: Sendable>(
+        expecting length: ReadLength, _ body: @escaping @Sendable (any StorageReader) throws -> T
+    ) async throws -> T
+
     /// Runs `body` in a transaction and returns once the commit is durable. The transaction is valid only inside `body`.
     ///
     /// Writes that wait together are grouped: one commit makes them all durable. If `body` throws, its own changes alone
@@ -34,6 +40,20 @@ package protocol StorageEngine: AnyObject, Sendable {
 
     /// Finishes the work that was handed in, then closes. Later calls throw `StorageError` `.closed`.
     func close() async
+}
+
+package enum ReadLength: Sendable {
+    /// It may turn out to be long.
+    case short
+    case long
+}
+
+extension StorageEngine {
+    package func read<T: Sendable>(
+        expecting length: ReadLength, _ body: @escaping @Sendable (any StorageReader) throws -> T
+    ) async throws -> T {
+        try await read(body)
+    }
 }
 
 /// Typed reads over one snapshot. Texts are compared by their UTF-8 bytes; a limit of zero or less gives nothing.

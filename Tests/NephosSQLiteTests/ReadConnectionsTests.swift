@@ -180,6 +180,20 @@ import Testing
         await strict.close()
     }
 
+    @Test func `a read that is expected to be long is begun once, where long ones are`() async throws {
+        let pool = ReadConnections(limit: 2, threads: ReadThreads(limit: 1), short: 0, long: .max / 2) { [path] in
+            try StoreFile.openReader(path, SQLiteOptions())
+        }
+        let attempts = Atomic(0)
+        try await pool.read(expecting: .long) { reader in
+            attempts.add(1, ordering: .relaxed)
+            // Enough for a look at the clock.
+            for _ in 0..<500 { _ = try reader.zones(after: 0, limit: 10) }
+        }
+        #expect(attempts.load(ordering: .relaxed) == 1)
+        await pool.close()
+    }
+
     @Test func `what a request reads after it has read for long is a long read from the start`() async throws {
         let hour: Int64 = 3_600_000_000_000
         let pool = ReadConnections(limit: 2, short: hour, long: 0) { [path] in

@@ -26,13 +26,27 @@ final class QueryRecords: Sendable {
 
     func run(on store: Store) async throws -> QueryRecordsResponse {
         if request.wantsCount { return try await count(on: store) }
-        return try await page(request.continuationMarker, on: store).response
+        var page = try await page(request.continuationMarker, on: store)
+        // An empty page that is not the last would tell a participant how much there is that it may not see.
+        var looks = page.looks
+        let deadline = ContinuousClock.now + bounds.timePerPage
+        while caller.scope == .shared, page.returned == 0, let marker = page.response.continuationMarker,
+            looks < bounds.candidatesPerCount, ContinuousClock.now < deadline
+        {
+            page = try await self.page(marker, on: store)
+            looks += page.looks
+        }
+        return page.response
     }
 
     private struct Page: Sendable {
         var response: QueryRecordsResponse
         /// How many candidates it looked at, where it has a marker.
         var looks = 0
+        /// How many results it has.
+        var returned = 0
+        /// How much it read for that.
+        var read = (records: 0, entries: 0)
     }
 
     /// Pages, counted until so many candidates were looked at; the answer has the marker of what is left. They are pages of
@@ -54,17 +68,8 @@ final class QueryRecords: Sendable {
     private func page(_ marker: String?, on store: Store) async throws -> Page {
         var wasDisallowed = false
         while true {
-            let moments = Moments(schema: store.schemas.now, indexes: store.indexes.now)
             do {
-                return try await store.read(by: self.caller) { reader in
-                    do {
-                        return try self.run(marker, store, moments, self.bounds, reader)
-                    } catch is RecordsTooLarge {
-                        var bounds = self.bounds
-                        bounds.collects = false
-                        return try self.run(marker, store, moments, bounds, reader)
-                    }
-                }
+                return try await read(marker, on: store)
             } catch is RecordsTooLarge {
                 throw ServiceError.limitExceeded(
                     "the records that have the same value in the first field of the order have more than"
@@ -76,6 +81,34 @@ final class QueryRecords: Sendable {
                     throw ServiceError.invalid("the schema changed since the query's first page: begin again")
                 }
                 wasDisallowed = !isAllowed
+            }
+        }
+    }
+
+    private func read(_ marker: String?, on store: Store) async throws -> Page {
+        let reader = caller.account.map { .account($0.id) } ?? LongQueries.Reader.query(decoded.text.bytes.hashValue)
+        return try await store.longQueries.read(by: reader, at: caller.assets.now) { isLong in
+            let moments = Moments(schema: store.schemas.now, indexes: store.indexes.now)
+            var read = (records: Limits.recordsOfShortQuery + 1, entries: 0)
+            defer {
+                store.longQueries.note(records: read.records, entries: read.entries, by: reader, at: caller.assets.now)
+            }
+            do {
+                let page = try await store.read(by: self.caller, expecting: isLong ? .long : .short) { reader in
+                    do {
+                        return try self.run(marker, store, moments, self.bounds, reader)
+                    } catch is RecordsTooLarge {
+                        var bounds = self.bounds
+                        bounds.collects = false
+                        return try self.run(marker, store, moments, bounds, reader)
+                    }
+                }
+                read = page.read
+                return page
+            } catch {
+                // What ends for its size has read as much.
+                if !error.endsLongRead { read.records = 0 }
+                throw error
             }
         }
     }
@@ -120,8 +153,10 @@ final class QueryRecords: Sendable {
             let explanation = page.trace.explanation(plan, page.conjuncts, returned: returned)
             return page.isRestricted ? explanation.withoutCounts : explanation
         }
+        func read() -> (Int, Int) { (page.trace.recordsRead, page.trace.entriesRead) }
         if request.wantsCount, page.cursor == nil, let count = try page.count(plan) {
-            return Page(response: QueryRecordsResponse(records: [], count: count, explanation: explanation(0)))
+            return Page(
+                response: QueryRecordsResponse(records: [], count: count, explanation: explanation(0)), read: read())
         }
         let encoder = encoder(page)
         let result = try page.run(plan, checks, into: encoder)
@@ -130,7 +165,7 @@ final class QueryRecords: Sendable {
             records: values, continuationMarker: result.cursor?.text(caller.opaqueStrings, query: decoded.text.bytes),
             count: request.wantsCount ? result.count : nil, explanation: explanation(result.count))
         response.encodedRecords = encoded
-        return Page(response: response, looks: result.looks)
+        return Page(response: response, looks: result.looks, returned: result.count, read: read())
     }
 
     // MARK: - Preparation
@@ -222,6 +257,17 @@ final class QueryRecords: Sendable {
             RecordProjection(
                 desiredKeys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings,
                 zoneID: request.zoneWide ? zone.zoneID : nil, isShared: caller.scope == .shared, assets: caller.assets)
+        }
+    }
+}
+
+extension Error {
+    /// Whether it ends a read for how much that reads.
+    fileprivate var endsLongRead: Bool {
+        switch self {
+        case let error as ServiceError: error.clientCode == .limitExceeded
+        case let error as StorageError: error.code == .tooLong
+        default: self is RecordsTooLarge
         }
     }
 }

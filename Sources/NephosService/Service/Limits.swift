@@ -42,6 +42,14 @@ package enum Limits {
     static let indexesPerType = 24
     static let fieldsPerIndex = 8
     static let equalitiesPerIndex = 3
+    /// Records that a query looks at and is short all the same, how many entries of an index count as one, and for how many
+    /// milliseconds an account's next queries are taken to be long after one that looked at more.
+    static let recordsOfShortQuery = 500
+    static let entriesPerLongQueryRecord = 20
+    static let longQueryMemory: Int64 = 1000
+    /// Long queries of one account that wait for their turn, and accounts of whom it is remembered that they have some.
+    static let waitingLongQueries = 256
+    static let longQueryReaders = 1000
     /// Bytes of the fields of the records that a lookup answers with, but for the last one's; and of those that a request's saves
     /// make or meet, as all of them are in its answer.
     package static let lookupSize = 32 << 20

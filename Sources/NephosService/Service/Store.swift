@@ -18,6 +18,7 @@ final class Store: Sendable {
     let indexes = IndexCatalog()
     let schemas = SchemaCatalog()
     let plannedQueries = PlannedQueries()
+    let longQueries = LongQueries()
     let background: BackgroundWork
     let indexBuilder: IndexBuilder
     let watched = WatchedDatabases()
@@ -102,9 +103,10 @@ final class Store: Sendable {
     /// Runs a read of the caller's.
     /// - Throws: `notAuthenticated` where its account was deleted meanwhile, on whichever server.
     func read<T: Sendable>(
-        by caller: Caller, _ body: @escaping @Sendable (any StorageReader) throws -> T
+        by caller: Caller, expecting length: ReadLength = .short,
+        _ body: @escaping @Sendable (any StorageReader) throws -> T
     ) async throws -> T {
-        try await engine.read { [accounts] reader in
+        try await engine.read(expecting: length) { [accounts] reader in
             try accounts.checkLives(caller.account, reader)
             return try body(reader)
         }

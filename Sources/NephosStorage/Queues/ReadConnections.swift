@@ -87,8 +87,10 @@ package final class ReadConnections: Sendable {
     ///
     /// The reads of a request that has read for as long as one short read may are long ones, however short: it would hold up its
     /// connection's thread, and with it other clients, one page of a count after another.
-    package func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
-        var isLong = (RequestTimes.current?.readNanoseconds ?? 0) > short
+    package func read<T: Sendable>(
+        expecting length: ReadLength = .short, _ body: @escaping @Sendable (any StorageReader) throws -> T
+    ) async throws -> T {
+        var isLong = length == .long || (RequestTimes.current?.readNanoseconds ?? 0) > short
         if BlockingThread.isCurrent, !isLong {
             do {
                 if let result = try readHere(body, within: short) { return result }

@@ -18,10 +18,12 @@ package final class ReadThreads: @unchecked Sendable {
     }
 
     /// Those of the process: more than one store has connections, so that stores do not wait for each other's long reads.
-    package static let shared = ReadThreads(limit: max(8, 2 * Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
+    package static let shared = ReadThreads(limit: max(8, 2 * processors))
 
-    /// Those that run reads which turned out to be long, of all stores: so few that short ones have processors and connections.
-    package static let forLongReads = ReadThreads(limit: 2, isForLongReads: true)
+    /// Those that run long reads, of all stores: so few that one processor is left to everything else, and connections are.
+    package static let forLongReads = ReadThreads(limit: min(max(1, processors - 1), 2), isForLongReads: true)
+
+    private static let processors = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
     private struct Read: Sendable {
         let run: @Sendable () -> Void

@@ -14,6 +14,9 @@ final class QueryTrace {
     /// The index that would answer more of the query, if the schema declared it.
     var helpfulIndex: IndexSignature?
 
+    /// Entries read, and those that were counted.
+    var entriesRead: Int { scans.reduce(counted) { $0 + $1.entries } }
+
     func counted(_ entries: Int) {
         hasCounted = true
         counted += entries
@@ -43,7 +46,7 @@ final class QueryTrace {
 
     func explanation(_ plan: QueryPlan, _ conjuncts: [QueryConjunct], returned: Int) -> QueryExplanation {
         var explanation = QueryExplanation(
-            scans: [], entriesRead: counted, recordsRead: recordsRead, recordsReturned: returned)
+            scans: [], entriesRead: entriesRead, recordsRead: recordsRead, recordsReturned: returned)
         for scan in scans {
             let components = scan.signature.components
             explanation.scans.append(
@@ -51,7 +54,6 @@ final class QueryTrace {
                     field: components.map(\.field).joined(separator: ", "),
                     index: components.map(\.option).joined(separator: ", "),
                     range: Self.words(plan, conjuncts), entriesRead: scan.entries))
-            explanation.entriesRead += scan.entries
         }
         explanation.checkedOnRecords = conjuncts.indices.filter { !plan.decides($0, of: conjuncts) }
             .map { conjuncts[$0].expression.words }
