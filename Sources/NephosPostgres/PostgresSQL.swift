@@ -26,7 +26,7 @@ enum PostgresSQL {
     private static func text(_ sql: SQL) -> String {
         switch sql {
         case .recordsByNames: listed(sql)
-        case .referencesToAny: listed(sql)
+        case .referencesToAny, .removeReferencesFromAny: listed(sql)
         case .recordsAfter:
             """
             SELECT \(SQL.recordColumns) FROM (
@@ -200,7 +200,8 @@ enum PostgresSQL {
 
     /// Statements whose outcome is not awaited: they go with the next that gives something, or with the commit.
     static let deferred: Set<SQL> = [
-        .insertReference, .removeReference, .insertIndexEntry, .removeIndexEntry, .insertJob, .removeJob,
+        .insertReference, .removeReference, .removeReferencesFromAny, .insertIndexEntry, .removeIndexEntry, .insertJob,
+        .removeJob,
         .insertChangeEvent, .updateChangeEvent, .removeChangeEvent, .noteChange, .setClientChangeToken,
         .insertOutbox, .insertOutboxTogether, .updateOutbox, .removeOutboxOfSubject, .removeOldOutbox,
         .putSharedRecord, .updateIndexDefinition, .noteHandedOut, .insertRequestKey,
@@ -209,7 +210,7 @@ enum PostgresSQL {
     /// Statements that write and may run beside other writes: what they decide on is locked, or is its own. All
     /// others that write run alone.
     static let besideOthers: Set<SQL> = [
-        .insertReference, .removeReference, .insertIndexEntry, .removeIndexEntry, .insertJob,
+        .insertReference, .removeReference, .removeReferencesFromAny, .insertIndexEntry, .removeIndexEntry, .insertJob,
         .insertChangeEvent, .updateChangeEvent, .removeChangeEvent, .noteChange, .setClientChangeToken,
         .insertOutbox, .insertOutboxTogether, .updateOutbox, .removeOutbox, .removeOutboxOfSubject, .removeOldOutbox,
         .claimDueOutbox, .noteHandedOut, .insertRequestKey, .purgeRequestKeys,

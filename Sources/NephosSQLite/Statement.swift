@@ -67,6 +67,31 @@ final class Statement: SQLStatement {
         bytes.withUnsafeBytes { nephos_sqlite3_bind_text(handle, bound, $0.baseAddress, Int32(clamping: $0.count)) }
     }
 
+    /// As a JSON array, which `json_each` takes apart.
+    @discardableResult func bind(_ values: [String]) throws -> Statement {
+        bound += 1
+        var text: [UInt8] = [UInt8(ascii: "[")]
+        for (index, value) in values.enumerated() {
+            if !value.isStorable { throw StorageError.unstorable }
+            if index > 0 { text.append(UInt8(ascii: ",")) }
+            text.append(UInt8(ascii: "\""))
+            for byte in value.utf8 {
+                switch byte {
+                case UInt8(ascii: "\""), UInt8(ascii: "\\"): text += [UInt8(ascii: "\\"), byte]
+                case ..<0x20: text += Array(Self.escapes[Int(byte)].utf8)
+                default: text.append(byte)
+                }
+            }
+            text.append(UInt8(ascii: "\""))
+        }
+        text.append(UInt8(ascii: "]"))
+        try check(bindText(text))
+        return self
+    }
+
+    /// JSON has control characters as escapes only.
+    private static let escapes = (0..<0x20).map { "\\u00\($0 < 16 ? "0" : "")" + String($0, radix: 16) }
+
     @discardableResult func bind(_ value: [UInt8]) throws -> Statement {
         bound += 1
         let code = value.withUnsafeBytes { bytes in

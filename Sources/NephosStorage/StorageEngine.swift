@@ -298,6 +298,8 @@ package protocol StorageTransaction: StorageReader, ShareTransaction {
     /// Adds and removes edges; adding those that exist, or removing those that do not, changes nothing.
     func insert(_ references: [ReferenceRow]) throws
     func remove(_ references: [ReferenceRow]) throws
+    /// Removes all edges that `sources` hold.
+    func removeReferences(zone: ZoneKey, from sources: [String]) throws
     /// Adds an edge; adding one that exists changes nothing.
     func insert(_ reference: ReferenceRow) throws
     /// Removes an edge; removing one that does not exist changes nothing.

@@ -68,6 +68,7 @@ final class FakeStatement: SQLStatement {
     func bind(_ value: Int64) throws -> FakeStatement { self }
     func bind(_ value: String?) throws -> FakeStatement { self }
     func bind(_ value: [UInt8]) throws -> FakeStatement { self }
+    func bind(_ values: [String]) throws -> FakeStatement { self }
     func step() throws -> Bool { true }
     func insert() throws -> Int64? { 1 }
     func reset() {}

@@ -104,6 +104,9 @@ enum AssetReferences {
         }
     }
 
+    /// Whether a record with these fields refers to files.
+    static func hasAssets(_ fields: [UInt8]) -> Bool { !contents(of: fields).isEmpty }
+
     private static func contents(of fields: [UInt8]) -> Set<[UInt8]> {
         Set(EncodedFields(bytes: fields).assets().compactMap { $0.value.content.flatMap(AssetContent.content) })
     }

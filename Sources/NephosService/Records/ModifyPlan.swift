@@ -8,6 +8,8 @@ struct ModifyPlan {
     let cascade: [String]
     /// The deleted records whose owned records are deleted in the background.
     let backgroundCascade: [String]
+    /// What was found of them, where they are many.
+    private let graph: BatchGraph?
     /// What happens to the zone's shares.
     let sharing: SharePlan
     /// What the saves that are left add to the schema, and the schema with it.
@@ -17,12 +19,13 @@ struct ModifyPlan {
     let needsSchemaRead: Bool
 
     init(
-        decisions: [ItemDecision], cascade: [String], backgroundCascade: [String], sharing: SharePlan, base: Schema,
-        draft: JustInTimeSchema
+        decisions: [ItemDecision], cascade: [String], backgroundCascade: [String], graph: BatchGraph?,
+        sharing: SharePlan, base: Schema, draft: JustInTimeSchema
     ) throws {
         self.decisions = decisions
         self.cascade = cascade
         self.backgroundCascade = backgroundCascade
+        self.graph = graph
         self.sharing = sharing
         needsSchemaRead = draft.hasGrown
         var additions = SchemaAdditions(maker: draft.maker)
@@ -45,12 +48,7 @@ struct ModifyPlan {
     func apply(_ batch: ZoneBatch, in transaction: any StorageTransaction) throws -> [RecordOutcome] {
         try additions.apply(in: transaction)
         let outcomes = try decisions.map { try apply($0, batch, transaction) }
-        for start in stride(from: 0, to: cascade.count, by: Limits.recordsPerCascadeRead) {
-            let names = Array(cascade[start..<min(start + Limits.recordsPerCascadeRead, cascade.count)])
-            for row in try transaction.records(zone: batch.zone.key, named: names) where !row.isDeleted {
-                _ = try delete(row, batch, transaction)
-            }
-        }
+        try deleteCascade(batch, in: transaction)
         try sharing.apply(batch, in: transaction)
         try noteChange(batch, in: transaction)
         return outcomes
@@ -90,6 +88,44 @@ struct ModifyPlan {
 }
 
 extension ModifyPlan {
+    /// Deletes what goes along, by sets.
+    private func deleteCascade(_ batch: ZoneBatch, in transaction: any StorageTransaction) throws {
+        for start in stride(from: 0, to: cascade.count, by: Limits.recordsPerCascadeRead) {
+            let names = cascade[start..<min(start + Limits.recordsPerCascadeRead, cascade.count)]
+            let rows = try rows(names, batch, transaction)
+            let tombstones = try RecordWriter.delete(
+                rows, batch.merge, batch.indexes, batch.changes, in: transaction)
+            if !sharing.isNeeded { continue }
+            for (row, tombstone) in zip(rows, tombstones) {
+                try SharedRecords.remove(tombstone, type: row.type, batch.sharedChanges, in: transaction)
+            }
+        }
+    }
+
+    /// The live records of these names, as far as a deletion looks at them: many were found before the write began. By their
+    /// numbers is a shorter way to others than by their names.
+    private func rows(
+        _ names: ArraySlice<String>, _ batch: ZoneBatch, _ reader: any StorageReader
+    ) throws -> [RecordRow] {
+        guard let graph else {
+            return try reader.records(zone: batch.zone.key, named: Array(names)).filter { !$0.isDeleted }
+        }
+        var rows: [RecordRow] = []
+        var others: [String] = []
+        for name in names {
+            if let row = graph.unchangedRow(name), !batch.looksAtFields(ofType: row.type) {
+                rows.append(row)
+            } else if let number = graph.found?.number(name),
+                let row = try reader.record(number, zone: batch.zone.key), row.name == name
+            {
+                rows.append(row)
+            } else {
+                others.append(name)
+            }
+        }
+        return try (rows + reader.records(zone: batch.zone.key, named: others)).filter { !$0.isDeleted }
+    }
+
     private func delete(
         _ row: RecordRow, separates: Bool = false, _ batch: ZoneBatch, _ transaction: any StorageTransaction
     ) throws -> RecordRow {

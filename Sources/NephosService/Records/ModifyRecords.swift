@@ -132,7 +132,7 @@ struct ModifyRecords {
 
     func run(
         schema knownSchema: Schema, accounts: Accounts, indexes: IndexDefinitions, notifier: Notifier,
-        lookups: RateLimit, in transaction: any StorageTransaction
+        lookups: RateLimit, cascades: FoundCascades, in transaction: any StorageTransaction
     ) throws -> Applied {
         var applied = Applied(
             outcomes: Array(repeating: .refused(.internalError, server: nil), count: items.count), leftJobs: false,
@@ -154,7 +154,7 @@ struct ModifyRecords {
                 knowsKeys: request.wantsServerRecord,
                 names: Set(zone.items.compactMap { try? items[$0].operation.get().recordName }),
                 sharedChanges: SharedChanges(notifier.watched), environment: environment,
-                invitations: InvitationCount(lookups),
+                invitations: InvitationCount(lookups), found: cascades,
                 makeSequence: { try transaction.nextSequence() })
             let operations = try zone.items.map { try withoutSystemsNames(items[$0].operation, at: $0, transaction) }
             var plan = try batch.plan(operations, schema: schema)

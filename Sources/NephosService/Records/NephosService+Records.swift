@@ -32,6 +32,20 @@ extension NephosService {
     private func apply(
         _ modify: ModifyRecords, _ key: RequestKey?, to store: Store
     ) async throws -> ModifyRecords.Applied {
+        var found = FoundCascades(isFinal: store.engine.isShared)
+        while true {
+            do {
+                return try await apply(modify, key, found, to: store)
+            } catch let large as LargeCascade {
+                try await found.find(large, store.engine)
+            }
+        }
+    }
+
+    /// - Throws: also `RequestKey.Repeated` and `LargeCascade`.
+    private func apply(
+        _ modify: ModifyRecords, _ key: RequestKey?, _ found: FoundCascades, to store: Store
+    ) async throws -> ModifyRecords.Applied {
         try await store.write(by: modify.caller) { transaction in
             try key?.check(in: transaction, isSure: false)
             do {
@@ -40,7 +54,7 @@ extension NephosService {
                 var applied = try modify.run(
                     schema: store.schemas.schema(asOf: moment, transaction), accounts: store.accounts,
                     indexes: store.indexes.definitions(in: transaction), notifier: store.notifier,
-                    lookups: store.lookups, in: transaction)
+                    lookups: store.lookups, cascades: found, in: transaction)
                 if applied.schema != nil {
                     applied.cached = (moment, try transaction.version(of: .catalog))
                 }

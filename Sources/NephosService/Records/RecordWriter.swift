@@ -39,6 +39,27 @@ enum RecordWriter {
         return tombstone
     }
 
+    /// Deletes live records of one zone, and returns their tombstones.
+    static func delete(
+        _ rows: [RecordRow], _ merge: FieldMerge, _ indexes: IndexWriter, _ changes: RecordChanges?,
+        in transaction: any StorageTransaction
+    ) throws -> [RecordRow] {
+        guard let zone = rows.first?.zone else { return [] }
+        let tombstones = try rows.map { row in
+            var tombstone = merge.deleted(row)
+            tombstone.sequence = try transaction.nextSequence()
+            return tombstone
+        }
+        try transaction.put(tombstones)
+        try transaction.removeReferences(zone: zone, from: rows.map(\.name))
+        for row in rows {
+            try AssetReferences.update(zone, row.name, old: row.fields, new: nil, now: merge.now, in: transaction)
+            try indexes.update(old: row, new: nil, in: transaction)
+            changes?.note(old: row, new: nil)
+        }
+        return tombstones
+    }
+
     private static func writeEdges(
         of row: RecordRow, old: Set<ReferenceEdge>, new: Set<ReferenceEdge>, in transaction: any StorageTransaction
     ) throws {

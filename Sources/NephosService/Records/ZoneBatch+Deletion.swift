@@ -7,6 +7,8 @@ struct PlannedDeletion {
     var isImmediate = true
     /// The records that are deleted by name, where something goes along in the background.
     var owners: [String] = []
+    /// What points at what, where the cascade is large.
+    var graph: BatchGraph?
 }
 
 /// What a batch deletes, and what keeps it from that.
@@ -20,12 +22,24 @@ extension ZoneBatch {
             return PlannedDeletion()
         }
         var graph = BatchGraph(zone: zone.key, reader: reader)
+        if let found = found[zone.key] { try graph.use(found, in: zone) }
+        let isImmediate = ZoneRules.cascadesImmediately(zone.name)
+        let isBounded = isImmediate && graph.found == nil && !found.isFinal
         for case .save(let save) in decisions { graph.save(save.row.name, edges: save.newEdges) }
         var spared: Set<String> = []
         while true {
             let deleted = decisions.compactMap { if case .delete(let row) = $0 { row.name } else { nil } }
             if deleted.isEmpty { return PlannedDeletion() }
+            if shared == nil, let found = graph.unchanged(deleting: deleted), !found.isHeld {
+                if try refuseHeld(&decisions, found.dead, graph, permissions) { continue }
+                return PlannedDeletion(cascade: found.inStoredOrder, owners: deleted, graph: graph)
+            }
+            var count = 0
             let cascade = try CascadeDelete.plan(deleting: deleted) { targets in
+                count += targets.count
+                if isBounded, count > Limits.recordsPlannedInWrite {
+                    throw LargeCascade(zone: zone.key, names: deleted)
+                }
                 let sources = try graph.sources(of: targets, kinds: [.deleteSelf])
                 return shared == nil ? sources : try sources.map { try $0.filter { try mayCascade(to: $0, spared) } }
             }
@@ -34,8 +48,8 @@ extension ZoneBatch {
                 try !refuseHeldCascade(&decisions, cascade, dead, graph, &spared)
             else { continue }
             return PlannedDeletion(
-                cascade: cascade.names, isImmediate: ZoneRules.cascadesImmediately(zone.name),
-                owners: cascade.names.isEmpty ? [] : deleted)
+                cascade: graph.found?.inStoredOrder(cascade.names) ?? cascade.names, isImmediate: isImmediate,
+                owners: cascade.names.isEmpty ? [] : deleted, graph: graph.found == nil ? nil : graph)
         }
     }
 
@@ -67,7 +81,7 @@ extension ZoneBatch {
     /// they like, so only some are looked at there.
     private func holder(of row: RecordRow, _ dead: Set<String>, _ graph: BatchGraph) throws -> String? {
         try graph.firstSource(
-            of: row.name, kinds: ParentRules.holding, reading: caller.scope == .public ? Limits.holdersRead : .max
+            of: row.name, kinds: BatchGraph.holding, reading: caller.scope == .public ? Limits.holdersRead : .max
         ) { source in
             try !dead.contains(source) && isVisible(source) && holds(source, row)
         }
@@ -101,7 +115,7 @@ extension ZoneBatch {
         while !rest.isEmpty {
             let targets = Array(rest.prefix(Limits.referencesPerRead))
             rest = rest.dropFirst(targets.count)
-            for (target, sources) in zip(targets, try graph.sources(of: targets, kinds: ParentRules.holding)) {
+            for (target, sources) in zip(targets, try graph.sources(of: targets, kinds: BatchGraph.holding)) {
                 let holders = sources.subtracting(dead)
                 if holders.isEmpty { continue }
                 if try !isVisible(target) {

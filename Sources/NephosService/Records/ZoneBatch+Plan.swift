@@ -34,8 +34,8 @@ extension ZoneBatch {
         let deletesSomething = decisions.contains { if case .delete = $0 { true } else { false } }
         return try ModifyPlan(
             decisions: decisions, cascade: deletesSomething && deletion.isImmediate ? deletion.cascade : [],
-            backgroundCascade: deletesSomething && !deletion.isImmediate ? deletion.owners : [], sharing: sharePlan,
-            base: schema, draft: draft)
+            backgroundCascade: deletesSomething && !deletion.isImmediate ? deletion.owners : [],
+            graph: deletion.graph, sharing: sharePlan, base: schema, draft: draft)
     }
 
     /// Bounds what the batch's saves merge with, or find in their place.
@@ -178,7 +178,7 @@ extension ZoneBatch {
         var deletion: PlannedDeletion?
         while true {
             let refusals = decisions.count(where: \.isRefusal)
-            try refuseSavesWithoutTarget(&decisions, gone: Set(deletion?.cascade ?? []))
+            try refuseSavesWithoutTarget(&decisions, gone: deletion?.cascade ?? [])
             try refuseTooManySources(&decisions)
             if refusesCircles { try refuseCircles(&decisions) }
             let isSettled = decisions.count(where: \.isRefusal) == refusals
@@ -192,11 +192,12 @@ extension ZoneBatch {
     /// Refuses saves whose owner, parent or validated record is neither stored nor saved by the batch. A refusal can take away
     /// another save's target, so this goes on until nothing changes.
     /// - Parameter gone: what the deletions take along. What it owns goes with it; nothing else may be left to point at it.
-    private func refuseSavesWithoutTarget(_ decisions: inout [ItemDecision], gone: Set<String>) throws {
+    private func refuseSavesWithoutTarget(_ decisions: inout [ItemDecision], gone names: [String]) throws {
         let demands = decisions.contains {
             if case .save(let save) = $0 { !save.demandedTargets.isEmpty } else { false }
         }
         if !demands { return }
+        let gone = Set(names)
         var alive: [String: Bool] = [:]
         for decision in decisions {
             switch decision {

@@ -22,8 +22,15 @@ struct ZoneBatch {
     let sharedChanges: SharedChanges
     let environment: ServiceEnvironment
     let invitations: InvitationCount
+    /// What was found of large cascades before the write began.
+    let found: FoundCascades
     /// A new change sequence.
     let makeSequence: () throws -> Int64
+
+    /// Whether the deletion of a record of the type depends on its fields, besides for the files that it refers to.
+    func looksAtFields(ofType recordType: String) -> Bool {
+        indexes.definitions[recordType] != nil || changes?.watches(recordType) ?? false
+    }
 
     /// What a new share's URL ends in, or that of one of its participants.
     func makeShortGUID() -> String { ShortGUID.make(environment, in: caller.storeID) }

@@ -17,9 +17,6 @@ enum ParentRules {
         }
     }
 
-    /// The kinds that forbid the deletion of their target while their source stays.
-    static let holding: [ReferenceRow.Kind] = [.parent, .validate]
-
     /// "The action must be `CKRecord.ReferenceAction.none`" (`CKRecord.parent`, Apple's documentation).
     static func checkAction(_ action: ReferenceValue.Action, of name: String) throws(ServiceError) {
         if action != .none { throw .invalid("the parent reference of record '\(name)' must have the action NONE") }

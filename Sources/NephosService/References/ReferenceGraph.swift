@@ -26,16 +26,43 @@ enum ReferenceGraph {
 
 /// The edges of a zone as they will be once the saves of a batch are written.
 struct BatchGraph {
+    /// The kinds that forbid the deletion of their target while their source stays.
+    static let holding: [ReferenceRow.Kind] = [.parent, .validate]
+
     let zone: ZoneKey
     let reader: any StorageReader
     /// The edges of each record that the batch saves.
     private var saved: [String: Set<ReferenceEdge>] = [:]
     private var savedSources: [String: Set<String>] = [:]
+    /// What was found before the write began, but for `saved`.
+    private(set) var found: FoundCascade?
 
     init(zone: ZoneKey, reader: any StorageReader) {
         self.zone = zone
         self.reader = reader
     }
+
+    /// Takes what was found before the write began, unless too much of it may have changed since.
+    mutating func use(_ found: FoundCascade, in zone: ZoneRow) throws {
+        guard let changes = try found.changes(in: zone, reader) else { return }
+        self.found = found
+        for row in changes {
+            if !row.isDamaged {
+                save(row.name, edges: row.isDeleted ? [] : ReferenceGraph.edges(of: row))
+            } else {
+                let edges = try reader.references(zone: zone.key, from: row.name)
+                save(row.name, edges: Set(edges.map { ReferenceEdge(target: $0.target, kind: $0.kind) }))
+            }
+        }
+    }
+
+    /// What was found before the write began, where nothing changed since and the batch saves nothing.
+    func unchanged(deleting names: [String]) -> FoundCascade? {
+        saved.isEmpty && found?.names == names ? found : nil
+    }
+
+    /// A record that goes along as it was found, without its fields; nil where it may have changed since.
+    func unchangedRow(_ name: String) -> RecordRow? { saved[name] == nil ? found?.row(name) : nil }
 
     mutating func save(_ source: String, edges: Set<ReferenceEdge>) {
         saved[source] = edges
@@ -45,12 +72,20 @@ struct BatchGraph {
     /// The records that point at each of several targets with one of `kinds`, in the order of the targets.
     func sources(of targets: [String], kinds: [ReferenceRow.Kind]) throws -> [Set<String>] {
         var sources: [String: Set<String>] = [:]
-        for row in try reader.references(zone: zone, to: targets, kinds: kinds) where saved[row.source] == nil {
+        var unknown: [String] = []
+        for target in targets {
+            if let known = found?.sources(of: target, kinds: kinds) {
+                sources[target] = saved.isEmpty ? known : known.filter { saved[$0] == nil }
+            } else {
+                unknown.append(target)
+            }
+        }
+        for row in try reader.references(zone: zone, to: unknown, kinds: kinds) where saved[row.source] == nil {
             sources[row.target, default: []].insert(row.source)
         }
         return targets.map { target in
             let own = (savedSources[target] ?? []).filter { holds($0, target, kinds) }
-            return (sources[target] ?? []).union(own)
+            return own.isEmpty ? sources[target] ?? [] : (sources[target] ?? []).union(own)
         }
     }
 

@@ -99,8 +99,14 @@ package enum Limits {
     static let backgroundStepTime = Duration.milliseconds(50)
     /// Records that the first background step deletes in one transaction.
     static let recordsPerBackgroundStep = 200
-    /// Records that a cascade reads at a time.
+    /// Records that a cascade reads at a time, and of how many a write looks itself for what they take along: what goes with
+    /// more is found before.
     static let recordsPerCascadeRead = 1000
+    static let recordsPlannedInWrite = 1000
+    /// Records that may be written in a zone while it is found, without that it is to be found anew.
+    static let changesBesideCascade = 1000
+    /// Records that are kept of what is found then; more are read again.
+    static let recordsKeptOfCascade = 200_000
     /// Edges that are read at a time.
     static let referencesPerRead = 1000
 

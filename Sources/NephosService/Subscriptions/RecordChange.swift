@@ -35,6 +35,8 @@ final class RecordChanges {
     /// Whether there is a subscriber.
     var areTold: Bool { !noted.isEmpty || isAny && watchedTypes.contains("") }
 
+    func watches(_ recordType: String) -> Bool { watchedTypes.contains(recordType) }
+
     func note(old: RecordRow?, new: RecordRow?) {
         isAny = true
         guard let type = (new ?? old)?.type, watchedTypes.contains(type) else { return }

@@ -15,7 +15,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case recordByName, recordsByNames, expectedRecords, recordByNumber, recordNumber, recordsAfter
     case putRecord, updateRecord, purgeRecords
     case referencesTo, referencesToAny, referencesToAfter, referencesFrom, referencesBelow
-    case insertReference, removeReference, purgeReferencesOfRecords, purgeReferences
+    case insertReference, removeReference, removeReferencesFromAny, purgeReferencesOfRecords, purgeReferences
     case recordTypes, schemaFields, insertRecordType, putSchemaField
     case jobs, jobsAfter, anyJob, insertJob, removeJob, claimJob
     case zonesAfter, indexDefinitions, insertIndexDefinition, updateIndexDefinition, removeIndexDefinition
@@ -205,6 +205,8 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
             DELETE FROM reference WHERE owner = $1 AND zone = $2 AND target = $3 AND kind = $4 AND source = $5
             """
+        case .removeReferencesFromAny:
+            "DELETE FROM reference WHERE owner = $1 AND zone = $2 AND source IN (\(Self.listed))"
         case .purgeReferencesOfRecords:
             "DELETE FROM reference WHERE owner = $1 AND zone = $2 AND source IN (\(Self.firstNames))"
         case .purgeReferences: "DELETE FROM reference WHERE owner = $1 AND zone = $2"

@@ -80,19 +80,12 @@ extension SQLConnection {
     package func interruptStatements(at time: MonotonicTime?) -> Bool { false }
 }
 
-extension SQLStatement {
-    package func bind(_ values: [String]) throws -> Self {
-        throw StorageError(.other, "the database binds no arrays")
-    }
-}
-
 /// A prepared statement with its parameters and its current row, valid until it is prepared again.
 package protocol SQLStatement: AnyObject {
     /// Binds the next parameter: the first call is for `$1`.
     @discardableResult func bind(_ value: Int64) throws -> Self
     @discardableResult func bind(_ value: String?) throws -> Self
     @discardableResult func bind(_ value: [UInt8]) throws -> Self
-    /// Where the connection is remote.
     @discardableResult func bind(_ values: [String]) throws -> Self
 
     /// Moves to the next row; false when there is none.

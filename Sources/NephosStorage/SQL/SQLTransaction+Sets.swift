@@ -61,6 +61,11 @@ extension SQLTransaction {
         try change(.removeReference, for: references) { try $0.bind($1) }
     }
 
+    package func removeReferences(zone: ZoneKey, from sources: [String]) throws {
+        if sources.isEmpty { return }
+        try change(.removeReferencesFromAny) { try $0.bind(zone).bind(sources) }
+    }
+
     package func insert(_ entries: [IndexEntryRow]) throws {
         try change(.insertIndexEntry, for: entries) { try $0.bind($1).bind($1.record) }
     }

@@ -52,6 +52,32 @@ extension StorageConformance {
             }
             try expect(rest.map(\.kind), equals: Array(repeating: .validate, count: 4))
         },
+        .engine("All edges that records hold are removed by a set of names, whatever the names are, and no others") {
+            engine in
+            let zone = try await engine.makeZone()
+            let other = try await engine.makeZone("other")
+            let names = ["a", "\"", "\\", "b\"]}", "\u{1}\n\u{1F}", "é", "e\u{301}", "{\"x\":1}", "null", "7"]
+            let edges = [zone, other].flatMap { zone in
+                (names + ["kept"]).flatMap { name in
+                    [ReferenceRow.Kind.parent, .deleteSelf].map {
+                        ReferenceRow(zone: zone, target: "t of \(name)", kind: $0, source: name)
+                    }
+                }
+            }
+            try await engine.write { try $0.insert(edges) }
+            try await engine.write {
+                try $0.removeReferences(zone: zone, from: [])
+                try $0.removeReferences(zone: zone, from: names.filter { !$0.utf8.elementsEqual("é".utf8) } + ["none"])
+            }
+            let left = try await engine.read { reader in
+                try (names + ["kept"]).map { try reader.references(zone: zone, from: $0).count }
+            }
+            try expect(left, equals: (names + ["kept"]).map { $0.utf8.elementsEqual("é".utf8) || $0 == "kept" ? 2 : 0 })
+            let others = try await engine.read { reader in
+                try names.map { try reader.references(zone: other, from: $0).count }
+            }
+            try expect(others, equals: names.map { _ in 2 })
+        },
         .engine("Adding an edge twice or removing one that is not there changes nothing") { engine in
             let zone = try await engine.makeZone()
             let edge = ReferenceRow(zone: zone, target: "t", kind: .deleteSelf, source: "s")
