@@ -58,7 +58,7 @@ OPTIMISED := -c release --scratch-path .build/optimised -Xswiftc -enable-testing
 
 test-optimised: bootstrap ## build the tests optimised and run those of rules that stop the program (ARGS="--filter Trap")
 	@swift build --build-tests $(OPTIMISED)
-	@scripts/run-tests $(OPTIMISED) $(or $(ARGS),--filter Trap)
+	@scripts/run-tests $(OPTIMISED) $(or $(ARGS),--filter 'Trap|SyncEngineHolder|ShareTests')
 
 failover: build ## lose PostgreSQL servers under load and look for what was lost (ARGS=quick, ARGS="--minutes 15")
 	@scripts/failover --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)

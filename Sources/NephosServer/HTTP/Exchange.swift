@@ -50,6 +50,7 @@ final class Exchange {
         begun = WatchedConnection.now
         watched?.allow(bridge.options, since: begun)
         request.host = header("Host", connection)
+        request.readAbsoluteTarget()
         request.problem = request.problem ?? AmbiguousHeaders(connection).problem
         request.origin = header("Origin", connection)
         request.fetchSite = header("Sec-Fetch-Site", connection)

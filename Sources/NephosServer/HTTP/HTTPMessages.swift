@@ -52,6 +52,25 @@ package struct HTTPRequest: Sendable {
     }
 }
 
+extension HTTPRequest {
+    /// Takes a target apart that names its host (RFC 9112 §3.2.2): it counts, and the header does not.
+    mutating func readAbsoluteTarget() {
+        guard target.first != "/" else { return }
+        let bytes = Array(target.utf8)
+        for scheme in ["http://", "https://"]
+        where bytes.count > scheme.utf8.count
+            && zip(bytes, scheme.utf8).allSatisfy({ ($0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0) == $1 })
+        {
+            let rest = bytes.dropFirst(scheme.utf8.count)
+            let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+            host = String(decoding: rest[..<end], as: UTF8.self)
+            let path = String(decoding: rest[end...], as: UTF8.self)
+            target = path.hasPrefix("/") ? path : "/" + path
+            return
+        }
+    }
+}
+
 /// The headers of requests for files.
 package struct TransferHeaders: Hashable, Sendable {
     /// Bytes of the body; nil where the client did not say.

@@ -31,7 +31,11 @@ enum ShareRoutes {
                 else { return page(SharePageText.refused, status: 403) }
                 return page(SharePageText.accepted)
             }
-            guard let account = account(routed.target) else { return page(SharePageText.signIn) }
+            // A first look makes the account, which no page elsewhere is to do with a link.
+            let account = account(routed.target)
+            guard let account, routed.request.fetchSite != "cross-site" else {
+                return page(SharePageText.signIn(account))
+            }
             guard
                 let share = try await routed.service.sharePage(guid, account: account, requestID: routed.requestID)
             else { return page(SharePageText.unknown, status: 404) }
@@ -80,11 +84,16 @@ enum SharePageText {
     static let unknown = "<h1>Nothing here</h1><p>There is no share of this address, or it is not yours to see.</p>"
     static let refused = "<h1>Not accepted</h1><p>Open the page again and accept the share there.</p>"
     static let accepted = "<h1>Accepted</h1><p>You find it in the app, in your shared database.</p>"
-    static let signIn = """
-        <h1>Shared with you</h1>
-        <p>The local CloudKit signs in by name, without a password.</p>
-        <form method="get"><label>Account <input name="account" required></label> <button>Show</button></form>
-        """
+
+    /// - Parameter account: what the form has already; nil for nothing.
+    static func signIn(_ account: String?) -> String {
+        let value = account.map { " value=\"\(escaped($0))\"" } ?? ""
+        return """
+            <h1>Shared with you</h1>
+            <p>The local CloudKit signs in by name, without a password.</p>
+            <form method="get"><label>Account <input name="account"\(value) required></label> <button>Show</button></form>
+            """
+    }
 
     static func share(_ share: SharePage, account: String) -> String {
         let title = escaped(share.title ?? "Untitled")

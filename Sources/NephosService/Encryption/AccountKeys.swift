@@ -138,8 +138,19 @@ struct AccountKeys {
         _ boxes: [AccountKeyBox], _ list: DeviceList, in transaction: any StorageTransaction
     ) throws {
         let recipients = Set((list.devices + list.recoveryKeys).map { Base64.text($0.box) })
-        for row in try transaction.keys(zone: zone, kind: .accountKey) where !recipients.contains(row.subject) {
-            try transaction.removeKey(zone: zone, kind: .accountKey, subject: row.subject, id: row.id)
+        var kept: Set<[UInt8]> = []
+        for row in try transaction.keys(zone: zone, kind: .accountKey) {
+            if recipients.contains(row.subject) {
+                kept.insert(Array(row.subject.utf8) + row.id)
+            } else {
+                try transaction.removeKey(zone: zone, kind: .accountKey, subject: row.subject, id: row.id)
+            }
+        }
+        kept.formUnion(boxes.map { Array(Base64.text($0.device).utf8) + KeyRow.id($0.version) })
+        guard kept.count <= Limits.accountKeyBoxes else {
+            throw ServiceError.limitExceeded(
+                "an account keeps at most \(Limits.accountKeyBoxes) boxes with its keys, one for each version and device;"
+                    + " revoke devices")
         }
         for box in boxes {
             try transaction.put(

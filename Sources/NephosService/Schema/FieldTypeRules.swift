@@ -82,12 +82,18 @@ enum FieldTypeRules {
         return rereadScalar(value, as: type.scalar)
     }
 
+    /// Nil where no date is exactly that.
+    private static func timestamp(_ milliseconds: Int64) -> FieldValue? {
+        let time = Timestamp(milliseconds: milliseconds)
+        return time.milliseconds == milliseconds ? .timestamp(time) : nil
+    }
+
     private static func rereadScalar(_ value: FieldValue, as scalar: SchemaType.Scalar) -> FieldValue? {
         switch (value, scalar) {
         case (.int64(let number), .double): Int64(exactly: Double(number)) == number ? .double(Double(number)) : nil
-        case (.int64(let number), .timestamp): .timestamp(Timestamp(milliseconds: number))
+        case (.int64(let number), .timestamp): timestamp(number)
         case (.double(let number), .int64): Int64(exactly: number).map { .int64($0) }
-        case (.double(let number), .timestamp): Int64(exactly: number).map { .timestamp(Timestamp(milliseconds: $0)) }
+        case (.double(let number), .timestamp): Int64(exactly: number).flatMap(timestamp)
         case (.string(let text), .bytes): Data(base64Encoded: text).map { .bytes([UInt8]($0)) }
         default: nil
         }

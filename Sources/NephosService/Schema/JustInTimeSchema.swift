@@ -9,6 +9,8 @@ struct SchemaAdditions: Equatable {
         var recordType: String
         var field: String
         var type: SchemaType
+        /// The account that saves, where it did not make the type.
+        var maker: Int64?
     }
 
     var recordTypes: [String] = []
@@ -27,6 +29,9 @@ struct SchemaAdditions: Equatable {
         for added in fields {
             try transaction.put(
                 SchemaRows.row(SchemaField(automatic: added.type), named: added.field, of: added.recordType))
+            if let maker = added.maker {
+                try transaction.put(SchemaRows.row(maker: maker, ofField: added.field, in: added.recordType))
+            }
         }
     }
 }
@@ -103,13 +108,17 @@ struct JustInTimeSchema {
                         "field '\(entry.name)' of type '\(recordType)': a value of type \(value.type.wireName) cannot be"
                             + " encrypted")
                 }
-                additions.fields.append(.init(recordType: recordType, field: entry.name, type: type))
+                let isMakers = known == nil || schema.makers[recordType] == maker
+                additions.fields.append(
+                    .init(recordType: recordType, field: entry.name, type: type, maker: isMakers ? nil : maker))
             }
         }
         try checkSize(additions, known, recordType)
         if !additions.isEmpty { hasGrown = true }
         for type in additions.recordTypes { schema.add(recordType: type, maker: maker) }
-        for added in additions.fields { schema.add(field: added.field, added.type, to: added.recordType) }
+        for added in additions.fields {
+            schema.add(field: added.field, added.type, to: added.recordType, maker: added.maker)
+        }
         return (fitted, additions)
     }
 
@@ -127,6 +136,12 @@ struct JustInTimeSchema {
                     + " \(Limits.typesPerAccount) types: add it by an import")
         }
         let added = additions.fields.filter { SystemRecordType.type(ofField: $0.field, of: recordType) == nil }
+        let own = added.count { $0.maker != nil }
+        if own > 0, let maker, schema.fieldsMade(by: maker, in: recordType) + own > Limits.fieldsPerAccount {
+            throw .limitExceeded(
+                "fields of record '\(recordType)' are not in the schema; to a type that an account did not make its saves add"
+                    + " no more than \(Limits.fieldsPerAccount): add them by an import")
+        }
         let fields = (known?.fields.count ?? 0) + added.count
         if !added.isEmpty, fields > Limits.fieldsPerType {
             throw .limitExceeded(

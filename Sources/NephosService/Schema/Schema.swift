@@ -13,6 +13,8 @@ package struct Schema: Equatable, Sendable {
     /// The accounts whose saves made a type, by their numbers, in development. No part of what the schema language says
     /// either.
     private(set) var makers: [String: Int64] = [:]
+    /// The fields of a type that the saves of other accounts made, by the accounts' numbers.
+    private(set) var fieldMakers: [String: [Int64: Set<String>]] = [:]
 
     package init() {}
 
@@ -22,9 +24,10 @@ package struct Schema: Equatable, Sendable {
 
     init(
         recordTypes: [String: RecordTypeSchema], roles: Set<String> = [], members: [String: Set<Int64>] = [:],
-        makers: [String: Int64] = [:]
+        makers: [String: Int64] = [:], fieldMakers: [String: [Int64: Set<String>]] = [:]
     ) {
         self.makers = makers
+        self.fieldMakers = fieldMakers
         self.recordTypes = recordTypes
         self.roles = roles
         self.members = members
@@ -74,6 +77,12 @@ package struct Schema: Equatable, Sendable {
     /// How many of the types an account's saves made.
     func typesMade(by account: Int64) -> Int { makers.count { $0.value == account && recordTypes[$0.key] != nil } }
 
+    /// How many of the fields of a type, which another made, an account's saves made.
+    func fieldsMade(by account: Int64, in recordType: String) -> Int {
+        guard let fields = recordTypes[recordType]?.fields else { return 0 }
+        return fieldMakers[recordType]?[account]?.count { fields[$0] != nil } ?? 0
+    }
+
     // MARK: - Growth
 
     /// Adds a type as a save does in development.
@@ -84,9 +93,11 @@ package struct Schema: Equatable, Sendable {
     }
 
     /// Adds a field as a save does in development, with the indexes that its type gets automatically.
-    mutating func add(field: String, _ type: SchemaType, to recordType: String) {
+    /// - Parameter maker: where it is another than the type's.
+    mutating func add(field: String, _ type: SchemaType, to recordType: String, maker: Int64? = nil) {
         recordTypes[recordType, default: RecordTypeSchema(automatic: recordType)].fields[field] =
             SchemaField(automatic: type)
+        if let maker { fieldMakers[recordType, default: [:]][maker, default: []].insert(field) }
     }
 
     /// Sets a type whole.

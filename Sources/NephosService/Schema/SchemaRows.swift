@@ -11,6 +11,7 @@ import NephosStorage
 /// | empty | the role | `ROLE`. Empty: there is no such role |
 /// | empty | the role, `@`, the account's number | `MEMBER`. Empty: the account has not that role |
 /// | empty | `@`, the type | `MADE`, the number of the account whose save made it. Empty: no save did |
+/// | empty | `@`, the type, `@`, the field | the same of a field, where another account's save made it than the type |
 ///
 /// A row that is no longer needed says so and stays, as rows of the schema are only ever written. A type that a save made
 /// has thus one row and one for each of its own fields.
@@ -34,12 +35,19 @@ enum SchemaRows {
         var roles: Set<String> = []
         var members: [String: Set<Int64>] = [:]
         var makers: [String: Int64] = [:]
+        var fieldMakers: [String: [Int64: Set<String>]] = [:]
         for name in recordTypes { types[name] = RecordTypeSchema(automatic: name) }
         var gone: [String] = []
         for row in fields {
             if row.recordType == container {
                 if row.field.hasPrefix("@"), row.type.hasPrefix(made) {
-                    makers[String(row.field.dropFirst())] = Int64(row.type.dropFirst(made.count))
+                    let account = Int64(row.type.dropFirst(made.count))
+                    let names = row.field.dropFirst().split(separator: "@", maxSplits: 1).map(String.init)
+                    if names.count == 1 {
+                        makers[names[0]] = account
+                    } else if names.count == 2, let account {
+                        fieldMakers[names[0], default: [:]][account, default: []].insert(names[1])
+                    }
                     continue
                 }
                 if row.type == role { roles.insert(row.field) }
@@ -62,7 +70,7 @@ enum SchemaRows {
             types[row.recordType]?.indexes.insert(index)
         }
         for name in gone { types[name] = nil }
-        return Schema(recordTypes: types, roles: roles, members: members, makers: makers)
+        return Schema(recordTypes: types, roles: roles, members: members, makers: makers, fieldMakers: fieldMakers)
     }
 
     private static func field(_ text: String) -> SchemaField? {
@@ -82,6 +90,10 @@ enum SchemaRows {
     /// - Parameter maker: nil where the type was not made by a save.
     static func row(maker: Int64?, ofRecordType name: String) -> SchemaFieldRow {
         SchemaFieldRow(recordType: container, field: "@\(name)", type: maker.map { "\(made)\($0)" } ?? "")
+    }
+
+    static func row(maker: Int64, ofField name: String, in recordType: String) -> SchemaFieldRow {
+        SchemaFieldRow(recordType: container, field: "@\(recordType)@\(name)", type: "\(made)\(maker)")
     }
 
     static func row(_ field: SchemaField, named name: String, of recordType: String) -> SchemaFieldRow {

@@ -37,6 +37,8 @@ package enum Limits {
     package static let typesPerContainer = 500
     /// Those of the types that one account's saves may make, so that no account can use up the others'.
     package static let typesPerAccount = 100
+    /// Those of the fields that one account's saves may add to a type that they did not make.
+    package static let fieldsPerAccount = 100
     /// Indexes of several fields that a schema declares for a record type, fields of one, and those of them that are compared
     /// for equality: every save keeps all of them up.
     static let indexesPerType = 24
@@ -229,6 +231,8 @@ package enum Limits {
     /// Bytes of the lists that an answer has, but for the last one's.
     static let keyListsSize = 16 << 20
     static let keyEscrowSize = 64 << 10
+    /// Boxes with an account's keys, one for each version and device on its list.
+    static let accountKeyBoxes = 10_000
     /// Messages between an account's devices, and bytes of one.
     static let deviceMessages = 100
     static let deviceMessageSize = 512

@@ -106,9 +106,7 @@ enum InvitationAddress {
     /// The address in one spelling; nil where a lookup info has none.
     static func canonical(_ info: UserLookupRequest.LookupInfo?) -> String? {
         guard let address = info?.emailAddress ?? info?.phoneNumber, !address.isEmpty else { return nil }
-        let local = "@localhost"
-        return AccountName.canonical(
-            address.lowercased().hasSuffix(local) ? String(address.dropLast(local.count)) : address)
+        return AccountName.canonical(address)
     }
 
     static func isAddress(_ address: String, of account: AccountRow) -> Bool { address == account.name }

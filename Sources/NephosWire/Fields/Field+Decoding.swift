@@ -1,5 +1,5 @@
 extension Field {
-    /// Decodes a field dictionary, `{"value": …, "type": …, "isEncrypted": …}`. No value clears the field, and so does
+    /// Decodes a field dictionary, `{"value": …, "type": …, "isEncrypted": …}`. A value of `null` clears the field, and so does
     /// `null` in the dictionary's place (CloudKit Web Services, Record Field Dictionary).
     init(json: JSONValue) throws(WireError) {
         guard !json.isNull else {
@@ -7,18 +7,21 @@ extension Field {
             return
         }
         var value: JSONValue?
+        var hasValue = false
         var type: JSONValue?
         var encrypted: JSONValue?
         var seconds: JSONValue?
         for (key, member) in try json.members("a dictionary with the key \"value\"") {
             switch key {
-            case "value": value = member.nonNull
+            case "value": (value, hasValue) = (member.nonNull, true)
             case "type": type = member.nonNull
             case "isEncrypted": encrypted = member.nonNull
             case "nephosSeconds": seconds = member.nonNull
             default: break
             }
         }
+        // A sender that misspells the key means no deletion.
+        guard hasValue else { throw json.missing("value", "a value, or null to clear the field") }
         let isEncrypted = try encrypted?.bool() ?? false
         guard let type else {
             // Without a type nothing is known to be a date: `nephosSeconds` is one's.
@@ -35,7 +38,11 @@ extension Field {
             self.init(
                 try value.map { (value) throws(WireError) in
                     let decoded = try FieldValue(json: value, declared: declared)
-                    return try seconds.map { (json) throws(WireError) in try decoded.refined(by: json) } ?? decoded
+                    guard let seconds else {
+                        try decoded.checkDates(asIn: value)
+                        return decoded
+                    }
+                    return try decoded.refined(by: seconds)
                 },
                 hasDeclaredType: try declared.tellsEverything(about: value),
                 isEncrypted: isEncrypted || declared.isEncrypted)
@@ -101,6 +108,21 @@ extension FieldValue {
             }
             return .list(of: .timestamp, elements)
         default: return self
+        }
+    }
+
+    /// Refuses dates that no `Date` is: they would be saved as others.
+    fileprivate func checkDates(asIn json: JSONValue) throws(WireError) {
+        switch self {
+        case .timestamp(let time): try json.checkMilliseconds(of: time)
+        case .list(.timestamp, let elements):
+            var index = 0
+            for element in JSONElements(of: json) {
+                guard index < elements.count, case .timestamp(let time) = elements[index] else { break }
+                try element.unwrapped().value.checkMilliseconds(of: time)
+                index += 1
+            }
+        default: break
         }
     }
 
@@ -198,6 +220,14 @@ extension FieldValue {
 extension JSONValue {
     /// Whole milliseconds since 1970.
     func milliseconds() throws(WireError) -> Int64 { try int64("a date in whole milliseconds") }
+
+    /// - Parameter time: what the milliseconds were read as.
+    func checkMilliseconds(of time: Timestamp) throws(WireError) {
+        if time.milliseconds.magnitude < Timestamp.exactMilliseconds { return }
+        guard try milliseconds() == time.milliseconds else {
+            throw mismatch("a date that a double can say, as all are within \(Timestamp.exactMilliseconds) ms of 1970")
+        }
+    }
 
     /// A list's element: bare, or wrapped as `{"value": …, "type": …}`.
     fileprivate func unwrapped() throws(WireError) -> (value: JSONValue, declared: DeclaredType?) {

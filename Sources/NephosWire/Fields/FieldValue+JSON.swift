@@ -72,6 +72,9 @@ extension LocationValue {
         guard hasLatitude else { throw json.missing("latitude", "a number") }
         guard hasLongitude else { throw json.missing("longitude", "a number") }
         timestamp = milliseconds.map { Timestamp(milliseconds: $0, seconds: seconds) }
+        if let milliseconds, let timestamp, timestamp.milliseconds != milliseconds {
+            throw json.failure("the timestamp \(milliseconds) is no date that a double can say")
+        }
     }
 
     func write(to writer: inout JSONWriter) {

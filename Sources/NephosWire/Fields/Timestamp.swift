@@ -30,6 +30,9 @@ package struct Timestamp: Hashable, Sendable {
         self.init(milliseconds: milliseconds)
     }
 
+    /// Within so many milliseconds of 1970 each is kept as it is.
+    static let exactMilliseconds: UInt64 = 1 << 51
+
     package var date: Date { Date(timeIntervalSinceReferenceDate: seconds) }
 
     /// Whole milliseconds since 1970-01-01T00:00:00Z, rounded to the nearest.

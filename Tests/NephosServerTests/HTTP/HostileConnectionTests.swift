@@ -274,6 +274,23 @@ import Testing
         }
     }
 
+    // MARK: Targets
+
+    @Test func `a target that names its host is taken, and its host counts`() async throws {
+        try await withServer { port in
+            let connection = try TestConnection(port: port)
+            for target in [Self.list, "HTTP://127.0.0.1:\(port)\(Self.list)", "https://localhost\(Self.list)"] {
+                #expect(try await connection.request("GET", target).status == 200)
+            }
+            for host in ["evil.example", "localhost@evil.example", "localhost.evil.example:80", ""] {
+                let response = try await connection.request("GET", "http://\(host)\(Self.list)")
+                #expect(response.status == 403, "\(host)")
+            }
+            #expect(try await connection.request("GET", "http://localhost?x").status == 200)
+            #expect(try await connection.request("GET", "ftp://localhost\(Self.list)").status == 404)
+        }
+    }
+
     // MARK: The web
 
     @Test func `what a page elsewhere embeds is not answered`() async throws {
@@ -288,6 +305,10 @@ import Testing
             let share = "/share/0001111111111111111111111"
             var link = ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"]
             #expect(try await connection.request("GET", share, headers: link).status == 200)
+            // It shows the form, and makes no account: one that it names is not there until its user says so.
+            let named = try await connection.request("GET", share + "?account=eve%22", headers: link)
+            #expect(named.status == 200)
+            #expect(String(decoding: named.body, as: UTF8.self).contains("value=\"eve&quot;\""))
             link["Sec-Fetch-Mode"] = "no-cors"
             #expect(try await connection.request("GET", share, headers: link).status == 403)
             let local = ["Sec-Fetch-Site": "cross-site", "Origin": "http://localhost:3000"]

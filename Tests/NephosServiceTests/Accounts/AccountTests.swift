@@ -14,6 +14,20 @@ import Testing
         #expect(elsewhere.userRecordName != first)
     }
 
+    @Test func `NAME@localhost is NAME, whichever came first, and other addresses are themselves`() async throws {
+        let cloud = TestCloud()
+        func user(_ name: String) async throws -> String {
+            try await cloud.service.currentUser(cloud.context(name)).userRecordName
+        }
+        #expect(try await user("bob") == user("bob@localhost"))
+        #expect(try await user("eve@LocalHost") == user("eve"))
+        #expect(try await user("cafe\u{301}@localhost") == user("caf\u{E9}"))
+        for (one, other) in [("@localhost", ""), ("bob@localhost.org", "bob"), ("bob\u{60}localhost", "bob")] {
+            #expect(AccountName.canonical(one) == one)
+            if !other.isEmpty { #expect(try await user(one) != user(other)) }
+        }
+    }
+
     @Test func `a new user has an empty user record in the public and in its private database`() async throws {
         let cloud = TestCloud()
         let user = try await cloud.service.currentUser(cloud.context()).userRecordName

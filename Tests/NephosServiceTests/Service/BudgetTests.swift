@@ -1,3 +1,4 @@
+import NephosStorage
 import NephosWire
 import Testing
 
@@ -89,6 +90,27 @@ import Testing
         #expect(refused?.clientErrorCode == ServiceError.ClientCode.limitExceeded.rawValue)
         // What the type has can still be saved.
         #expect(try await database.modify([.create("later", ["f0": .int64(2)])])[0].record != nil)
+        // Of another's type an account uses up no more than its part.
+        _ = try await database.modify([.create("shared", type: "Shared")])
+        let guest = TestDatabase(database.cloud, "guest")
+        for start in [0, 50] {
+            #expect(try await guest.modify([.create("g\(start)", fields(50), type: "Shared")])[0].record != nil)
+        }
+        let beyond = try await guest.modify([.create("g100", fields(1), type: "Shared")])[0].error
+        #expect(beyond?.clientErrorCode == ServiceError.ClientCode.limitExceeded.rawValue)
+        #expect(beyond?.reason.contains("add them by an import") == true)
+        #expect(
+            try await guest.modify([.create("known", ["f\(next - 50)": .int64(1)], type: "Shared")])[0].error == nil)
+        for number in 0..<3 {
+            #expect(try await database.modify([.create("s\(number)", fields(50), type: "Shared")])[0].record != nil)
+        }
+        let other = TestDatabase(database.cloud, "guest 2")
+        #expect(try await other.modify([.create("o", fields(50), type: "Shared")])[0].record != nil)
+        // It is the store that knows, and not who saved last.
+        let stored = try await database.cloud.service.stores.using(
+            StoreID(container: "iCloud.test", environment: "development")
+        ) { store in try await store.engine.read { try Schema($0) } }
+        #expect(stored.fieldMakers["Shared"]?.values.map(\.count).sorted() == [50, 100])
         var types = 0
         for account in 0..<7 {
             let database = TestDatabase(database.cloud, "account\(account)")

@@ -153,7 +153,7 @@ struct FieldDecodingTests {
     @Test(
         "A null value clears the field",
         arguments: [
-            #"{"value":null}"#, #"{"value":null,"type":"STRING"}"#, #"{}"#, #"null"#,
+            #"{"value":null}"#, #"{"value":null,"type":"STRING"}"#, #"null"#,
         ])
     func cleared(json: String) throws {
         #expect(try field(json) == Field(nil))
@@ -283,11 +283,45 @@ struct FieldDecodingTests {
                 #"{"value":"a","isEncrypted":"yes"}"#,
                 "f.isEncrypted: field 'f', expected true or false, found the string \"yes\""
             ),
+            (#"{}"#, "f.value: field 'f', expected a value, or null to clear the field, found nothing"),
+            (
+                #"{"Value":1,"type":"INT64"}"#,
+                "f.value: field 'f', expected a value, or null to clear the field, found nothing"
+            ),
             (#""Dusk""#, "f: field 'f', expected a dictionary with the key \"value\", found the string \"Dusk\""),
         ])
     func refused(json: String, message: String) throws {
         let error = try #require(throws: WireError.self) { try field(json) }
         #expect(error.description == message)
+    }
+
+    @Test("A date that would be saved as another is refused, alone, in a list and in a location")
+    func changedDate() throws {
+        let large = [Int64(1) << 53 + 1, -(Int64(1) << 60) - 1, .max - 1].filter {
+            Timestamp(milliseconds: $0).milliseconds != $0
+        }
+        #expect(large.count == 3)
+        for time in large {
+            for json in [
+                #"{"value":\#(time),"type":"TIMESTAMP"}"#, #"{"value":[1,\#(time)],"type":"TIMESTAMP_LIST"}"#,
+                #"{"value":{"latitude":1,"longitude":2,"timestamp":\#(time)},"type":"LOCATION"}"#,
+            ] {
+                let error = try #require(throws: WireError.self) { try field(json) }
+                #expect(error.reason.contains("that a double can say"), "\(json): \(error)")
+            }
+        }
+        for time: Int64 in [1 << 51, -(1 << 51), 1_000, 64_092_211_200_000] {
+            #expect(
+                try field(#"{"value":\#(time),"type":"TIMESTAMP"}"#)?.value == .timestamp(Timestamp(milliseconds: time))
+            )
+        }
+        // What our own library sends of a date far away says more than its milliseconds.
+        for seconds in [1e13, -3e15, 1e300] {
+            let value = FieldValue.timestamp(Timestamp(Date(timeIntervalSinceReferenceDate: seconds)))
+            var fields = RecordFields()
+            fields["f"] = Field(value)
+            #expect(try EncodedFields(bytes: fields.encoded().bytes).decoded()["f"]?.value == value)
+        }
     }
 
     @Test("An unknown type is refused with the types there are")
