@@ -86,7 +86,7 @@ enum PostgresSQL {
         // What a feed does not show yet is not told: its client would fetch too early, and never again.
         case .changeEvents: sql.text.replacing("WHERE id > 0", with: "WHERE sequence < complete_below()")
         case .claimDueOutbox: sql.text.replacing("LIMIT $3", with: "LIMIT $3 FOR UPDATE SKIP LOCKED")
-        case .purgeRequestKeys: sql.text.replacing("LIMIT $2", with: "LIMIT $2 FOR UPDATE SKIP LOCKED")
+        case .purgeRequestKeys: sql.text.replacing("LIMIT $3", with: "LIMIT $3 FOR UPDATE SKIP LOCKED")
         case .firstOutbox:
             """
             SELECT found.* FROM unnest($1::text[]::bigint[], $2::text[]) AS wanted (account, destination)

@@ -225,8 +225,14 @@ package protocol StorageReader: ShareReader {
     /// What came of a request. Where it is not to be sure, an engine that has a write run again whose key turns out to be
     /// taken may answer nil without looking, the first time.
     func requestKey(account: Int64, key: String, isSure: Bool) throws -> RequestKeyRow?
-    /// When the newest request was carried out that has `count` newer ones; nil where there are not as many.
-    func requestKeyTime(behind count: Int) throws -> Int64?
+    /// The first account behind another one of whose requests something is kept; nil where there is none.
+    func requestKeyAccount(after account: Int64) throws -> Int64?
+    /// When the account's newest request was carried out that has `count` newer ones; nil where there are not as many.
+    func requestKeyTime(account: Int64, behind count: Int) throws -> Int64?
+    /// When the account's oldest request was carried out of which something is kept.
+    func oldestRequestKeyTime(account: Int64) throws -> Int64?
+    /// How many requests something is kept of; `limit` where they are as many or more.
+    func countRequestKeys(limit: Int) throws -> Int
 
     /// The keys of one kind and subject, ordered by ID (byte-wise).
     func keys(zone: ZoneKey, kind: KeyRow.Kind, subject: String) throws -> [KeyRow]
@@ -408,8 +414,8 @@ package protocol StorageTransaction: StorageReader, ShareTransaction {
     /// Adds what came of a request. Where another transaction is about to add the same it waits for that one.
     /// - Throws: `StorageError` `.constraint` if it is there, unless the write runs again for that.
     func insert(_ request: RequestKeyRow) throws
-    /// Removes up to `limit` of what came of requests before `time`, the oldest first; returns how many it removed.
-    func purgeRequestKeys(before time: Int64, limit: Int) throws -> Int
+    /// Removes up to `limit` of what came of an account's requests before `time`, the oldest first; returns how many it removed.
+    func purgeRequestKeys(account: Int64, before time: Int64, limit: Int) throws -> Int
 
     /// Adds a key or replaces the one of its ID.
     func put(_ key: KeyRow) throws

@@ -221,7 +221,7 @@ import Testing
             .lastSequence, .setLastSequence, .lostSequences, .recordTypes, .schemaFields, .jobs, .zones,
             .indexDefinitions,
             // One row, and as many as a LIMIT lets through in the order of the key.
-            .anyAsset, .condemnedAssets, .requestKeyTime,
+            .anyAsset, .condemnedAssets, .countRequestKeys,
         ]
         // What a count or a recursion looks at is a range that a LIMIT cut; rows that a statement gives itself are no table.
         func isBounded(_ scan: String) -> Bool {

@@ -2,7 +2,7 @@ import NephosStorage
 import NephosWire
 
 /// What a background job erases of a deleted account, a step in a transaction: its part in others' shares, its zones, each
-/// of which leaves a job for what it held, its keys, its user record in the public database.
+/// of which leaves a job for what it held, its keys, the outcomes of its requests, its user record in the public database.
 struct AccountErasure {
     let account: AccountRow
     let environment: ServiceEnvironment
@@ -30,6 +30,8 @@ struct AccountErasure {
         if zones.count > count { return Step() }
         let keys = ZoneKey(owner: account.owner, id: 0)
         if try transaction.purgeKeys(zone: keys, limit: limit) > 0 { return Step() }
+        let outcomes = try transaction.purgeRequestKeys(account: account.id, before: .max, limit: limit)
+        if outcomes >= limit { return Step() }
         if try transaction.purgeMemberships(account: account.id, limit: limit) > 0 { return Step() }
         return Step(isDone: true, leftEvents: try deleteUserRecord(in: transaction))
     }

@@ -88,14 +88,9 @@ final class BackgroundWork: Sendable {
     private func forgetRequestKeys() async {
         let now = environment.now()
         guard nextKeyPurge.withLock({ $0 }) <= now else { return }
-        let limit = Limits.recordsPerBackgroundStep
         do {
-            let excess = try await engine.read { try $0.requestKeyTime(behind: Limits.requestKeys) }
-            let time = max(now - Limits.requestKeyLifetime, excess ?? .min)
-            while !loop.isClosed, try await engine.read({ try $0.requestKeyTime(behind: 0) }) != nil {
-                let removed = try await engine.write { try $0.purgeRequestKeys(before: time, limit: limit) }
-                if removed < limit { break }
-            }
+            let purge = RequestKeyPurge(engine: engine, isStopped: { [loop] in loop.isClosed })
+            try await purge.run(now: now)
         } catch {
             environment.log("forgetting the outcomes of requests stopped: \(error)")
         }

@@ -72,10 +72,11 @@ package enum Limits {
     /// Milliseconds after which old deletions are looked for again.
     static let purgeInterval: Int64 = 60 * 60 * 1000
     /// Characters of a request's idempotency key, milliseconds that its outcome is kept, how often old ones are looked
-    /// for, and how many a store keeps.
+    /// for, how many of an account's are kept then, and of a store's: where those are more, of the accounts that have most.
     static let requestKeyLength = 64
     static let requestKeyLifetime: Int64 = 60 * 60 * 1000
     static let requestKeyPurgeInterval: Int64 = 10 * 60 * 1000
+    static let requestKeysPerAccount = 100_000
     static let requestKeys = 1_000_000
     /// Bytes of a kept outcome. That of 400 records without their fields has 150,000.
     static let requestOutcomeSize = 1 << 20

@@ -10,6 +10,6 @@ extension Migration {
                 at {integer} NOT NULL,
                 PRIMARY KEY (account, key)
             ) {clustered};
-            CREATE INDEX request_key_at ON request_key (at);
+            CREATE INDEX request_key_at ON request_key (account, at);
             """)
 }

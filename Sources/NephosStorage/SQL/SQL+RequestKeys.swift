@@ -8,10 +8,14 @@ extension SQL {
             "INSERT INTO request_key (account, key, digest, outcome, at) VALUES ($1, $2, $3, $4, $5)"
         case .purgeRequestKeys:
             """
-            DELETE FROM request_key WHERE (account, key) IN (
-                SELECT account, key FROM request_key WHERE at < $1 ORDER BY at LIMIT $2)
+            DELETE FROM request_key WHERE account = $1 AND key IN (
+                SELECT key FROM request_key WHERE account = $1 AND at < $2 ORDER BY at LIMIT $3)
             """
-        case .requestKeyTime: "SELECT at FROM request_key ORDER BY at DESC LIMIT 1 OFFSET $1"
+        case .requestKeyTime:
+            "SELECT at FROM request_key WHERE account = $1 ORDER BY at DESC LIMIT 1 OFFSET $2"
+        case .oldestRequestKeyTime: "SELECT at FROM request_key WHERE account = $1 ORDER BY at LIMIT 1"
+        case .requestKeyAccount: "SELECT account FROM request_key WHERE account > $1 ORDER BY account LIMIT 1"
+        case .countRequestKeys: "SELECT count(*) FROM (SELECT 1 FROM request_key LIMIT $1) AS found"
         default: preconditionFailure("\(self) is no statement about requests")
         }
     }
@@ -27,8 +31,20 @@ extension SQLReader {
         }
     }
 
-    package final func requestKeyTime(behind count: Int) throws -> Int64? {
-        try row(.requestKeyTime, bind: { try $0.bind(limit: count) }, read: { $0.integer(0) })
+    package final func requestKeyAccount(after account: Int64) throws -> Int64? {
+        try row(.requestKeyAccount, bind: { try $0.bind(account) }, read: { $0.integer(0) })
+    }
+
+    package final func requestKeyTime(account: Int64, behind count: Int) throws -> Int64? {
+        try row(.requestKeyTime, bind: { try $0.bind(account).bind(limit: count) }, read: { $0.integer(0) })
+    }
+
+    package final func oldestRequestKeyTime(account: Int64) throws -> Int64? {
+        try row(.oldestRequestKeyTime, bind: { try $0.bind(account) }, read: { $0.integer(0) })
+    }
+
+    package final func countRequestKeys(limit: Int) throws -> Int {
+        try row(.countRequestKeys, bind: { try $0.bind(limit: limit) }, read: { Int($0.integer(0)) }) ?? 0
     }
 }
 
@@ -39,7 +55,7 @@ extension SQLTransaction {
         }
     }
 
-    package func purgeRequestKeys(before time: Int64, limit: Int) throws -> Int {
-        try change(.purgeRequestKeys) { try $0.bind(time).bind(limit: limit) }
+    package func purgeRequestKeys(account: Int64, before time: Int64, limit: Int) throws -> Int {
+        try change(.purgeRequestKeys) { try $0.bind(account).bind(time).bind(limit: limit) }
     }
 }

@@ -40,7 +40,8 @@ package enum SQL: Int, CaseIterable, Sendable {
     case expiredSharedRecords, removeSharedRecord, noteSharePurge, noteReentry
     case expiredShares, removeSharedRecords, removeParticipants, forgetMembershipsOfShare, removeMemberships
     case removeShare, keepShare, forgottenMemberships
-    case requestKey, insertRequestKey, purgeRequestKeys, requestKeyTime
+    case requestKey, insertRequestKey, purgeRequestKeys, requestKeyTime, oldestRequestKeyTime
+    case requestKeyAccount, countRequestKeys
     case keysOfSubject, keysOfKind, putKey, removeKey, removeKeysOfSubject, purgeKeys
 
     package var text: String {
@@ -416,7 +417,9 @@ package enum SQL: Int, CaseIterable, Sendable {
             .condemnAsset, .removeCondemnedAsset:
             assetText
         case .keysOfSubject, .keysOfKind, .putKey, .removeKey, .removeKeysOfSubject, .purgeKeys: keyText
-        case .requestKey, .insertRequestKey, .purgeRequestKeys, .requestKeyTime: requestKeyText
+        case .requestKey, .insertRequestKey, .purgeRequestKeys, .requestKeyTime, .oldestRequestKeyTime,
+            .requestKeyAccount, .countRequestKeys:
+            requestKeyText
         }
     }
 

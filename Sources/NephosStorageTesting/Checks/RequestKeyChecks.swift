@@ -14,12 +14,22 @@ extension StorageConformance {
                     try expect(found, equals: row)
                 }
                 try expect(try reader.requestKey(account: 3, key: "k1", isSure: true), equals: nil)
-                try expect(try reader.requestKeyTime(behind: 1), equals: 3)
-                try expect(try reader.requestKeyTime(behind: 4), equals: nil)
+                try expect(try reader.requestKeyTime(account: 1, behind: 1), equals: 2)
+                try expect(try reader.requestKeyTime(account: 1, behind: 3), equals: nil)
+                try expect(try reader.requestKeyTime(account: 2, behind: 0), equals: 9)
+                try expect(try reader.oldestRequestKeyTime(account: 1), equals: 1)
+                try expect(try reader.oldestRequestKeyTime(account: 3), equals: nil)
+                let accounts = try [.min, 1, 2].map { try reader.requestKeyAccount(after: $0) }
+                try expect(accounts, equals: [1, 2, nil])
+                try expect(try [3, 4, 5].map { try reader.countRequestKeys(limit: $0) }, equals: [3, 4, 4])
             }
-            try expect(try await engine.write { try $0.purgeRequestKeys(before: 3, limit: 1) }, equals: 1)
-            try expect(try await engine.write { try $0.purgeRequestKeys(before: 3, limit: 9) }, equals: 1)
-            try expect(try await engine.read { try $0.requestKeyTime(behind: 1) }, equals: 3)
+            func purge(_ limit: Int) async throws -> Int {
+                try await engine.write { try $0.purgeRequestKeys(account: 1, before: 3, limit: limit) }
+            }
+            try expect(try await purge(1), equals: 1)
+            try expect(try await engine.read { try $0.oldestRequestKeyTime(account: 1) }, equals: 2)
+            try expect(try await purge(9), equals: 1)
+            try expect(try await engine.read { try $0.countRequestKeys(limit: 9) }, equals: 2)
         },
         .engine("Of two transactions that add what came of one request, one finds the other's") { engine in
             @Sendable func carryOut(_ number: UInt8) async throws -> [UInt8] {

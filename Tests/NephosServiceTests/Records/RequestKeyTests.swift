@@ -1,3 +1,4 @@
+import NephosSQLite
 import NephosStorage
 import NephosWire
 import Testing
@@ -83,7 +84,7 @@ import Testing
         let database = TestDatabase(cloud)
         _ = try await modify(database, "k", [.force("a", ["n": .int64(1)])])
         let engine = try #require(cloud.service.openStores.first).engine
-        func kept() async throws -> Bool { try await engine.read { try $0.requestKeyTime(behind: 0) } != nil }
+        func kept() async throws -> Bool { try await engine.read { try $0.countRequestKeys(limit: 1) } > 0 }
         cloud.advance(milliseconds: Limits.requestKeyLifetime)
         _ = try await modify(database, "k", [.force("a", ["n": .int64(1)])])
         await cloud.service.settle()
@@ -92,6 +93,57 @@ import Testing
         _ = try await database.modify([.force("a")])
         await cloud.service.settle()
         #expect(try await !kept())
+        await cloud.service.close()
+    }
+
+    /// The keys that are kept of an account, oldest first.
+    private func kept(_ account: Int64, _ engine: any StorageEngine) async throws -> [String] {
+        try await engine.read { reader in
+            try (0..<100).map { "k\($0)" }.filter {
+                try reader.requestKey(account: account, key: $0, isSure: true) != nil
+            }
+        }
+    }
+
+    @Test func `a busy account's outcomes make room for its own, and for others only where it has more`() async throws {
+        let engine = try MemoryStores().open(StoreID(container: "iCloud.test", environment: "development"))
+        try await engine.write { transaction in
+            for (account, count): (Int64, Int) in [(1, 100), (2, 30), (3, 5)] {
+                for index in 0..<count {
+                    // The busy one's are the newest.
+                    let time = Int64(1000 + (account == 1 ? 500 : 0) + index)
+                    try transaction.insert(
+                        RequestKeyRow(account: account, key: "k\(index)", digest: [], outcome: [1], at: time))
+                }
+            }
+        }
+        func purge(_ perAccount: Int, _ inAll: Int) async throws -> [[String]] {
+            let purge = RequestKeyPurge(engine: engine, isStopped: { false }, perAccount: perAccount, inAll: inAll)
+            try await purge.run(now: 2000)
+            var left: [[String]] = []
+            for account: Int64 in 1...3 { left.append(try await kept(account, engine)) }
+            return left
+        }
+        #expect(try await purge(80, 1000).map(\.count) == [80, 30, 5])
+        let rest = try await purge(80, 50)
+        #expect(rest.map(\.count) == [20, 20, 5])
+        // The newest stay.
+        #expect(rest[0] == (80..<100).map { "k\($0)" } && rest[1] == (10..<30).map { "k\($0)" })
+        await engine.close()
+    }
+
+    @Test func `a deleted account's outcomes go with it`() async throws {
+        let cloud = TestCloud()
+        let database = TestDatabase(cloud)
+        _ = try await modify(database, "k1", [.force("a", ["n": .int64(1)])])
+        _ = try await modify(TestDatabase(cloud, "other"), "k1", [.force("a", ["n": .int64(1)])])
+        let engine = try #require(cloud.service.openStores.first).engine
+        let id = try #require(try await engine.read { try $0.account(named: "me") }).id
+        #expect(try await kept(id, engine) == ["k1"])
+        _ = try await cloud.service.deleteAccount(DeleteAccountRequest(account: "me"), cloud.context())
+        await cloud.service.settle()
+        #expect(try await kept(id, engine) == [])
+        #expect(try await engine.read { try $0.countRequestKeys(limit: 9) } == 1)
         await cloud.service.close()
     }
 }
