@@ -2,7 +2,7 @@
 /// goes on, and tokens pass them; so the engine keeps their IDs, asks for them at each of its fetches, and tells the app of
 /// them until they can be read.
 extension SyncFetch {
-    /// The records of a zone that are kept track of.
+    /// Unread records that the state holds for a zone, at most.
     static let unreadRecords = 1000
     static let itemsPerRequest = 100
 

@@ -183,7 +183,7 @@ struct SyncFetch: Sendable {
             failures.merge(batch.failures) { $1 }
             for modification in batch.modifications { failures[modification.record.recordID] = nil }
             for deletion in batch.deletions { failures[deletion.recordID] = nil }
-            // More than can be kept track of: the token stays before them.
+            // More unread records than the state holds: the token stays before them.
             if failures.count > Self.unreadRecords { throw partialFailure(failures) }
             let unread = Set(failures.keys)
             func advance(_ content: inout CKSyncEngine.State.Content) {

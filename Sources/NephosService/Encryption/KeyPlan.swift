@@ -2,7 +2,7 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// Where a record comes to, for its keys.
+/// The groups of keys that a moved record enters and leaves.
 struct KeyMove {
     /// The share that it comes under; empty for none.
     var group: String
@@ -39,7 +39,7 @@ struct KeyPlan {
         self.group = group
     }
 
-    /// - Parameter moves: where records come to, by their names.
+    /// - Parameter moves: the destinations of moved records, by their names.
     /// - Returns: whether it refused something.
     mutating func refuse(
         _ decisions: inout [ItemDecision], moves: [String: KeyMove], newShares: Set<String>

@@ -49,7 +49,7 @@ package enum Limits {
     static let recordsOfShortQuery = 500
     static let entriesPerLongQueryRecord = 20
     static let longQueryMemory: Int64 = 1000
-    /// Long queries of one account that wait for their turn, and accounts of whom it is remembered that they have some.
+    /// Long queries of one account that are queued, and accounts in the cache of those with long queries.
     static let waitingLongQueries = 256
     static let longQueryReaders = 1000
     /// Bytes of the fields of the records that a lookup answers with, but for the last one's; and of those that a request's saves
