@@ -40,7 +40,7 @@ public final class LocalCloud: Sendable {
         do {
             // A disk that fails is an error, and must not be the end of the app's process.
             let options = SQLiteOptions(
-                mapped: 0, writerYields: false, log: ServiceEnvironment.system.log)
+                mapped: 0, log: ServiceEnvironment.system.log)
             self.init(stores: try DataDirectory(path: directory.path, options: options))
         } catch let error as StorageError {
             throw LocalCloudError("The cloud in \(directory.path) cannot be opened: \(error.message)")

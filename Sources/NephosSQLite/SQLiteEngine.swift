@@ -23,7 +23,7 @@ package final class SQLiteEngine: StorageEngine {
             }
             connection.afterIdleCheckpoint { readers.renew() }
             try self.init(
-                writer: WriteQueue(connection: connection, readers: readers, yields: options.writerYields),
+                writer: WriteQueue(connection: connection, readers: readers),
                 readers: readers, lease: lease)
         } catch let error as StorageError {
             throw error.opening(path)

@@ -26,9 +26,6 @@ package struct SQLiteOptions: Sendable {
     /// anew costs the next commit a synchronisation.
     package var idleNanoseconds: Int64
     package var idlePages: Int
-    /// Whether the write thread does not preempt the threads that wake it (`SCHED_BATCH`). Threads that are started from it are
-    /// scheduled so too: the checkpoint thread, and such of Swift's pool, which is not for an app's process.
-    package var writerYields: Bool
     /// Takes log lines for the operator: which records are damaged.
     package var log: @Sendable (String) -> Void
     /// The tables' history; a test gives its own.
@@ -37,7 +34,7 @@ package struct SQLiteOptions: Sendable {
     package init(
         durability: Durability = .full, readers: Int = 4, writerCache: Int = 8192, readerCache: Int = 2048,
         mapped: Int = 32 << 20, checkpointPages: Int = 4000,
-        idleNanoseconds: Int64 = 200_000_000, idlePages: Int = 256, writerYields: Bool = true,
+        idleNanoseconds: Int64 = 200_000_000, idlePages: Int = 256,
         log: @escaping @Sendable (String) -> Void = { _ in }, migrations: [Migration] = Migration.all
     ) {
         self.durability = durability
@@ -48,7 +45,6 @@ package struct SQLiteOptions: Sendable {
         self.checkpointPages = checkpointPages
         self.idleNanoseconds = idleNanoseconds
         self.idlePages = idlePages
-        self.writerYields = writerYields
         self.log = log
         self.migrations = migrations
     }

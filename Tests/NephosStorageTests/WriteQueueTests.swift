@@ -1,5 +1,4 @@
 import Dispatch
-import Glibc
 import Synchronization
 import Testing
 
@@ -24,23 +23,6 @@ import Testing
         await queue.close()
         let log = connection.log.entries
         return Array(log[((log.firstIndex(of: "answer first") ?? -1) + 1)...])
-    }
-
-    @Test("The thread that writes does not stop those at work who wake it, where it is to be so")
-    func politeness() async throws {
-        let (normal, batch): (Int32, Int32) = (0, 3)
-        for (yields, expected) in [(true, batch), (false, normal)] {
-            let connection = FakeConnection()
-            let queue = try WriteQueue(connection: connection, yields: yields)
-            let policy = Mutex<Int32>(-1)
-            queue.add(
-                write: FakeWork("a", connection.log) { _ in
-                    var parameters = sched_param()
-                    policy.withLock { _ = pthread_getschedparam(pthread_self(), &$0, &parameters) }
-                })
-            await queue.close()
-            #expect(policy.withLock { $0 } == expected)
-        }
     }
 
     @Test("A write that waits alone has no savepoint and is answered after its commit")

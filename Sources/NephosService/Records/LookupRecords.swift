@@ -62,7 +62,9 @@ struct LookupRecords {
         let zone = try known ?? ZoneRegistry.find(address, caller, reader)
         if known == nil {
             zones[address] = .some(zone)
-            if let zone { try reader.expectRecords(zone: zone.key, named: names(in: address), size: room) }
+            if let zone, request.records.count > 1 {
+                try reader.expectRecords(zone: zone.key, named: names(in: address), size: room)
+            }
         }
         guard let zone else {
             let error = try ZoneRegistry.notFound(address, owner: caller.owner, reader)

@@ -31,22 +31,11 @@ package enum EngineThread {
         while nanosleep(&time, &rest) != 0 && errno == EINTR { time = rest }
     }
 
-    /// Has the thread that calls this take no processor from another that is at work, when it is woken (`SCHED_BATCH`,
-    /// sched(7)). For one that takes all that waits at once: what wakes it goes on meanwhile, and more waits. Threads
-    /// that it starts are scheduled so too. Where the system refuses nothing changes but the order.
-    package static func yieldToOthers() {
-        var parameters = sched_param(sched_priority: 0)
-        pthread_setschedparam(pthread_self(), batch, &parameters)
-    }
-
     /// Has the thread that calls this get less of the processors than others that are at work (nice(2), which Linux applies to
     /// the thread alone).
     package static func lowerPriority() {
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
     }
-
-    /// `SCHED_BATCH` of sched.h, which Swift is not given.
-    private static let batch: Int32 = 3
 
     private final class Body: Sendable {
         let run: @Sendable () -> Void

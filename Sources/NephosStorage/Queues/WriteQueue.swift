@@ -32,7 +32,6 @@ package final class WriteQueue: @unchecked Sendable {
     // …and these belong to the thread alone, of which there is one at a time.
     private let connection: any SQLConnection
     private let readers: ReadConnections?
-    private let yields: Bool
     private let sequence: SequenceCounter
     private var storedSequence: Int64
     private var group: ArraySlice<any Work<SQLTransaction>> = []
@@ -43,11 +42,9 @@ package final class WriteQueue: @unchecked Sendable {
     /// The connection belongs to the thread from now on, which starts with the first work.
     /// - Parameters:
     ///   - readers: the holders of snapshots of the same store, to be told when one becomes old.
-    ///   - yields: whether the thread takes no processor from its wakers.
-    package init(connection: any SQLConnection, readers: ReadConnections? = nil, yields: Bool = false) throws {
+    package init(connection: any SQLConnection, readers: ReadConnections? = nil) throws {
         self.connection = connection
         self.readers = readers
-        self.yields = yields
         condition = Condition(lock)
         let statement = try connection.prepare(.lastSequence)
         guard try statement.step() else { throw StorageError(.damaged, "the change sequence is missing") }
@@ -103,11 +100,7 @@ package final class WriteQueue: @unchecked Sendable {
 
     private func startThread() {
         do {
-            try EngineThread.start { [self] in
-                // Woken by the first write it would run that alone, and the next would wait for a group of their own.
-                if yields { EngineThread.yieldToOthers() }
-                runUntilRest()
-            }
+            try EngineThread.start { [self] in runUntilRest() }
         } catch {
             failWaiting(error)
         }
