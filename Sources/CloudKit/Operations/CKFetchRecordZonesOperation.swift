@@ -13,7 +13,7 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
     private let request = Locked(Request())
     private let report = FetchReport<CKRecordZone.ID, CKRecordZone>()
 
-    public required override init() { super.init() }
+    public override init() { super.init() }
 
     /// An operation that fetches these zones.
     public convenience init(recordZoneIDs zoneIDs: [CKRecordZone.ID]) {
@@ -22,10 +22,15 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
     }
 
     /// An operation that fetches all zones of its database; its `recordZoneIDs` are nil and stay without effect.
+    ///
+    /// A subclass cannot make itself so, and stops the program: Swift would have it declare `init()` as required.
     open class func fetchAllRecordZonesOperation() -> Self {
-        let operation = Self()
+        let operation = CKFetchRecordZonesOperation()
         operation.request.wantsAll = true
-        return operation
+        guard let result = operation as? Self else {
+            raise("CKFetchRecordZonesOperation: fetchAllRecordZonesOperation() makes no operation of a subclass.")
+        }
+        return result
     }
 
     /// The IDs of the zones to fetch.

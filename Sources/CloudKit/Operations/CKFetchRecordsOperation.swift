@@ -21,7 +21,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     private let report = FetchReport<CKRecord.ID, CKRecord>()
     private let recordBlocks = Locked(RecordBlocks())
 
-    public required override init() { super.init() }
+    public override init() { super.init() }
 
     /// An operation that fetches these records.
     public convenience init(recordIDs: [CKRecord.ID]) {
@@ -30,10 +30,15 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     }
 
     /// An operation that fetches the account's user record; its `recordIDs` are nil and stay without effect.
+    ///
+    /// A subclass cannot make itself so, and stops the program: Swift would have it declare `init()` as required.
     open class func fetchCurrentUserRecordOperation() -> Self {
-        let operation = Self()
+        let operation = CKFetchRecordsOperation()
         operation.request.wantsCurrentUser = true
-        return operation
+        guard let result = operation as? Self else {
+            raise("CKFetchRecordsOperation: fetchCurrentUserRecordOperation() makes no operation of a subclass.")
+        }
+        return result
     }
 
     /// The IDs of the records to fetch.

@@ -5,8 +5,8 @@ public import Foundation
 /// a queue, and runs once (CKOperation, Apple's documentation). Use its subclasses.
 ///
 /// All blocks of an operation run on its own serial queue, never on the main queue and never two at a time. The order
-/// is: what concerns single items, then the operation's own result, then Foundation's `completionBlock`, then the
-/// operations that depend on it. Afterwards the operation lets go of its blocks.
+/// is: what concerns single items, then the operation's own result, then the operations that depend on it. Foundation's
+/// `completionBlock` comes after the result, and on Linux beside those. Afterwards the operation lets go of its blocks.
 open class CKOperation: Operation, @unchecked Sendable {
     // Unchecked, as Foundation's Operation is: everything that changes is in a `Locked`.
 

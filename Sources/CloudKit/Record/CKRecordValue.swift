@@ -12,6 +12,24 @@ public protocol __CKRecordObjCValue: CKRecordValueProtocol {}
 extension __CKRecordObjCValue {
     /// The value as text. Apple's protocol has it from `NSObjectProtocol`, which Swift's value types cannot adopt.
     public var description: String { String(describing: self) }
+
+    /// Whether the other object is the same value of a field: 1 and 1.0 are. Apple's protocol has it from `NSObjectProtocol`,
+    /// as it has `hash`.
+    public func isEqual(_ object: Any?) -> Bool {
+        guard let value = RecordValue(self), let other = object.flatMap(RecordValue.init) else { return false }
+        return value.isSame(as: other)
+    }
+
+    /// The same for values that are equal.
+    @_disfavoredOverload
+    public var hash: Int {
+        switch RecordValue(self) {
+        case .asset(let asset)?: asset.fileURL.hashValue
+        case .list(let values)?: values.count
+        case let value?: (value.object as? NSObject)?.hash ?? 0
+        case nil: 0
+        }
+    }
 }
 
 /// A data type for objects that CloudKit stores in a record's field.
@@ -59,6 +77,9 @@ private protocol NumericRecordValue {
 }
 
 extension Bool: NumericRecordValue {}
+extension CGFloat: NumericRecordValue {
+    init(truncating number: NSNumber) { self = CGFloat(number.doubleValue) }
+}
 extension Double: NumericRecordValue {}
 extension Float: NumericRecordValue {}
 extension Int: NumericRecordValue {}

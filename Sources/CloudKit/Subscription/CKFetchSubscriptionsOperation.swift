@@ -14,7 +14,7 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
     private let request = Locked(Request())
     private let report = FetchReport<CKSubscription.ID, CKSubscription>()
 
-    public required override init() { super.init() }
+    public override init() { super.init() }
 
     /// An operation that fetches these subscriptions.
     public convenience init(subscriptionIDs: [CKSubscription.ID]) {
@@ -23,10 +23,15 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
     }
 
     /// An operation that fetches all subscriptions; its `subscriptionIDs` are nil and stay without effect.
+    ///
+    /// A subclass cannot make itself so, and stops the program: Swift would have it declare `init()` as required.
     open class func fetchAllSubscriptionsOperation() -> Self {
-        let operation = Self()
+        let operation = CKFetchSubscriptionsOperation()
         operation.request.wantsAll = true
-        return operation
+        guard let result = operation as? Self else {
+            raise("CKFetchSubscriptionsOperation: fetchAllSubscriptionsOperation() makes no operation of a subclass.")
+        }
+        return result
     }
 
     /// The IDs of the subscriptions to fetch.

@@ -40,10 +40,10 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
     /// Of what the subscription tells.
     open var subscriptionType: CKSubscription.SubscriptionType { type }
 
-    /// How a notification looks and what it brings along; nil shows nothing. Both ways it is a copy: to
-    /// change it, change what you got and set that.
+    /// How a notification looks and what it brings along; nil shows nothing. What is set is copied; what is got is the
+    /// subscription's own, and is changed in place.
     open var notificationInfo: CKSubscription.NotificationInfo? {
-        get { info.withLock { $0?.copied() } }
+        get { info.withLock { $0 } }
         set { info.exchange(newValue?.copied()) }
     }
 

@@ -238,6 +238,34 @@ import Testing
         #expect(try await service.database.record(for: recordID).recordID == recordID)
     }
 
+    /// What apps write: subclasses with an initializer of their own, which need not say `required`.
+    private final class FetchOfNames: CKFetchRecordsOperation, @unchecked Sendable {
+        let names: [String]
+
+        init(names: [String]) {
+            self.names = names
+            super.init()
+            recordIDs = names.map { CKRecord.ID(recordName: $0) }
+        }
+    }
+
+    private final class FetchOfZones: CKFetchRecordZonesOperation, @unchecked Sendable {
+        override init() { super.init() }
+    }
+
+    private final class FetchOfSubscriptions: CKFetchSubscriptionsOperation, @unchecked Sendable {
+        init(named name: String) { super.init() }
+    }
+
+    @Test func `fetch operations are subclassed with initializers of their own`() {
+        #expect(FetchOfNames(names: ["a", "b"]).recordIDs?.map(\.recordName) == ["a", "b"])
+        #expect(FetchOfZones().recordZoneIDs == nil && FetchOfSubscriptions(named: "x").subscriptionIDs == nil)
+    }
+
+    @Test func `the factory of fetch operations makes none of a subclass`() async {
+        await #expect(processExitsWith: .failure) { _ = FetchOfZones.fetchAllRecordZonesOperation() }
+    }
+
     @Test func `the current user's record is fetched without its ID`() async throws {
         let service = ScriptedService(
             ScriptedService.Script(lookup: { item, _ in .record(.saved(item.recordName, type: "Users")) }))

@@ -21,6 +21,24 @@ import Testing
         #expect(record["numbers"] as? [Int] == [1, 2, 3])
     }
 
+    @Test func `values are compared as objects, whatever they were set from`() throws {
+        record["one"] = 1
+        record["same"] = 1.0
+        record["text"] = "1"
+        record["list"] = ["a"]
+        let one = try #require(record["one"])
+        #expect(one.isEqual(record["same"]) && one.isEqual(1) && one.hash == record["same"]?.hash)
+        #expect(!one.isEqual(record["text"]) && !one.isEqual(record["absent"]) && !one.isEqual(NSNull()))
+        #expect(record["list"]?.isEqual(["a"]) == true && record["list"]?.isEqual(["b"]) == false)
+        #expect("text".hash == NSString(string: "text").hash)
+    }
+
+    @Test func `a CGFloat comes back where one is asked for`() {
+        record["width"] = CGFloat(1.5)
+        let width: CGFloat? = record["width"]
+        #expect(width == 1.5 && (record["width"] as? Double) == 1.5)
+    }
+
     @Test func `values of every Swift type are set by subscript and come back by a cast`() {
         let date = Date(timeIntervalSince1970: 1_700_000_000.5)
         record["date"] = date

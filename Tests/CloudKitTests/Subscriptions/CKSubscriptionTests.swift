@@ -78,15 +78,18 @@ import Testing
         #expect(info.shouldSendContentAvailable && !info.shouldBadge)
     }
 
-    @Test func `a subscription hands out a copy of its notification info`() {
+    @Test func `a subscription's notification info is changed in place`() throws {
         let subscription = CKDatabaseSubscription(subscriptionID: "all")
-        subscription.notificationInfo = CKSubscription.NotificationInfo(alertBody: "new")
-        let info = subscription.notificationInfo
-        info?.alertBody = "later"
-        subscription.notificationInfo?.title = "ignored"
-        #expect(subscription.notificationInfo == CKSubscription.NotificationInfo(alertBody: "new"))
-        subscription.notificationInfo = info
-        #expect(subscription.notificationInfo?.alertBody == "later")
+        subscription.notificationInfo = CKSubscription.NotificationInfo()
+        subscription.notificationInfo?.shouldSendContentAvailable = true
+        subscription.notificationInfo?.alertBody = "Test"
+        #expect(subscription.notificationInfo?.shouldSendContentAvailable == true)
+        let info = try #require(subscription.notificationInfo)
+        info.title = "title"
+        let copy = try #require(subscription.copy() as? CKDatabaseSubscription)
+        info.alertBody = "later"
+        #expect(subscription.notificationInfo?.title == "title" && subscription.notificationInfo === info)
+        #expect(copy.notificationInfo?.alertBody == "Test" && copy.notificationInfo?.title == "title")
     }
 
     @Test func `a subscription keeps a copy of its notification info`() {
