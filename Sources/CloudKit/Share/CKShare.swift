@@ -54,6 +54,28 @@ open class CKShare: CKRecord, @unchecked Sendable {
             recordID: CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: recordZoneID), state: RecordState())
     }
 
+    // All designated initializers of a record are overridden, so that a share inherits the convenience initializers which apps
+    // add to records.
+
+    @available(
+        *, unavailable, message: "a share has a root record or a zone: use init(rootRecord:) or init(recordZoneID:)"
+    )
+    public override init(recordType: CKRecord.RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
+        raise("CKShare has no init(recordType:recordID:): use init(rootRecord:) or init(recordZoneID:).")
+    }
+
+    @available(
+        *, unavailable, message: "a share has a root record or a zone: use init(rootRecord:) or init(recordZoneID:)"
+    )
+    public override init(recordType: CKRecord.RecordType, zoneID: CKRecordZone.ID) {
+        raise("CKShare has no init(recordType:zoneID:): use init(rootRecord:) or init(recordZoneID:).")
+    }
+
+    override init(recordType: CKRecord.RecordType, recordID: CKRecord.ID, state: RecordState) {
+        shareState = Mutex(ShareState())
+        super.init(recordType: recordType, recordID: recordID, state: state)
+    }
+
     init(recordID: CKRecord.ID, state: RecordState, shareState: ShareState = ShareState()) {
         self.shareState = Mutex(shareState)
         super.init(recordType: CKRecord.SystemType.share, recordID: recordID, state: state)

@@ -18,6 +18,12 @@ open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
         self.init(subscriptionID: UUID().uuidString)
     }
 
+    // The designated initializers of a subscription are overridden, so that the convenience initializers are inherited which
+    // apps add to it.
+    override init(_ subscriptionID: ID, _ type: SubscriptionType, _ notificationInfo: NotificationInfo? = nil) {
+        raise("CKDatabaseSubscription has no such initializer.")
+    }
+
     init(_ subscriptionID: ID, recordType: CKRecord.RecordType?, notificationInfo: NotificationInfo?) {
         type = Locked(recordType)
         super.init(subscriptionID, .database, notificationInfo)

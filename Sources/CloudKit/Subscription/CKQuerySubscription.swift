@@ -57,6 +57,17 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
             options: querySubscriptionOptions)
     }
 
+    // The designated initializers of a subscription are overridden, so that the convenience initializers are inherited which
+    // apps add to it.
+    override init(_ subscriptionID: ID, _ type: SubscriptionType, _ notificationInfo: NotificationInfo? = nil) {
+        raise("CKQuerySubscription has no such initializer.")
+    }
+
+    @available(*, unavailable, message: "use init(recordType:predicate:subscriptionID:options:)")
+    public override init() {
+        raise("CKQuerySubscription has no init(): use init(recordType:predicate:subscriptionID:options:).")
+    }
+
     init(
         _ query: CKQuery, _ subscriptionID: ID, _ options: Options, zoneID: CKRecordZone.ID?,
         notificationInfo: NotificationInfo?

@@ -19,6 +19,15 @@ open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
         self.init(zoneID: zoneID, subscriptionID: UUID().uuidString)
     }
 
+    // The designated initializers of a subscription are overridden, so that the convenience initializers are inherited which
+    // apps add to it.
+    override init(_ subscriptionID: ID, _ type: SubscriptionType, _ notificationInfo: NotificationInfo? = nil) {
+        raise("CKRecordZoneSubscription has no such initializer.")
+    }
+
+    @available(*, unavailable, message: "use init(zoneID:subscriptionID:)")
+    public override init() { raise("CKRecordZoneSubscription has no init(): use init(zoneID:subscriptionID:).") }
+
     init(
         _ zoneID: CKRecordZone.ID, _ subscriptionID: ID, recordType: CKRecord.RecordType?,
         notificationInfo: NotificationInfo?

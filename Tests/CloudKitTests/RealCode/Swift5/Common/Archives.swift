@@ -34,6 +34,20 @@ extension CKRecord {
     }
 }
 
+extension CKSubscription {
+    convenience init?(archivedData: Data) {
+        guard let unarchiver = try? NSKeyedUnarchiver(forReadingFrom: archivedData) else { return nil }
+        unarchiver.requiresSecureCoding = true
+        self.init(coder: unarchiver)
+    }
+
+    var encoded: Data {
+        let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+        encode(with: archiver)
+        return archiver.encodedData
+    }
+}
+
 /// A record behind `Codable`.
 struct RecordMetadata: Codable {
     @CodedByArchiver var recordID: CKRecord.ID

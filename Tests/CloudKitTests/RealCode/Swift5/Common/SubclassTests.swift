@@ -19,6 +19,20 @@ import Testing
         #expect(database.databaseScope == .public)
     }
 
+    @Test func `what an app adds to records and subscriptions makes shares and their subclasses, too`() throws {
+        let root = CKRecord(recordType: "Book", recordID: CKRecord.ID(recordName: "a"))
+        let share = try #require(CKShare(archivedData: CKShare(rootRecord: root).encodedSystemFields))
+        #expect(share.recordID == root.share?.recordID && share.recordType == CKRecord.SystemType.share)
+        let database = CKDatabaseSubscription(subscriptionID: "d")
+        #expect(CKDatabaseSubscription(archivedData: database.encoded) == database)
+        let zone = CKRecordZoneSubscription(zoneID: CKRecordZone.ID(zoneName: "Z"), subscriptionID: "z")
+        #expect(CKRecordZoneSubscription(archivedData: zone.encoded) == zone)
+        let query = CKQuerySubscription(
+            recordType: "Book", predicate: NSPredicate(format: "year > 1900"), subscriptionID: "q",
+            options: .firesOnRecordCreation)
+        #expect(CKQuerySubscription(archivedData: query.encoded) == query)
+    }
+
     @Test func `a test's database runs operations itself`() {
         let database = ShelfDatabase()
         let save = CKModifyRecordsOperation(recordsToSave: [CKRecord(recordType: "Book")], recordIDsToDelete: nil)
