@@ -8,12 +8,17 @@ import Glibc
 /// lie one after the other, two NULs stand for the end of each.
 struct AmbiguousHeaders {
     /// Those that are read, and so allowed once.
-    private static let single = [
-        "Host", "Origin", "Content-Length", "Content-Encoding", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Range", "If-Range",
-        "Transfer-Encoding",
+    private static let single: [StaticString] = [
+        contentLength, transferEncoding, "Host", "Origin", "Content-Encoding", "Sec-Fetch-Site", "Sec-Fetch-Mode",
+        "Range",
+        "If-Range",
     ]
+    private static let contentLength: StaticString = "Content-Length"
+    private static let transferEncoding: StaticString = "Transfer-Encoding"
 
-    private var found: Set<Int> = []
+    /// A bit for each of them.
+    private var found = 0
+    private static let bothLengths = 0b11
     private var areCodingsKnown = true
     /// Where the next line has to begin.
     private var nextLine: UnsafePointer<CChar>?
@@ -23,7 +28,7 @@ struct AmbiguousHeaders {
     private(set) var problem: String? {
         get {
             if let first { return first }
-            if has("Transfer-Encoding") && has("Content-Length") {
+            if found & Self.bothLengths == Self.bothLengths {
                 return "the request has both Content-Length and Transfer-Encoding: one of them is allowed"
             }
             return areCodingsKnown ? nil : "the only Transfer-Encoding that is taken is chunked"
@@ -41,10 +46,6 @@ struct AmbiguousHeaders {
 
     private static let broken = "the request has a header with a NUL in it, or one that goes on in the next line"
 
-    private func has(_ name: String) -> Bool {
-        Self.single.firstIndex(of: name).map(found.contains) ?? false
-    }
-
     fileprivate mutating func note(_ name: UnsafePointer<CChar>, _ value: UnsafePointer<CChar>?, _ size: Int) {
         if let nextLine, nextLine != name { problem = Self.broken }
         nextLine = nil
@@ -58,14 +59,16 @@ struct AmbiguousHeaders {
             return
         }
         nextLine = value + size + 2
-        if (0..<size).contains(where: { Self.isControl(value[$0]) }) {
+        if Self.hasControl(value, size) {
             problem = "the header \(String(cString: name)) has a control character in it"
         }
-        guard let index = Self.single.firstIndex(where: { strcasecmp($0, name) == 0 }) else { return }
-        if !found.insert(index).inserted {
+        let index = Self.single.firstIndex { $0.utf8CodeUnitCount == length && Self.isSame($0, name) }
+        guard let index else { return }
+        if found & 1 << index != 0 {
             problem = "the request has several \(Self.single[index]) headers: one is allowed"
         }
-        if Self.single[index] == "Transfer-Encoding" { areCodingsKnown = strcasecmp(value, "chunked") == 0 }
+        found |= 1 << index
+        if Self.isSame(Self.transferEncoding, name) { areCodingsKnown = strcasecmp(value, "chunked") == 0 }
     }
 
     // MARK: RFC 9110 §5
@@ -97,9 +100,21 @@ struct AmbiguousHeaders {
         return length == 0 ? nil : length
     }
 
-    private static func isControl(_ byte: CChar) -> Bool {
-        let byte = UInt8(bitPattern: byte)
-        return byte < 0x20 && byte != UInt8(ascii: "\t") || byte == 0x7F
+    /// Whether a name ends as the other does, and is the same but for the case of its letters.
+    private static func isSame(_ known: StaticString, _ name: UnsafePointer<CChar>) -> Bool {
+        known.utf8Start.withMemoryRebound(to: CChar.self, capacity: known.utf8CodeUnitCount + 1) {
+            strcasecmp($0, name) == 0
+        }
+    }
+
+    private static func hasControl(_ value: UnsafePointer<CChar>, _ size: Int) -> Bool {
+        var index = 0
+        while index < size {
+            let byte = UInt8(bitPattern: value[index])
+            if byte < 0x20 && byte != UInt8(ascii: "\t") || byte == 0x7F { return true }
+            index += 1
+        }
+        return false
     }
 }
 
