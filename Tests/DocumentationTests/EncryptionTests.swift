@@ -1,6 +1,16 @@
 import CloudKit
 import CloudKitLocal
+import Foundation
+import Synchronization
 import Testing
+
+final class KeysOfTheApp: DeviceKeyStore {
+    private let items = Mutex([String: Data]())  // here in memory: lost with the process
+
+    func update(_ item: String, _ body: (inout Data?) -> Void) throws {
+        items.withLock { body(&$0[item]) }
+    }
+}
 
 /// The code of Documentation/Encryption.md.
 @Suite struct EncryptionTests {
@@ -12,5 +22,14 @@ import Testing
         let fetched = try await database.record(for: record.recordID)
         let name = fetched.encryptedValues["name"] as? String  // on every device of the account
         #expect(name == "Maria Ruiz")
+    }
+
+    @Test func `a program passes a store of its own`() throws {
+        var environment = CloudKitEnvironment()
+        environment.keyStore = KeysOfTheApp()
+        let store = try #require(environment.keyStore)
+        try store.update("item") { $0 = Data([1]) }
+        try store.update("item") { #expect($0 == Data([1])) }
+        #expect(environment != CloudKitEnvironment())
     }
 }

@@ -49,6 +49,13 @@ public struct CloudKitEnvironment: Hashable, Sendable {
     /// The directory in which this device keeps its keys for encrypted values; nil is the one that `NEPHOS_KEYS` names, or
     /// that of the operating system's user (`Documentation/Encryption.md`). Who can read it can read what the account can.
     public var keyDirectory: URL?
+    /// Where the program keeps this device's keys, in the place of files in a directory; nil is those files. Environments are equal
+    /// where this is the same object.
+    public var keyStore: (any DeviceKeyStore)? {
+        get { store?.value }
+        set { store = newValue.map(SameStore.init) }
+    }
+    private var store: SameStore?
 
     /// The local service as the operating system's user, except where an argument says otherwise.
     public init(
@@ -58,7 +65,8 @@ public struct CloudKitEnvironment: Hashable, Sendable {
         defaultContainerIdentifier: String = CloudKitEnvironment.processContainerIdentifier,
         name: Name = .development,
         sealsAssets: Bool = true,
-        keyDirectory: URL? = nil
+        keyDirectory: URL? = nil,
+        keyStore: (any DeviceKeyStore)? = nil
     ) {
         self.url = url
         self.account = account
@@ -67,6 +75,14 @@ public struct CloudKitEnvironment: Hashable, Sendable {
         self.name = name
         self.sealsAssets = sealsAssets
         self.keyDirectory = keyDirectory
+        self.keyStore = keyStore
+    }
+
+    private struct SameStore: Hashable, Sendable {
+        let value: any DeviceKeyStore
+
+        static func == (left: SameStore, right: SameStore) -> Bool { left.value === right.value }
+        func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(value)) }
     }
 
     /// Where a service started with `nephos dev` listens.

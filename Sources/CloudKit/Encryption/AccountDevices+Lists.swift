@@ -44,10 +44,10 @@ extension AccountDevices {
     /// Has this device take another account's list that waits for a person, and hands that account what waited for it.
     package func accept(_ user: String) async throws(Failure) {
         let device = try await device()
-        guard let file = device.file else { return }
-        var accepted: KeyFile.Waiting?
-        do throws(KeyFile.Failure) {
-            accepted = try file.update { contents in
+        guard let kept = device.kept else { return }
+        var accepted: KeptKeys.Waiting?
+        do throws(KeptKeys.Failure) {
+            accepted = try kept.update { contents in
                 guard let waiting = contents?.waiting?.removeValue(forKey: user) else { return nil }
                 var pins = contents?.pins ?? [:]
                 pins[user] = waiting.pin
@@ -73,7 +73,7 @@ extension AccountDevices {
     }
 
     /// Has this device begin anew with the list that the service shows: as a device that is to be approved, or as the first of
-    /// a list. What it kept of the former one stays in a file beside.
+    /// a list. What it kept of the former one stays beside.
     package func acceptOwn() async throws(Failure) {
         do throws(KeyFailure) {
             _ = try await enrolment.device()
@@ -120,11 +120,11 @@ extension AccountDevices {
 
     /// New keys for this device. What it knows of others it knows on.
     private func renewKeys() async throws(ServiceFailure) {
-        let (_, file) = try await enrolment.file()
-        do throws(KeyFile.Failure) {
-            try file.keepFormer()
-            try file.update { contents in
-                contents = KeyFile.Contents(
+        let (_, kept) = try await enrolment.kept()
+        do throws(KeptKeys.Failure) {
+            try kept.keepFormer()
+            try kept.update { contents in
+                contents = KeptKeys.Contents(
                     secrets: .random(), pins: contents?.pins, waiting: contents?.waiting)
             }
         } catch {

@@ -7,6 +7,13 @@ package struct AccountDevices: Sendable {
     /// Why something cannot be done.
     package struct Failure: Error, CustomStringConvertible, Sendable {
         package var description: String
+        /// What the service, or the way to it, said; nil where it is what was asked for that cannot be done.
+        var cause: ServiceFailure?
+
+        init(description: String, cause: ServiceFailure? = nil) {
+            self.description = description
+            self.cause = cause
+        }
     }
 
     package struct Device: Hashable, Sendable {
@@ -123,9 +130,9 @@ package struct AccountDevices: Sendable {
         // What this device is, whether or not it asked to be approved.
         if (try? await enrolment.device()) != nil { return }
         do throws(ServiceFailure) {
-            let (place, file) = try await enrolment.file()
+            let (place, kept) = try await enrolment.kept()
             let answer = try await service.accountKeys(KeyRing.call)
-            guard var contents = try? file.update({ $0 }), let list = DeviceList(answer.entries, in: place),
+            guard var contents = try? kept.update({ $0 }), let list = DeviceList(answer.entries, in: place),
                 let signing = secret.signing(place), let pair = secret.box(place),
                 let own = SigningKeyPair(seed: [UInt8](contents.secrets.signingSeed)),
                 let box = BoxKeyPair(secretKey: [UInt8](contents.secrets.boxSecretKey)),
@@ -155,7 +162,7 @@ package struct AccountDevices: Sendable {
             contents.listCount = longer.count
             contents.listHash = Data(longer.hash)
             let recovered = contents
-            guard (try? file.update { $0 = recovered }) != nil else {
+            guard (try? kept.update { $0 = recovered }) != nil else {
                 throw .transport(.internalError, "the device's keys cannot be written")
             }
         } catch {
@@ -172,7 +179,7 @@ package struct AccountDevices: Sendable {
     func device() async throws(Failure) -> DeviceIdentity {
         do throws(KeyFailure) {
             let device = try await enrolment.device()
-            guard device.file != nil else {
+            guard device.kept != nil else {
                 throw .invalid("the service keeps the account's keys, for all its devices: nothing has to be approved")
             }
             return device
@@ -181,10 +188,10 @@ package struct AccountDevices: Sendable {
         }
     }
 
-    func stored() async throws(Failure) -> KeyFile.Contents {
+    func stored() async throws(Failure) -> KeptKeys.Contents {
         do throws(ServiceFailure) {
-            let (_, file) = try await enrolment.file()
-            guard let contents = try? file.update({ $0 }) else {
+            let (_, kept) = try await enrolment.kept()
+            guard let contents = try? kept.update({ $0 }) else {
                 throw .transport(.internalError, "the device's keys cannot be read")
             }
             return contents
@@ -241,9 +248,12 @@ package struct AccountDevices: Sendable {
     static func failure(_ error: KeyFailure) -> Failure {
         switch error {
         case .invalid(let reason): Failure(description: reason)
-        case .service(.refused(let error)): Failure(description: error.reason)
-        case .service(.transport(_, let message, _)): Failure(description: message)
-        case .service(.cancelled): Failure(description: "it was given up")
+        case .service(let cause):
+            switch cause {
+            case .refused(let error): Failure(description: error.reason, cause: cause)
+            case .transport(_, let message, _): Failure(description: message, cause: cause)
+            case .cancelled: Failure(description: "it was given up", cause: cause)
+            }
         }
     }
 }

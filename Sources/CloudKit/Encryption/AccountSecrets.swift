@@ -44,10 +44,10 @@ struct DeviceIdentity: Sendable {
     let accountKeys: [Int64: BoxKeyPair]
     let list: DeviceList
     /// Where the device keeps its keys, unless the service does.
-    let file: KeyFile?
+    let kept: KeptKeys?
 
     /// Nil where the secrets are damaged, or not those of a device on the list with the account's present key.
-    init?(_ secrets: AccountSecrets, _ list: DeviceList, in place: KeyPlace, file: KeyFile? = nil) {
+    init?(_ secrets: AccountSecrets, _ list: DeviceList, in place: KeyPlace, kept: KeptKeys? = nil) {
         guard let signing = SigningKeyPair(seed: [UInt8](secrets.signingSeed)),
             let box = BoxKeyPair(secretKey: [UInt8](secrets.boxSecretKey))
         else { return nil }
@@ -60,7 +60,7 @@ struct DeviceIdentity: Sendable {
         self.box = box
         self.accountKeys = accountKeys
         self.list = list
-        self.file = file
+        self.kept = kept
     }
 
     /// Whether the account has, or had, the key with this public half.

@@ -4,8 +4,8 @@ import NephosWire
 
 /// How a device that keeps its own keys comes to be on the account's list.
 struct DeviceApproval {
-    let file: KeyFile
-    var stored: KeyFile.Contents
+    let kept: KeptKeys
+    var stored: KeptKeys.Contents
     let list: DeviceList
     let answer: AccountKeysResponse
     let place: KeyPlace
@@ -13,9 +13,9 @@ struct DeviceApproval {
     private(set) var request: DeviceMessage?
 
     init(
-        file: KeyFile, stored: KeyFile.Contents, list: DeviceList, answer: AccountKeysResponse, place: KeyPlace
+        kept: KeptKeys, stored: KeptKeys.Contents, list: DeviceList, answer: AccountKeysResponse, place: KeyPlace
     ) {
-        self.file = file
+        self.kept = kept
         self.stored = stored
         self.list = list
         self.answer = answer
@@ -23,7 +23,7 @@ struct DeviceApproval {
     }
 
     /// The device, once it is on the list and has the account's present key.
-    var device: DeviceIdentity? { DeviceIdentity(stored.secrets, list, in: place, file: file) }
+    var device: DeviceIdentity? { DeviceIdentity(stored.secrets, list, in: place, kept: kept) }
 
     private var keys: DeviceKeys? {
         guard let signing = SigningKeyPair(seed: [UInt8](stored.secrets.signingSeed)),

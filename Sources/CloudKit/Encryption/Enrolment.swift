@@ -21,25 +21,25 @@ struct Enrolment: Sendable {
         }
     }
 
-    private func file(_ place: KeyPlace) -> KeyFile {
-        KeyFile(directory: service.keyDirectory, service: service.keyFileName, place)
+    private func kept(_ place: KeyPlace) -> KeptKeys {
+        KeptKeys(in: service.keyStore, service: service.keyItemName, place)
     }
 
     /// Where this device keeps its keys.
-    func file() async throws(ServiceFailure) -> (KeyPlace, KeyFile) {
+    func kept() async throws(ServiceFailure) -> (KeyPlace, KeptKeys) {
         let owner = try await service.currentUser(KeyRing.call).userRecordName
         let place = KeyPlace(container: container, environment: environment, owner: owner)
-        return (place, file(place))
+        return (place, kept(place))
     }
 
-    /// This device with keys of its own, which it keeps in a file. The first makes the account's list.
+    /// This device with keys of its own, which it keeps. The first makes the account's list.
     private func listed(
         _ answer: AccountKeysResponse, _ place: KeyPlace
     ) async throws(ServiceFailure) -> DeviceIdentity {
-        let file = file(place)
+        let kept = kept(place)
         var answer = answer
-        let stored = try contents(file) { contents in
-            if contents == nil { contents = KeyFile.Contents(secrets: .random()) }
+        let stored = try contents(kept) { contents in
+            if contents == nil { contents = KeptKeys.Contents(secrets: .random()) }
             return contents
         }
         guard let stored else { throw Self.unavailable("The device's keys cannot be kept.") }
@@ -60,7 +60,7 @@ struct Enrolment: Sendable {
                 "The service's list of the account's devices is not the one that this device knows: the keys were reset"
                     + " ('nephos keys accept' begins anew), or it was forked, shortened or replaced")
         }
-        var approval = DeviceApproval(file: file, stored: stored, list: list, answer: answer, place: place)
+        var approval = DeviceApproval(kept: kept, stored: stored, list: list, answer: answer, place: place)
         do throws(KeyFailure) {
             try approval.take()
         } catch {
@@ -71,7 +71,7 @@ struct Enrolment: Sendable {
                 _ = try await service.enroll(EnrollRequest(position: 0, entry: [], message: message), KeyRing.call)
             }
             let code = approval.stored.code
-            try contents(file) { $0?.code = code }
+            try contents(kept) { $0?.code = code }
             throw .transport(
                 .accountTemporarilyUnavailable,
                 "This device has not been approved for the account's encrypted values: run 'nephos keys code' here, and"
@@ -79,7 +79,7 @@ struct Enrolment: Sendable {
                 retryAfter: Self.approvalRetryAfter)
         }
         let secrets = approval.stored.secrets
-        try contents(file) { contents in
+        try contents(kept) { contents in
             contents?.secrets = secrets
             contents?.code = nil
             contents?.listCount = list.count
@@ -93,10 +93,10 @@ struct Enrolment: Sendable {
 
     @discardableResult
     private func contents<Value>(
-        _ file: KeyFile, _ body: (inout KeyFile.Contents?) -> Value
+        _ kept: KeptKeys, _ body: (inout KeptKeys.Contents?) -> Value
     ) throws(ServiceFailure) -> Value {
-        do throws(KeyFile.Failure) {
-            return try file.update(body)
+        do throws(KeptKeys.Failure) {
+            return try kept.update(body)
         } catch {
             throw Self.unavailable(error.description)
         }

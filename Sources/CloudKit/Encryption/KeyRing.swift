@@ -45,7 +45,7 @@ actor KeyRing {
     private(set) var isUnapproved = false
     private var groups: [GroupName: GroupKeys] = [:]
     /// The lists of others' devices as they were seen last: such a list only grows.
-    private var pins: [String: KeyFile.Pin] = [:]
+    private var pins: [String: KeptKeys.Pin] = [:]
     /// The group whose key is to wrap those of a record, as far as the service said. The older half goes when there are too
     /// many, here and below.
     private var recordGroups: [RecordName: String] = [:]
@@ -127,29 +127,44 @@ actor KeyRing {
     func list(of user: String, _ entries: [[UInt8]], _ device: DeviceIdentity) throws(KeyFailure) -> DeviceList {
         if user == device.place.owner { return device.list }
         let place = KeyPlace(container: container, environment: environment, owner: user)
-        guard let list = DeviceList(entries, in: place), let pin = KeyFile.Pin(list) else {
+        guard let list = DeviceList(entries, in: place), let pin = KeptKeys.Pin(list) else {
             throw .invalid("the list of the devices of \(user) is not one")
         }
         // A service that keeps all keys is trusted with the lists too.
-        guard let file = device.file else { return list }
-        let known = pins[user] ?? file.pin(of: user)
-        if let known, !known.isBeginning(of: list) {
-            // What a person accepted meanwhile is in the file.
-            guard let accepted = file.pin(of: user), accepted.isBeginning(of: list) else {
-                file.keepWaiting(pin, of: user)
-                throw .invalid(
-                    "the list of the devices of \(user) is not the one that this device knows: it was forked, shortened"
-                        + " or replaced. 'nephos keys compare' shows both")
-            }
+        guard let kept = device.kept else { return list }
+        let isKnown: Bool
+        do throws(KeptKeys.Failure) {
+            isKnown = try knows(list, pin, of: user, kept)
+        } catch {
+            // Where it cannot be known, nothing is trusted in its place.
+            throw .service(.transport(.accountTemporarilyUnavailable, error.description))
+        }
+        guard isKnown else {
+            kept.keepWaiting(pin, of: user)
+            throw .invalid(
+                "the list of the devices of \(user) is not the one that this device knows: it was forked, shortened"
+                    + " or replaced. 'nephos keys compare' shows both")
         }
         pins[user] = pin
-        if known != pin { file.keep(pin, of: user) }
         return list
     }
 
+    /// Whether a list is the one that this device knows, or goes on from it; the first one that it sees is.
+    private func knows(
+        _ list: DeviceList, _ pin: KeptKeys.Pin, of user: String, _ kept: KeptKeys
+    ) throws(KeptKeys.Failure) -> Bool {
+        let known: KeptKeys.Pin? = if let pin = pins[user] { pin } else { try kept.pin(of: user) }
+        if let known, !known.isBeginning(of: list) {
+            // What a person accepted meanwhile is kept.
+            guard let accepted = try kept.pin(of: user), accepted.isBeginning(of: list) else { return false }
+        }
+        if known != pin { try kept.keep(pin, of: user) }
+        return true
+    }
+
     func note(_ name: GroupName, waitsFor user: String, _ device: DeviceIdentity) {
-        device.file?.keepWaiting(
-            KeyFile.WaitingGroup(zoneName: name.zone.name, owner: name.zone.owner, group: name.group), of: user)
+        device.kept?.keepWaiting(
+            KeptKeys.WaitingGroup(zoneName: name.zone.name, owner: name.zone.owner, group: name.group), of: user)
     }
 
     func place(of zone: KeyZone, _ device: DeviceIdentity) -> ZonePlace {

@@ -60,8 +60,8 @@ package protocol CloudService: AnyObject, Sendable {
     /// Whether the service may be given the account's keys to keep, where it says that it does: one of this machine's own.
     var mayEscrowKeys: Bool { get }
 
-    /// The directory of the files in which devices keep their keys.
-    var keyDirectory: String { get }
+    /// Where devices keep their keys.
+    var keyStore: any DeviceKeyStore { get }
 
     /// users/current
     func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary
@@ -111,10 +111,12 @@ package protocol CloudService: AnyObject, Sendable {
 }
 
 extension CloudService {
-    /// The directory of the files in which devices keep their keys.
-    package var keyDirectory: String { KeyFile.directory(ProcessInfo.processInfo.environment) }
-    /// What tells the service from others in the names of those files.
-    package var keyFileName: String { shareURLRoot }
+    /// Files in the directory that the process's environment names.
+    package var keyStore: any DeviceKeyStore {
+        FileKeyStore(directory: FileKeyStore.directory(ProcessInfo.processInfo.environment))
+    }
+    /// What tells the service from others in the names of the store's items.
+    package var keyItemName: String { shareURLRoot }
 
     package var environmentName: CloudKitEnvironment.Name { .development }
 

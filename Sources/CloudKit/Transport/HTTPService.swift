@@ -33,7 +33,11 @@ final class HTTPService: CloudService {
         }
         mayEscrowKeys = environment.isLocalService
         sealsAssets = environment.sealsAssets
-        keyDirectory = environment.keyDirectory?.path ?? KeyFile.directory(ProcessInfo.processInfo.environment)
+        keyStore =
+            environment.keyStore
+            ?? FileKeyStore(
+                directory: environment.keyDirectory?.path
+                    ?? FileKeyStore.directory(ProcessInfo.processInfo.environment))
         // By the client's ID the service knows whose changes not to tell it of.
         self.credentials = credentials + "&clientId=" + UUID().uuidString
     }
@@ -155,7 +159,7 @@ final class HTTPService: CloudService {
     }
 
     let mayEscrowKeys: Bool
-    let keyDirectory: String
+    let keyStore: any DeviceKeyStore
 
     // MARK: Assets
 

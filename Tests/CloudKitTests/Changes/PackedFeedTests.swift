@@ -164,7 +164,7 @@ import Testing
         }
         var mayEscrowKeys: Bool { target.mayEscrowKeys }
         var environmentName: CloudKitEnvironment.Name { target.environmentName }
-        var keyDirectory: String { target.keyDirectory }
+        var keyStore: any DeviceKeyStore { target.keyStore }
         var shareURLRoot: String { target.shareURLRoot }
         func recordZoneChanges(_ request: RecordZoneChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
             -> RecordZoneChangesResponse

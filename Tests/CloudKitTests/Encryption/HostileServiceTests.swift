@@ -200,7 +200,7 @@ import Testing
         let name = try #require(
             try FileManager.default.contentsOfDirectory(atPath: folder).first { $0.hasSuffix(".json") })
         let data = try #require(FileManager.default.contents(atPath: "\(folder)/\(name)"))
-        return try JSONDecoder().decode(KeyFile.Contents.self, from: data).secrets
+        return try JSONDecoder().decode(KeptKeys.Contents.self, from: data).secrets
     }
 
     /// What the page says that the service can do, its lines joined.

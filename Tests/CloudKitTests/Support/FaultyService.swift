@@ -191,7 +191,9 @@ final class FaultyService: CloudService {
         }
     }
     var mayEscrowKeys: Bool { mayEscrow.value }
-    var keyDirectory: String { keysIn.value ?? target.value.keyDirectory }
+    var keyStore: any DeviceKeyStore {
+        keysIn.value.map(FileKeyStore.init(directory:)) ?? target.value.keyStore
+    }
     func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary {
         try await pass("users/current") { (to) throws(ServiceFailure) in try await to.currentUser(call) }
     }

@@ -378,7 +378,7 @@ import Testing
         let names = try FileManager.default.contentsOfDirectory(atPath: folder(device).path)
         let name = try #require(names.first { $0.hasSuffix(".json") })
         let contents = try JSONDecoder().decode(
-            KeyFile.Contents.self, from: Data(contentsOf: folder(device).appendingPathComponent(name)))
+            KeptKeys.Contents.self, from: Data(contentsOf: folder(device).appendingPathComponent(name)))
         let secrets = contents.secrets
         return ([secrets.signingSeed, secrets.boxSecretKey] + secrets.accountKeys.values).map { [UInt8]($0) }
     }
