@@ -119,7 +119,7 @@ let package = Package(
             [
                 "NephosServer", "NephosService", "NephosSQLite", "NephosStorage", "NephosWire", "NephosCrypto",
                 "CloudKit", "nephos", "NephosPostgres", "NephosPostgresTesting", "Readme",
-                "Countries", "ContactList", "Photos",
+                "Countries", "ContactList", "Photos", "SharedLists",
             ]),
         tests(
             "CloudKitTests",

@@ -1,6 +1,7 @@
 import CloudKit
 
-/// Lists that several people keep: each in a zone of its owner's, shared by its root record, or with the zone as a whole.
+/// Lists that several people keep: each in a zone of its owner's, shared by its root record, or with the zone as a whole. Names
+/// and items are encrypted on the device: the service keeps bytes.
 struct SharedLists {
     let container: CKContainer
 
@@ -16,11 +17,15 @@ struct SharedLists {
     enum Failure: Error, CustomStringConvertible {
         case noList(String)
         case noParticipant(String)
+        case noRequest(String)
+        case noURL
 
         var description: String {
             switch self {
             case .noList(let name): "there is no list '\(name)'"
             case .noParticipant(let email): "\(email) takes no part in the list"
+            case .noRequest(let name): "nobody asks for access to '\(name)'"
+            case .noURL: "the share has no URL"
             }
         }
     }
@@ -28,31 +33,58 @@ struct SharedLists {
     // MARK: Sharing
 
     /// Makes a list and shares it: with an address, or with everybody who has the link.
-    func share(_ name: String, with email: String?) async throws -> URL? {
-        let zoneID = CKRecordZone.ID(zoneName: Self.zoneName)
-        let database = container.privateCloudDatabase
-        try await database.save(CKRecordZone(zoneID: zoneID))
-        let list = CKRecord(recordType: "List", recordID: CKRecord.ID(recordName: "list-\(name)", zoneID: zoneID))
-        list["name"] = name
+    func share(_ name: String, with email: String?) async throws -> URL {
+        let list = try await makeList(name)
         let share = CKShare(rootRecord: list)
         try await invite(email, to: share, titled: name)
-        return try await save([list, share], share)
+        try await save([list, share])
+        return try url(share.url)
+    }
+
+    /// The same with the first who uses the link: it is good once.
+    func shareOnce(_ name: String) async throws -> URL {
+        let list = try await makeList(name)
+        let share = CKShare(rootRecord: list)
+        let participant = CKShare.Participant.oneTimeURLParticipant()
+        share.addParticipant(participant)
+        try await save([list, share])
+        return try url(share.oneTimeURL(for: participant.participantID))
+    }
+
+    /// The same with nobody, but who has the link may ask for access.
+    func shareOnRequest(_ name: String) async throws -> URL {
+        let list = try await makeList(name)
+        let share = CKShare(rootRecord: list)
+        share.allowsAccessRequests = true
+        try await save([list, share])
+        return try url(share.url)
+    }
+
+    /// A record in the zone of the lists.
+    private func makeList(_ name: String) async throws -> CKRecord {
+        let zoneID = CKRecordZone.ID(zoneName: Self.zoneName)
+        try await container.privateCloudDatabase.save(CKRecordZone(zoneID: zoneID))
+        let list = CKRecord(recordType: "List", recordID: CKRecord.ID(recordName: "list-\(name)", zoneID: zoneID))
+        list.encryptedValues["name"] = name
+        return list
     }
 
     /// The same with a zone that holds this list alone.
-    func shareZone(_ name: String, with email: String?) async throws -> URL? {
+    func shareZone(_ name: String, with email: String?) async throws -> URL {
         let zoneID = CKRecordZone.ID(zoneName: name)
         let database = container.privateCloudDatabase
         try await database.save(CKRecordZone(zoneID: zoneID))
         let list = CKRecord(recordType: "List", recordID: CKRecord.ID(recordName: "list-\(name)", zoneID: zoneID))
-        list["name"] = name
+        list.encryptedValues["name"] = name
         let share = CKShare(recordZoneID: zoneID)
         try await invite(email, to: share, titled: name)
-        return try await save([list, share], share)
+        try await save([list, share])
+        return try url(share.url)
     }
 
     private func invite(_ email: String?, to share: CKShare, titled name: String) async throws {
-        share[CKShare.SystemFieldKey.title] = name
+        // The title stays readable: who has not accepted sees it.
+        share[CKShare.SystemFieldKey.title] = "a list"
         guard let email else {
             share.publicPermission = .readWrite
             return
@@ -62,10 +94,32 @@ struct SharedLists {
         share.addParticipant(participant)
     }
 
-    private func save(_ records: [CKRecord], _ share: CKShare) async throws -> URL? {
+    private func save(_ records: [CKRecord]) async throws {
         let saved = try await container.privateCloudDatabase.modifyRecords(saving: records, deleting: [])
         for result in saved.saveResults.values { _ = try result.get() }
-        return share.url
+    }
+
+    private func url(_ url: URL?) throws(Failure) -> URL {
+        guard let url else { throw .noURL }
+        return url
+    }
+
+    /// Asks the owner of a share for access.
+    func ask(_ url: URL) async throws {
+        for result in try await container.requestShareAccess(for: [url]).values { try result.get() }
+    }
+
+    /// Gives everybody access to a list of one's own who asks for it.
+    func approve(_ name: String) async throws {
+        let share = try await share(of: name)
+        if share.requesters.isEmpty { throw Failure.noRequest(name) }
+        let people = share.requesters.map(\.participantLookupInfo)
+        for result in try await container.shareParticipants(for: people).values {
+            let participant = try result.get()
+            participant.permission = .readWrite
+            share.addParticipant(participant)
+        }
+        try await save([share])
     }
 
     /// Accepts a share by its link.
@@ -77,18 +131,22 @@ struct SharedLists {
 
     /// Takes somebody out of a list of one's own.
     func remove(_ email: String, from name: String) async throws {
-        let database = container.privateCloudDatabase
-        guard let list = try await records(in: database).first(where: { $0["name"] == name }) else {
-            throw Failure.noList(name)
-        }
-        let zoneShare = CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: list.recordID.zoneID)
-        guard let share = try await database.record(for: list.share?.recordID ?? zoneShare) as? CKShare,
-            let participant = share.participants.first(where: {
-                $0.userIdentity.lookupInfo?.emailAddress == email
-            })
-        else { throw Failure.noParticipant(email) }
+        let share = try await share(of: name)
+        let participant = share.participants.first { $0.userIdentity.lookupInfo?.emailAddress == email }
+        guard let participant else { throw Failure.noParticipant(email) }
         share.removeParticipant(participant)
-        _ = try await save([share], share)
+        try await save([share])
+    }
+
+    /// The share of a list of one's own.
+    private func share(of name: String) async throws -> CKShare {
+        let database = container.privateCloudDatabase
+        let list = try await records(in: database).first { $0.encryptedValues["name"] == name }
+        guard let list else { throw Failure.noList(name) }
+        let zoneShare = CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: list.recordID.zoneID)
+        let share = try await database.record(for: list.share?.recordID ?? zoneShare) as? CKShare
+        guard let share else { throw Failure.noList(name) }
+        return share
     }
 
     // MARK: Lists
@@ -103,7 +161,8 @@ struct SharedLists {
                 let owner = list.recordID.zoneID.ownerName
                 lists.append(
                     List(
-                        name: list["name"] ?? "", items: items.compactMap { $0["text"] }.sorted(),
+                        name: list.encryptedValues["name"] ?? "",
+                        items: items.compactMap { $0.encryptedValues["text"] }.sorted(),
                         owner: owner == CKCurrentUserDefaultName ? nil : owner))
             }
         }
@@ -113,9 +172,11 @@ struct SharedLists {
     /// Adds an item to a list, wherever it is.
     func add(_ text: String, to name: String) async throws {
         for database in [container.privateCloudDatabase, container.sharedCloudDatabase] {
-            guard let list = try await records(in: database).first(where: { $0["name"] == name }) else { continue }
+            guard let list = try await records(in: database).first(where: { $0.encryptedValues["name"] == name }) else {
+                continue
+            }
             let item = CKRecord(recordType: "Item", recordID: CKRecord.ID(zoneID: list.recordID.zoneID))
-            item["text"] = text
+            item.encryptedValues["text"] = text
             item.setParent(list)
             try await database.save(item)
             return
