@@ -23,12 +23,28 @@ struct FieldMerge {
         return row
     }
 
-    func replaced(_ operation: ValidOperation, _ stored: RecordRow, type: String, fields: RecordFields) -> RecordRow {
+    func replaced(
+        _ operation: ValidOperation, _ stored: RecordRow, type: String, fields: RecordFields
+    ) throws -> RecordRow {
         var row = touched(stored)
         row.type = type
         row.parent = Self.parent(operation.parent, kept: nil)
-        row.fields = fields.encoded().bytes
+        row.fields = try Self.kept(operation, stored, type: type, fields).bytes
         return row
+    }
+
+    /// The fields of a replacement, with those that it leaves as they are. Of a record of another type it leaves none.
+    private static func kept(
+        _ operation: ValidOperation, _ stored: RecordRow, type: String, _ fields: RecordFields
+    ) throws -> EncodedFields {
+        if operation.keep.isEmpty || type != stored.type { return fields.encoded() }
+        let keep = Set(operation.keep)
+        let former = EncodedFields(bytes: stored.fields)
+        var changes = fields
+        for entry in try former.decoded().entries where !keep.contains(entry.name) && fields[entry.name] == nil {
+            changes[entry.name] = Field(nil)
+        }
+        return former.merging(changes)
     }
 
     /// The tombstone of a record.

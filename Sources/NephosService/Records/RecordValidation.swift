@@ -48,7 +48,7 @@ struct RecordValidation {
             operationType: type, recordName: name, recordType: record.recordType,
             recordChangeTag: record.recordChangeTag, fields: try fields(record.fields, of: name, record.recordType),
             parent: try parent(record.parent, of: name), share: try share(record.share, of: name),
-            createsShortGUID: record.createShortGUID, keys: record.keys)
+            createsShortGUID: record.createShortGUID, keys: record.keys, keep: record.keep)
     }
 
     private func recordName(

@@ -7,7 +7,7 @@ import NephosWire
 /// - `create` refuses a record that exists;
 /// - `update` and `replace` need a record that exists, and its change tag (`ifServerRecordUnchanged`);
 /// - `forceUpdate` and `forceReplace` take whatever is there (`changedKeys`, `allKeys`);
-/// - an update keeps the fields it does not mention, a replacement drops them;
+/// - an update keeps the fields it does not mention, a replacement drops them, except those that it names to be kept (ours);
 /// - `delete` needs the record and, where a tag is given, that tag; `forceDelete` is content with nothing to delete;
 /// - a conflict comes before everything else, and hands the server's record back;
 /// - `forceUpdate` and `forceReplace` over a record of another type make it one of the type that was sent, with nothing

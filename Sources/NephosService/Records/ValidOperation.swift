@@ -15,6 +15,8 @@ struct ValidOperation: Equatable {
     var createsShortGUID = false
     /// The wrapped keys of its encrypted values.
     var keys: [WrappedRecordKey] = []
+    /// Fields that a replacement leaves as they are, unless it has them.
+    var keep: [String] = []
 
     var isOfShare: Bool { recordType == SystemRecordType.share }
 }

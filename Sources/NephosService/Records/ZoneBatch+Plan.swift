@@ -136,7 +136,7 @@ extension ZoneBatch {
         if let stored {
             row =
                 replaces
-                ? merge.replaced(operation, stored, type: type, fields: fields)
+                ? try merge.replaced(operation, stored, type: type, fields: fields)
                 : merge.merged(operation, into: stored, fields: fields)
         } else {
             row = merge.inserted(operation, type: type, fields: fields)
@@ -145,7 +145,7 @@ extension ZoneBatch {
         return PlannedSave(
             row: row, stored: stored, fields: fields, oldEdges: stored.map { ReferenceGraph.edges(of: $0) } ?? [],
             newEdges: ReferenceGraph.edges(of: row),
-            isWhole: stored == nil || replaces, keyUse: keyUse)
+            isWhole: stored == nil || replaces && operation.keep.isEmpty, keyUse: keyUse)
     }
 
     /// Refuses saves whose values are sealed with other keys than their readers have.

@@ -12,6 +12,7 @@ extension RecordToModify {
             case "createShortGUID": createShortGUID = try value.nonNull?.bool() ?? false
             case "nephosKeys":
                 keys = try value.nonNull?.elements("an array of keys", WrappedRecordKey.init(json:)) ?? []
+            case "nephosKeep": keep = try value.nonNull?.arrayOfStrings() ?? []
             // Here `null` says more than an absent key: the parent goes.
             case "parent":
                 parent =
@@ -57,6 +58,7 @@ extension RecordToModify {
             writer.key("nephosKeys")
             writer.array(keys) { $0.write(to: &$1) }
         }
+        if !keep.isEmpty { writer.member("nephosKeep", keep) }
         writer.endObject()
     }
 }

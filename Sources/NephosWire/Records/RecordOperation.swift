@@ -20,6 +20,8 @@ package struct RecordToModify: Hashable, Sendable {
     package var createShortGUID: Bool
     /// Our addition, `nephosKeys` on the wire: the keys of the record's encrypted values, wrapped.
     package var keys: [WrappedRecordKey] = []
+    /// Our addition, `nephosKeep` on the wire: fields that a replacement leaves as they are, unless it has them.
+    package var keep: [String] = []
 
     package init(
         recordName: String? = nil, recordType: String? = nil, recordChangeTag: String? = nil,

@@ -129,25 +129,35 @@ struct ExportCommand {
         try writer.begin(header, isKeptEmpty: !isAll)
         let types = try cloud.recordTypes().filter { $0 != "Users" && !$0.hasPrefix("cloudkit.") }
         for zone in try zones(address, cloud) {
-            if zone != ZoneIDDictionary.defaultZoneName {
-                let make = ZoneOperation(operationType: .create, zoneID: ZoneIDDictionary(zoneName: zone))
+            let name = zone.zoneID.zoneName
+            if name != ZoneIDDictionary.defaultZoneName {
+                let make = ZoneOperation(
+                    operationType: .create, zoneID: ZoneIDDictionary(zoneName: name),
+                    encryptionScope: zone.encryptionScope)
                 try writer.write(ModifyZonesRequest(operations: [make]).encoded())
             }
             for type in types {
-                try records(of: type, in: zone, cloud) { try writer.write($0, in: zone, of: cloud) }
+                try records(of: type, in: name, cloud) { try writer.write($0, in: name, of: cloud) }
             }
         }
     }
 
-    private func zones(_ address: CloudAddress, _ cloud: Cloud) throws -> [String] {
-        if let zone { return [zone] }
-        if address.database == "public" { return [ZoneIDDictionary.defaultZoneName] }
+    private func zones(_ address: CloudAddress, _ cloud: Cloud) throws -> [ZoneDictionary] {
+        if address.database == "public" {
+            return [ZoneDictionary(zoneID: ZoneIDDictionary(zoneName: zone ?? Self.defaultZone), atomic: false)]
+        }
         let zones = try cloud.read("zones/list", as: ZonesResponse.self).zones
-        return zones.compactMap { result -> String? in
-            guard case .zone(let zone) = result, !zone.deleted else { return nil }
-            return zone.zoneID.zoneName
-        }.sorted()
+            .compactMap { result -> ZoneDictionary? in
+                guard case .zone(let zone) = result, !zone.deleted else { return nil }
+                return zone
+            }.sorted { $0.zoneID.zoneName < $1.zoneID.zoneName }
+        guard let zone else { return zones }
+        // One that is not there is the error of what reads its records.
+        let missing = ZoneDictionary(zoneID: ZoneIDDictionary(zoneName: zone), atomic: true)
+        return [zones.first { $0.zoneID.zoneName == zone } ?? missing]
     }
+
+    private static let defaultZone = ZoneIDDictionary.defaultZoneName
 
     /// All records of a type in a zone, in the order of their names.
     private func records(

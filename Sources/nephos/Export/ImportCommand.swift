@@ -11,7 +11,8 @@ struct ImportCommand {
 
         The first line of FILE says to which container, environment, database and account
         the records go, and so does a line before those of each other database; options
-        say otherwise. A record of the same name is replaced.
+        say otherwise. A record of the same name is replaced,
+        except for its encrypted values and files that the export has no place for.
         Records that refer to each other may stand in any order.
         FILE may be -, for standard input. 'nephos dev --import FILE' does it at the start.
 

@@ -17,6 +17,8 @@ struct RecordImport {
     private var batchSize = 0
     /// What refers to records that were not there yet.
     private var deferred = WaitingOperations()
+    /// Fields of records that were there, which the export has no place for.
+    private var keptFields = 0
 
     init(_ lines: LineReader, _ cloud: Cloud, _ arguments: Arguments) throws {
         self.lines = lines
@@ -43,6 +45,10 @@ struct RecordImport {
         try flush()
         try finish()
         progress.finish()
+        if keptFields > 0 {
+            Console.note(
+                "\(keptFields) fields that the export left out are as they were in the records that were there.")
+        }
     }
 
     /// How a header begins, as `ExportHeader` writes it.
@@ -81,8 +87,18 @@ struct RecordImport {
     }
 
     private func make(_ zones: ModifyZonesRequest) throws {
-        for case .failure(let error) in try cloud.request("zones/modify", zones, as: ZonesResponse.self).zones {
-            throw failure(lines.line, error)
+        let results = try cloud.request("zones/modify", zones, as: ZonesResponse.self).zones
+        for (operation, result) in zip(zones.operations, results) {
+            switch result {
+            case .failure(let error): throw failure(lines.line, error)
+            case .zone(let zone):
+                guard operation.operationType == .create, zone.encryptionScope != operation.encryptionScope else {
+                    continue
+                }
+                Console.note(
+                    "zone '\(zone.zoneID.zoneName)' is there already and keeps its encryption scope,"
+                        + " \(zone.encryptionScope.rawValue): the export's is \(operation.encryptionScope.rawValue).")
+            }
         }
     }
 
@@ -140,9 +156,10 @@ struct RecordImport {
                     + " none of the lines and not in the database. \(progress.count) records are imported.")
         }
         // These count once they are whole.
-        let count = progress.count
+        let (count, kept) = (progress.count, keptFields)
         _ = try save(waiting) { $0.withoutNeeds }
         progress.advance(by: count - progress.count)
+        keptFields = kept
         waiting = try save(waiting) { $0 }
         guard waiting.isEmpty else {
             throw Cloud.Failure(
@@ -172,11 +189,19 @@ struct RecordImport {
         guard results.count == batch.count else { throw Cloud.Failure(message: "the answer lacks records") }
         let before = missing.count
         for (line, result) in zip(batch, results) {
+            if case .record(let saved) = result { try note(saved, keeping: line.operation.record.keep) }
             guard case .failure(let error) = result else { continue }
             guard error.clientErrorCode == Self.referenceViolation else { throw failure(line.line, error) }
             try missing.add(line)
         }
         progress.advance(by: batch.count - (missing.count - before))
+    }
+
+    /// Counts what an import leaves of a record that was there.
+    private mutating func note(_ saved: RecordDictionary, keeping names: [String]) throws {
+        if names.isEmpty { return }
+        let fields = try saved.fields.decoded()
+        keptFields += names.count { fields[$0] != nil }
     }
 
     /// The raw value of `CKError.Code.referenceViolation`.

@@ -16,13 +16,16 @@ enum RecordLine {
         let fields = try record.fields.decoded().entries
         let plain = fields.filter { !$0.field.isEncrypted }
         let kept = try plain.compactMap { try withFiles($0, file) }
-        let operation = RecordOperation(
+        var operation = RecordOperation(
             operationType: .forceReplace,
             record: RecordToModify(
                 recordName: record.recordName, recordType: record.recordType,
                 zoneID: zone == ZoneIDDictionary.defaultZoneName ? nil : ZoneIDDictionary(zoneName: zone),
                 fields: RecordFields(kept.map(withoutZones)),
                 parent: record.parent.map { .set($0.withoutZone) } ?? .keep))
+        // Where the record still is, an import does not take what the line has no place for.
+        let names = Set(kept.map(\.name))
+        operation.record.keep = fields.map(\.name).filter { !names.contains($0) }
         return Encoded(
             line: ModifyRecordsRequest(operations: [operation]).encoded(), encrypted: fields.count - plain.count)
     }

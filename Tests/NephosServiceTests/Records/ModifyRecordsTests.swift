@@ -81,6 +81,28 @@ import Testing
         #expect(record.parent == nil)
     }
 
+    @Test func `a replacement keeps the fields that it names, as they are, of a record of its type`() async throws {
+        let database = try await TestDatabase(TestCloud()).making(zone: "Z")
+        _ = try await database.modify([.create("a", ["x": .int64(1), "y": .int64(2), "z": .string("old")])])
+        func replace(_ fields: [String: FieldValue?], type: String = "Note") async throws -> RecordFields {
+            var operation = RecordOperation.make(.forceReplace, "a", fields, type: type)
+            operation.record.keep = ["x", "y", "none"]
+            let answered = try #require(try await database.modify([operation])[0].record)
+            let stored = try #require(try await database.lookup("a")[0].record)
+            #expect(answered == stored)
+            return try stored.fields.decoded()
+        }
+        var fields = try await replace(["x": .int64(5), "w": .int64(6)])
+        #expect(fields.entries.map(\.name) == ["w", "x", "y"])
+        #expect(["w", "x", "y"].map { fields[$0]?.value } == [.int64(6), .int64(5), .int64(2)])
+        // What it sends it does not keep, also where that is nothing.
+        fields = try await replace(["x": nil])
+        #expect(fields.entries.map(\.name) == ["y"])
+        #expect(try await replace([:], type: "Task").isEmpty)
+        _ = try await database.modify([.delete("a")])
+        #expect(try await replace(["w": .int64(1)]).entries.map(\.name) == ["w"], "of a record that is gone")
+    }
+
     @Test func `a conflict carries the server's record for those who ask, and changes nothing`() async throws {
         let database = TestDatabase(TestCloud())
         let first = try #require(try await database.modify([.create("a", ["x": .int64(1)])])[0].record)
