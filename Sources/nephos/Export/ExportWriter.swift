@@ -40,7 +40,7 @@ final class ExportWriter {
 
     func write(_ line: [UInt8]) throws {
         try writeHeader()
-        try file.write(line)
+        try file.write(TerminalSafe.json(line))
     }
 
     func write(_ record: RecordDictionary, in zone: String, of cloud: Cloud) throws {
@@ -81,7 +81,7 @@ final class ExportWriter {
         guard let header else { return }
         self.header = nil
         isEmpty = false
-        try file.write(header.encoded())
+        try file.write(TerminalSafe.json(header.encoded()))
     }
 
     func finish() throws {

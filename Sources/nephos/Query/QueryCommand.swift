@@ -132,7 +132,7 @@ struct QueryCommand {
             if printsJSON {
                 var writer = JSONWriter(reserving: record.fields.bytes.count + 512)
                 record.write(to: &writer)
-                Console.data(String(decoding: writer.finish(), as: UTF8.self) + "\n")
+                Console.data(String(decoding: TerminalSafe.json(writer.finish()), as: UTF8.self) + "\n")
             } else {
                 Console.print(RecordText.lines(record).joined(separator: "\n") + "\n")
             }

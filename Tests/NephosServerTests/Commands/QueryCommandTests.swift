@@ -42,6 +42,46 @@ import Testing
         }
     }
 
+    @Test func `What a terminal would obey is escaped, and an import has it again`() async throws {
+        try await withTemporaryDirectory { directory in
+            // An escape, delete, C1's CSI and APC, and what begins with the same byte and is harmless.
+            let text = #"a\u001b[2Jb\u007fc\u009b31md\u009fe\u00a0\u00e9"#
+            let first = try StartedNephos(["dev", "--in-memory", "--port", "0"])
+            let port = try readyPort(try await first.readyLine())
+            let answer = try await TestConnection(port: port).request(
+                "POST",
+                "/database/1/\(Self.container)/development/private/records/modify?ckAPIToken=x&ckWebAuthToken=dev:me",
+                body: #"{"operations":[{"operationType":"create","record":{"recordName":"n","recordType":"Note","#
+                    + #""fields":{"title":{"value":"\#(text)"}}}}]}"#)
+            #expect(answer.status == 200)
+            let place = ["--url", "http://127.0.0.1:\(port)", "--container", Self.container, "--account", "me"]
+            func output(_ arguments: [String]) async throws -> String {
+                let finished = try await StartedNephos(arguments).finish()
+                #expect(finished.status == 0, "\(finished.errors)")
+                let controls = finished.output.unicodeScalars.filter {
+                    $0.properties.generalCategory == .control && $0 != "\n"
+                }
+                #expect(controls.isEmpty, "\(arguments)")
+                return finished.output
+            }
+            _ = try await output(["query", "Note"] + place)
+            let json = try await output(["query", "Note", "--json"] + place)
+            #expect(json.contains(#"\u009b31m"#) && json.contains("\u{A0}\u{E9}"), "\(json)")
+            let exported = try await output(["export"] + place)
+            #expect(exported.contains(#"\u007fc\u009b31md\u009fe"#), "\(exported)")
+            let file = directory.appendingPathComponent("export").path
+            try Data(exported.utf8).write(to: URL(fileURLWithPath: file))
+            #expect(try await first.stop().status == 0)
+            let second = try StartedNephos(["dev", "--in-memory", "--port", "0", "--import", file])
+            let other = try readyPort(try await second.readyLine())
+            #expect(
+                try await output(
+                    ["export", "--url", "http://127.0.0.1:\(other)", "--container", Self.container, "--account", "me"])
+                    == exported)
+            #expect(try await second.stop().status == 0)
+        }
+    }
+
     @Test("It prints records, in order, and says when there are more")
     func records() async throws {
         try await Self.withNotes { place in
