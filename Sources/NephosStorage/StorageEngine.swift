@@ -229,6 +229,9 @@ package protocol StorageReader: ShareReader {
     func requestKeyAccount(after account: Int64) throws -> Int64?
     /// When the account's newest request was carried out that has `count` newer ones; nil where there are not as many.
     func requestKeyTime(account: Int64, behind count: Int) throws -> Int64?
+    /// When the account's newest request was carried out whose outcome and those of all newer ones take more bytes, among its
+    /// newest `count`; nil where they do not.
+    func requestKeyTime(account: Int64, beyond bytes: Int, of count: Int) throws -> Int64?
     /// When the account's oldest request was carried out of which something is kept.
     func oldestRequestKeyTime(account: Int64) throws -> Int64?
     /// How many requests something is kept of; `limit` where they are as many or more.

@@ -16,6 +16,8 @@ final class BackgroundWork: Sendable {
     /// When old deletions are looked for again, milliseconds since 1970.
     private let nextPurge = Mutex(Int64.min)
     private let nextKeyPurge = Mutex(Int64.min)
+    /// Bytes of outcomes that this process has kept for accounts since they were looked at.
+    private let outcomes = Mutex([Int64: Int]())
     private let schedule = Mutex(JobSchedule())
     private let pieces = Mutex(PieceSize())
     /// Waits for the job that may be tried again next.
@@ -84,17 +86,31 @@ final class BackgroundWork: Sendable {
         return true
     }
 
-    /// Removes the outcomes of requests that are not repeated any more.
+    /// Notes how much is kept of an account's request that was carried out.
+    /// - Returns: whether it is time to look at that account's.
+    func noteOutcome(_ bytes: Int, of account: Int64) -> Bool {
+        outcomes.withLock { outcomes in
+            outcomes[account, default: 0] += bytes
+            return outcomes[account, default: 0] > Limits.requestOutcomesAhead
+        }
+    }
+
+    /// Removes the outcomes of requests that are not repeated any more, and those that are too many.
     private func forgetRequestKeys() async {
         let now = environment.now()
-        guard nextKeyPurge.withLock({ $0 }) <= now else { return }
+        let isDue = nextKeyPurge.withLock { $0 } <= now
+        let crowded = outcomes.withLock { outcomes in
+            let crowded = outcomes.filter { $0.value > Limits.requestOutcomesAhead }.keys
+            if isDue { outcomes = [:] } else { for account in crowded { outcomes[account] = nil } }
+            return Array(crowded)
+        }
         do {
             let purge = RequestKeyPurge(engine: engine, isStopped: { [loop] in loop.isClosed })
-            try await purge.run(now: now)
+            if isDue { try await purge.run(now: now) } else { try await purge.run(crowded, now: now) }
         } catch {
             environment.log("forgetting the outcomes of requests stopped: \(error)")
         }
-        nextKeyPurge.withLock { $0 = now + Limits.requestKeyPurgeInterval }
+        if isDue { nextKeyPurge.withLock { $0 = now + Limits.requestKeyPurgeInterval } }
     }
 
     /// - Throws: only where the store is closed: what fails otherwise waits.

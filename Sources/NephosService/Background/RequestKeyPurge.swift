@@ -1,11 +1,12 @@
 import NephosStorage
 
-/// Removes the outcomes of requests: those that are old, those of an account beyond its number; and where a store has too
+/// Removes the outcomes of requests: those that are old, those of an account beyond its number and bytes; and where a store has too
 /// many in all, the oldest of the accounts that have most, so that no account's are gone early for another's.
 struct RequestKeyPurge {
     let engine: any StorageEngine
     let isStopped: @Sendable () -> Bool
     var perAccount = Limits.requestKeysPerAccount
+    var bytesPerAccount = Limits.requestOutcomesSize
     var inAll = Limits.requestKeys
 
     /// - Parameter now: milliseconds since 1970.
@@ -20,15 +21,29 @@ struct RequestKeyPurge {
         }
     }
 
+    /// Looks at some accounts alone.
+    func run(_ accounts: some Collection<Int64>, now: Int64) async throws {
+        for account in accounts where !isStopped() { try await purge(account, keeping: perAccount, now: now) }
+    }
+
     private func purge(keeping count: Int, now: Int64) async throws {
         var last = Int64.min
         while !isStopped(), let account = try await engine.read({ [last] in try $0.requestKeyAccount(after: last) }) {
             last = account
-            // The newest that has so many newer ones goes, too.
-            let excess = try await engine.read { try $0.requestKeyTime(account: account, behind: count) }
-            let time = max(now - Limits.requestKeyLifetime, excess.map { $0 + 1 } ?? .min)
-            try await purge(account, before: time)
+            try await purge(account, keeping: count, now: now)
         }
+    }
+
+    private func purge(_ account: Int64, keeping count: Int, now: Int64) async throws {
+        let bytes = bytesPerAccount
+        // The newest that has so many newer ones, or with which they take too much, goes too.
+        let excess = try await engine.read { reader in
+            [
+                try reader.requestKeyTime(account: account, behind: count),
+                try reader.requestKeyTime(account: account, beyond: bytes, of: count),
+            ].compactMap { $0 }.max()
+        }
+        try await purge(account, before: max(now - Limits.requestKeyLifetime, excess.map { $0 + 1 } ?? .min))
     }
 
     private func purge(_ account: Int64, before time: Int64) async throws {

@@ -124,6 +124,8 @@ struct ModifyRecords {
         var shares: [Int: ShareDictionary] = [:]
         /// What the URLs of shares of records end in, by the items that asked for it.
         var shortGUIDs: [Int: String] = [:]
+        /// What is kept of this, for a repetition of the request.
+        var outcomeBytes = 0
 
         /// Whether something was saved or deleted, and whether something was not.
         var changes: Bool { outcomes.contains { !$0.isRefused } }

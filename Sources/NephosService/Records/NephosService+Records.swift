@@ -23,7 +23,9 @@ extension NephosService {
             if let schema = applied.schema, let (moment, version) = applied.cached {
                 store.schemas.remember(schema, at: version, asOf: moment)
             }
-            if applied.leftJobs || store.background.isPurgeDue { store.background.wake() }
+            let isCrowded =
+                if let key { store.background.noteOutcome(applied.outcomeBytes, of: key.account) } else { false }
+            if applied.leftJobs || isCrowded || store.background.isPurgeDue { store.background.wake() }
             return modify.response(applied)
         }
     }
@@ -60,7 +62,9 @@ extension NephosService {
                 }
                 // What is refused now may have been done before.
                 if applied.isRefusedInPart { try key?.check(in: transaction, isSure: true) }
-                if applied.changes { try key?.keep(modify.response(applied), in: transaction) }
+                if let key, applied.changes {
+                    applied.outcomeBytes = try key.keep(modify.response(applied), in: transaction)
+                }
                 return applied
             } catch let error as ServiceError {
                 try key?.check(in: transaction, isSure: true)

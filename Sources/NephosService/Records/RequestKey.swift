@@ -12,7 +12,7 @@ struct RequestKey {
 
     let key: String
     private let digest: [UInt8]
-    private let account: Int64
+    let account: Int64
     private let now: Int64
 
     /// - Parameter isShared: whether the store may lose a commit's answer itself: then the request has a key in any case.
@@ -57,12 +57,13 @@ struct RequestKey {
     }
 
     /// Keeps what came of the request.
-    func keep(_ response: RecordsResponse, in transaction: any StorageTransaction) throws {
-        let outcome = response.encoded()
+    /// - Returns: the bytes that this takes.
+    func keep(_ response: RecordsResponse, in transaction: any StorageTransaction) throws -> Int {
+        var outcome = response.encoded()
+        if outcome.count > Limits.requestOutcomeSize { outcome = [] }
         try transaction.insert(
-            RequestKeyRow(
-                account: account, key: key, digest: digest,
-                outcome: outcome.count <= Limits.requestOutcomeSize ? outcome : [], at: now))
+            RequestKeyRow(account: account, key: key, digest: digest, outcome: outcome, at: now))
+        return outcome.count
     }
 }
 

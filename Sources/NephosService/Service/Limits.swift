@@ -80,6 +80,9 @@ package enum Limits {
     static let requestKeys = 1_000_000
     /// Bytes of a kept outcome. That of 400 records without their fields has 150,000.
     static let requestOutcomeSize = 1 << 20
+    /// Bytes of an account's kept outcomes, and those that it may add before they are looked at.
+    static let requestOutcomesSize = 64 << 20
+    static let requestOutcomesAhead = 16 << 20
     /// The same where they are remembered for less than that.
     static let shortestPurgeInterval: Int64 = 1000
     /// Zones in a page of an administrator's list.

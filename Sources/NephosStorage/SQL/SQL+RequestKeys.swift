@@ -13,6 +13,8 @@ extension SQL {
             """
         case .requestKeyTime:
             "SELECT at FROM request_key WHERE account = $1 ORDER BY at DESC LIMIT 1 OFFSET $2"
+        case .requestKeySizes:
+            "SELECT at, length(outcome) FROM request_key WHERE account = $1 ORDER BY at DESC LIMIT $2"
         case .oldestRequestKeyTime: "SELECT at FROM request_key WHERE account = $1 ORDER BY at LIMIT 1"
         case .requestKeyAccount: "SELECT account FROM request_key WHERE account > $1 ORDER BY account LIMIT 1"
         case .countRequestKeys: "SELECT count(*) FROM (SELECT 1 FROM request_key LIMIT $1) AS found"
@@ -37,6 +39,18 @@ extension SQLReader {
 
     package final func requestKeyTime(account: Int64, behind count: Int) throws -> Int64? {
         try row(.requestKeyTime, bind: { try $0.bind(account).bind(limit: count) }, read: { $0.integer(0) })
+    }
+
+    package final func requestKeyTime(account: Int64, beyond bytes: Int, of count: Int) throws -> Int64? {
+        var total: Int64 = 0
+        return try rows(.requestKeySizes) {
+            try $0.bind(account).bind(limit: count)
+        } read: {
+            (at: $0.integer(0), size: $0.integer(1))
+        }.first { newest in
+            total += newest.size
+            return total > bytes
+        }?.at
     }
 
     package final func oldestRequestKeyTime(account: Int64) throws -> Int64? {

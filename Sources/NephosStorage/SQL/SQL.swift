@@ -40,7 +40,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case expiredSharedRecords, removeSharedRecord, noteSharePurge, noteReentry
     case expiredShares, removeSharedRecords, removeParticipants, forgetMembershipsOfShare, removeMemberships
     case removeShare, keepShare, forgottenMemberships
-    case requestKey, insertRequestKey, purgeRequestKeys, requestKeyTime, oldestRequestKeyTime
+    case requestKey, insertRequestKey, purgeRequestKeys, requestKeyTime, requestKeySizes, oldestRequestKeyTime
     case requestKeyAccount, countRequestKeys
     case keysOfSubject, keysOfKind, putKey, removeKey, removeKeysOfSubject, purgeKeys
 
@@ -417,8 +417,8 @@ package enum SQL: Int, CaseIterable, Sendable {
             .condemnAsset, .removeCondemnedAsset:
             assetText
         case .keysOfSubject, .keysOfKind, .putKey, .removeKey, .removeKeysOfSubject, .purgeKeys: keyText
-        case .requestKey, .insertRequestKey, .purgeRequestKeys, .requestKeyTime, .oldestRequestKeyTime,
-            .requestKeyAccount, .countRequestKeys:
+        case .requestKey, .insertRequestKey, .purgeRequestKeys, .requestKeyTime, .requestKeySizes,
+            .oldestRequestKeyTime, .requestKeyAccount, .countRequestKeys:
             requestKeyText
         }
     }

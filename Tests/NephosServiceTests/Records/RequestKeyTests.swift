@@ -132,6 +132,31 @@ import Testing
         await engine.close()
     }
 
+    @Test func `outcomes beyond an account's bytes make room, the oldest first`() async throws {
+        let cloud = TestCloud()
+        let database = TestDatabase(cloud)
+        _ = try await modify(TestDatabase(cloud, "other"), "k0", [.force("a", ["n": .int64(1)])])
+        let text = String(repeating: "x", count: 900_000)
+        for index in 0..<100 {
+            cloud.advance(milliseconds: 1)
+            _ = try await modify(database, "k\(index)", [.force("a", ["text": .string(text)])])
+            await cloud.service.settle()
+        }
+        let engine = try #require(cloud.service.openStores.first).engine
+        let id = try #require(try await engine.read { try $0.account(named: "me") }).id
+        let kept = try await kept(id, engine)
+        let sizes = try await engine.read { reader in
+            try kept.map { try reader.requestKey(account: id, key: $0, isSure: true)?.outcome.count ?? 0 }
+        }
+        #expect(kept == (0..<100).suffix(kept.count).map { "k\($0)" }, "the newest stay")
+        let total = sizes.reduce(0, +)
+        #expect(total > Limits.requestOutcomesSize / 2)
+        #expect(total <= Limits.requestOutcomesSize + Limits.requestOutcomesAhead + Limits.requestOutcomeSize)
+        let others = try #require(try await engine.read { try $0.account(named: "other") }).id
+        #expect(try await self.kept(others, engine) == ["k0"])
+        await cloud.service.close()
+    }
+
     @Test func `a deleted account's outcomes go with it`() async throws {
         let cloud = TestCloud()
         let database = TestDatabase(cloud)
