@@ -105,6 +105,19 @@ struct ObjectAssetStoreTests {
         #expect(try service.requests().count == 4)
     }
 
+    @Test func `a list that repeats itself is an error, and no list without end`() throws {
+        defer { try? FileManager.default.removeItem(at: spool) }
+        let store = store()
+        for name in ["file-a", "file-b", "file-c"] { try write([1], as: name, to: store).settle() }
+        #expect(try store.files(after: "", limit: 2) == ["file-a", "file-b"])
+        _ = try service.requests()
+        try service.setFaults(["again"])
+        let error = #expect(throws: StorageError.self) { _ = try store.files(after: "file-b", limit: 2) }
+        #expect(error?.message.contains("lists objects again") == true, "\(error?.message ?? "")")
+        #expect(try service.requests() == ["GET"])
+        #expect(try store.files(after: "file-b", limit: 2) == ["file-c"])
+    }
+
     @Test func `what a crash leaves between the object and its row is ended by the next start`() throws {
         defer { try? FileManager.default.removeItem(at: spool) }
         do {

@@ -4,7 +4,7 @@
     object_storage.py                       (with that environment's Python) serves, and says where in a line of JSON
 
 It ends when its standard input does. POST /faults takes a JSON array: what happens to the next requests, one each: null for
-nothing, "500", "slow" (no answer for two seconds), "cut" (half of the answer's body).
+nothing, "500", "slow" (no answer for two seconds), "cut" (half of the answer's body), "again" (the answer to the last list).
 """
 
 import json
@@ -33,6 +33,7 @@ class Faults:
     def __init__(self, app):
         self.app, self.next, self.lock = app, [], threading.Lock()
         self.requests = []
+        self.list = None
 
     def __call__(self, environ, start_response):
         if environ["PATH_INFO"] == "/faults":
@@ -51,6 +52,16 @@ class Faults:
             return []
         if fault == "slow":
             time.sleep(2)
+        if fault == "again":
+            (status, headers), answer = self.list
+            start_response(status, headers)
+            return answer
+        if "list-type=2" in environ["QUERY_STRING"]:
+            head = []
+            answer = [b"".join(self.app(environ, lambda status, headers, *_: head.extend([status, headers])))]
+            self.list = head, answer
+            start_response(*head)
+            return answer
         answer = self.app(environ, start_response)
         if fault == "cut":
             body = b"".join(answer)

@@ -198,6 +198,24 @@ import Testing
         }
     }
 
+    @Test func `A participant finds the children of a shared root by their parent, and no others`() async throws {
+        try await withShared { shared in
+            let deep = CKRecord(
+                recordType: "Item", recordID: CKRecord.ID(recordName: "deep", zoneID: shared.list.zoneID))
+            deep.setParent(shared.list.item)
+            try await shared.own.saveAll([deep])
+            func children(of name: String) async throws -> [String] {
+                let reference = CKRecord.Reference(recordID: shared.id(name), action: .none)
+                let query = CKQuery(recordType: "Item", predicate: NSPredicate(format: "parent == %@", reference))
+                let found = try await shared.database.records(matching: query, inZoneWith: shared.zoneID)
+                return try found.matchResults.map { try $0.1.get().recordID.recordName }.sorted()
+            }
+            #expect(try await children(of: "list") == ["milk"])
+            #expect(try await children(of: "milk") == ["deep"])
+            #expect(try await children(of: "note").isEmpty)
+        }
+    }
+
     // MARK: Feeds
 
     @Test func `Moving a record in and out shows as a change and a deletion`() async throws {
