@@ -8,22 +8,10 @@ import Testing
 
 /// Keys that have had their time: those of what left a share, of a share or zone that was made anew, of URLs that nobody waits
 /// at any more.
-@Suite struct FormerKeyTests {
+@Suite struct FormerKeyTests: SharedValuesChecks {
     private typealias Cloud = SharedValuesTests.Cloud
     private static let call = ServiceCall(scope: .private)
     private static let wireZone = ZoneIDDictionary(zoneName: "Lists")
-
-    private func id(_ name: String, _ zoneID: CKRecordZone.ID = Cloud.zoneID) -> CKRecord.ID {
-        CKRecord.ID(recordName: name, zoneID: zoneID)
-    }
-
-    private func text(_ database: CKDatabase, _ name: String, in zoneID: CKRecordZone.ID) async throws -> String? {
-        try await database.record(for: id(name, zoneID)).encryptedValues["text"] as? String
-    }
-
-    private func sharedZone(_ container: CKContainer) async throws -> CKRecordZone.ID {
-        try #require(try await container.sharedCloudDatabase.allRecordZones().first).zoneID
-    }
 
     private func keys(_ owner: CKContainer, _ group: String = "", of names: [String] = []) async throws -> KeysResponse
     {

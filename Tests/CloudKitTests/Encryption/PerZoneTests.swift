@@ -6,18 +6,10 @@ import Testing
 @testable import CloudKit
 
 /// Zones with one key for the encrypted values of all their records.
-@Suite struct PerZoneTests {
+@Suite struct PerZoneTests: SharedValuesChecks {
     private typealias Cloud = SharedValuesTests.Cloud
     private static let call = ServiceCall(scope: .private)
     private static let wireZone = ZoneIDDictionary(zoneName: "Lists")
-
-    private func id(_ name: String, _ zoneID: CKRecordZone.ID = Cloud.zoneID) -> CKRecord.ID {
-        CKRecord.ID(recordName: name, zoneID: zoneID)
-    }
-
-    private func text(_ database: CKDatabase, _ name: String, in zoneID: CKRecordZone.ID) async throws -> String? {
-        try await database.record(for: id(name, zoneID)).encryptedValues["text"] as? String
-    }
 
     private func zone() -> CKRecordZone {
         let zone = CKRecordZone(zoneID: Cloud.zoneID)

@@ -7,18 +7,10 @@ import Testing
 @testable import CloudKit
 
 /// Who hands a share's key over: its owner's library and its administrators'; and what opens nothing any more.
-@Suite struct ShareKeyHandingTests {
+@Suite struct ShareKeyHandingTests: SharedValuesChecks {
     private typealias Cloud = SharedValuesTests.Cloud
 
     private static func call(_ scope: CKDatabase.Scope = .private) -> ServiceCall { ServiceCall(scope: scope) }
-
-    private func text(_ database: CKDatabase, _ name: String, in zoneID: CKRecordZone.ID) async throws -> String? {
-        try await database.record(for: CKRecord.ID(recordName: name, zoneID: zoneID)).encryptedValues["text"] as? String
-    }
-
-    private func sharedZone(_ container: CKContainer) async throws -> CKRecordZone.ID {
-        try #require(try await container.sharedCloudDatabase.allRecordZones().first).zoneID
-    }
 
     private func fetched(_ share: CKShare, _ database: CKDatabase, _ zone: CKRecordZone.ID) async throws -> CKShare {
         let recordID = CKRecord.ID(recordName: share.recordID.recordName, zoneID: zone)

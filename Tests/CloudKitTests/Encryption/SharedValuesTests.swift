@@ -7,7 +7,7 @@ import Testing
 @testable import CloudKit
 
 /// Encrypted values under shares: their owner and those who take part read and write them, and nobody else.
-@Suite struct SharedValuesTests {
+@Suite struct SharedValuesTests: SharedValuesChecks {
     /// A cloud whose service is given keys to keep, or in which every device keeps its own.
     struct Cloud {
         let cloud: LocalCloud
@@ -69,14 +69,6 @@ import Testing
             try await owner.privateCloudDatabase.saveAll([root, share])
             return share
         }
-    }
-
-    private func text(_ database: CKDatabase, _ name: String, in zoneID: CKRecordZone.ID) async throws -> String? {
-        try await database.record(for: CKRecord.ID(recordName: name, zoneID: zoneID)).encryptedValues["text"] as? String
-    }
-
-    private func sharedZone(_ container: CKContainer) async throws -> CKRecordZone.ID {
-        try #require(try await container.sharedCloudDatabase.allRecordZones().first).zoneID
     }
 
     @Test(arguments: [true, false])

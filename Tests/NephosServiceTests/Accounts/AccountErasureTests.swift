@@ -19,21 +19,8 @@ import Testing
 
     /// A list of alice's that bob may write in, and what else accounts have.
     private func makeList() async throws -> (zone: ZoneIDDictionary, guid: String) {
-        let own = try await TestDatabase(cloud, "alice").making(zone: "Z")
-        let body = """
-            {"zoneID":{"zoneName":"Z"},"operations":[
-            {"operationType":"create","record":{"recordName":"root","recordType":"List"}},
-            {"operationType":"create","record":{"recordName":"share","recordType":"cloudkit.share",
-            "forRecord":{"recordName":"root"},"publicPermission":"READ_WRITE"}}]}
-            """
-        let saved = try await cloud.service.modifyRecords(
-            ModifyRecordsRequest(decoding: Array(body.utf8)), own.context
-        ).records
-        let guid = try #require(saved[1].record?.shareDetails?.shortGUID, "\(saved)")
-        _ = try await cloud.service.acceptShares(
-            ShortGUIDsRequest(shortGUIDs: [.init(value: guid)]), cloud.context("bob"))
-        let owner = try await cloud.service.currentUser(cloud.context("alice")).userRecordName
-        return (ZoneIDDictionary(zoneName: "Z", ownerRecordName: owner), guid)
+        let list = try await cloud.makeSharedList()
+        return (list.zone, list.guid)
     }
 
     @Test func `between the deletion and the erasure nobody sees more than after it`() async throws {

@@ -31,6 +31,12 @@ import Testing
         return try await upload.finish().singleFile
     }
 
+    /// Saves a record with a file of that size.
+    private func save(_ size: Int, _ record: String) async throws {
+        let file = try await upload(size, record)
+        #expect(try await me.modify([.create(record, ["file": .asset(file)])]).map(\.summary) == ["saved"])
+    }
+
     private func names() async throws -> [String] {
         let files = try #require(cloud.service.openStores.first).assets.files
         return try await FileThreads.shared.run { try files.files(after: "", limit: 1000) }
@@ -46,8 +52,7 @@ import Testing
         disk.free.withLock { $0 = Limits.freeDisk + 5000 }
         await expectNoRoom(5001, "a")
         #expect(try await me.modify([.create("plain", [:])]).map(\.summary) == ["saved"])
-        let file = try await upload(5000, "a")
-        #expect(try await me.modify([.create("a", ["file": .asset(file)])]).map(\.summary) == ["saved"])
+        try await save(5000, "a")
         disk.free.withLock { $0 = Limits.freeDisk - 1 }
         await expectNoRoom(1, "b")
     }
@@ -60,8 +65,7 @@ import Testing
         await expectNoRoom(10_000, "a")
         #expect(try await names() == [])
         disk.room.withLock { $0 = .max }
-        let file = try await upload(10_000, "a")
-        #expect(try await me.modify([.create("a", ["file": .asset(file)])]).map(\.summary) == ["saved"])
+        try await save(10_000, "a")
         let store = try #require(cloud.service.openStores.first)
         let findings = try await StoreVerification(store.engine, store.assets.files).run()
         #expect(findings.problems == [] && findings.orphans == [] && findings.bytes == 10_000)

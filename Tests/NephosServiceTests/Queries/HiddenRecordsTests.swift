@@ -7,22 +7,9 @@ import Testing
 @Suite struct HiddenRecordsTests {
     /// A zone of alice's with many records of which bob sees the shared ones.
     private func share(_ cloud: TestCloud, hidden: Int) async throws -> (owner: TestDatabase, zone: ZoneIDDictionary) {
-        let own = try await TestDatabase(cloud, "alice").making(zone: "Z")
-        let body = """
-            {"zoneID":{"zoneName":"Z"},"operations":[
-            {"operationType":"create","record":{"recordName":"root","recordType":"List"}},
-            {"operationType":"create","record":{"recordName":"share","recordType":"cloudkit.share",
-            "forRecord":{"recordName":"root"},"publicPermission":"READ_WRITE"}}]}
-            """
-        let saved = try await cloud.service.modifyRecords(
-            ModifyRecordsRequest(decoding: Array(body.utf8)), own.context
-        ).records
-        let guid = try #require(saved[1].record?.shareDetails?.shortGUID, "\(saved)")
+        let (own, zone, _) = try await cloud.makeSharedList()
         _ = try await own.modify((0..<hidden).map { .create("h\($0)", ["rank": .int64(Int64($0))], type: "Item") })
-        _ = try await cloud.service.acceptShares(
-            ShortGUIDsRequest(shortGUIDs: [.init(value: guid)]), cloud.context("bob"))
-        let owner = try await cloud.service.currentUser(cloud.context("alice")).userRecordName
-        return (own, ZoneIDDictionary(zoneName: "Z", ownerRecordName: owner))
+        return (own, zone)
     }
 
     private func pages(_ cloud: TestCloud, _ zone: ZoneIDDictionary) async throws -> [[String]] {
