@@ -88,6 +88,8 @@ final class PostgresConnection: SQLConnection {
     private(set) var isCommitting = false
     /// Whether no transaction before this one was committed on it.
     private(set) var isFresh = true
+    /// How many losses of connections the pool had noted when it began to make this one.
+    var lossesBefore = 0
     /// How often this connection waited for the server.
     var roundTrips: Int { link.roundTrips }
 

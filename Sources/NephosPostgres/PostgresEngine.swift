@@ -48,7 +48,7 @@ package final class PostgresEngine: StorageEngine {
         var wait = HorizonWait()
         while true {
             wait.isOver = MonotonicTime.now.nanoseconds >= deadline.nanoseconds
-            let read = try await onConnection { [schema, wait] connection in
+            let read = try await onConnection(reads: true) { [schema, wait] connection in
                 try Self.read(connection, schema, wait, answered: answered, body)
             }
             switch read {
@@ -91,12 +91,15 @@ package final class PostgresEngine: StorageEngine {
     }
 
     /// Runs `body` with a connection; once more with others where the first turns out to be lost before anything was
-    /// committed: a server that was restarted ended all that were idle.
+    /// committed: a server that was restarted ended all that were idle. What only reads has no effect, and is also repeated
+    /// where a new connection is lost, once, and as long as a statement may take.
     private func onConnection<T: Sendable>(
-        _ body: @escaping @Sendable (PostgresConnection) throws -> T
+        reads: Bool = false, _ body: @escaping @Sendable (PostgresConnection) throws -> T
     ) async throws -> T {
+        let deadline = MonotonicTime.now + Int64(options.statementMilliseconds) * 1_000_000
         var isInDoubt = false
-        for _ in 0...options.connections {
+        var newOnesLost = 0
+        for _ in 0...(options.connections + 1) {
             do {
                 return try await pool.run { connection in
                     do {
@@ -105,15 +108,19 @@ package final class PostgresEngine: StorageEngine {
                         guard connection.isBroken else { throw error }
                         if connection.isCommitting {
                             // Where it was, it finds that when it runs again.
-                            if connection.isRepeatable { throw LostConnection(wasCommitting: true) }
+                            if connection.isRepeatable { throw LostConnection(wasCommitting: true, cause: error) }
                             throw StorageError(
                                 .unknownOutcome, "it is not known whether a write was committed: \(error)")
                         }
-                        if connection.isFresh { throw error }
-                        throw LostConnection()
+                        if connection.isFresh && !reads { throw error }
+                        throw LostConnection(wasFresh: connection.isFresh, cause: error)
                     }
                 }
             } catch let lost as LostConnection {
+                if lost.wasFresh { newOnesLost += 1 }
+                if reads && (newOnesLost > 1 || MonotonicTime.now.nanoseconds > deadline.nanoseconds) {
+                    throw lost.cause
+                }
                 isInDoubt = isInDoubt || lost.wasCommitting
             } catch let error as StorageError where isInDoubt && error.code == .inputOutput {
                 throw StorageError(.unknownOutcome, "it is not known whether a write was committed: \(error)")
@@ -123,9 +130,12 @@ package final class PostgresEngine: StorageEngine {
             isInDoubt ? .unknownOutcome : .inputOutput, "PostgreSQL: every connection was lost, one after another")
     }
 
-    /// A connection that had been used before is not there any more.
+    /// A connection is not there any more.
     private struct LostConnection: Error {
         var wasCommitting = false
+        /// Whether it was lost at its first use.
+        var wasFresh = false
+        var cause: any Error
     }
 
     // MARK: Writes

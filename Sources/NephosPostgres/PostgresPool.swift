@@ -24,6 +24,9 @@ final class PostgresPool: @unchecked Sendable {
     /// Round trips of connections that were closed.
     private var formerRoundTrips = 0
     private var connections: [ObjectIdentifier: PostgresConnection] = [:]
+    /// How often connections were lost, those counted once that were made at the same time: what took one away has taken
+    /// them all. A server that is cut off says nothing, and each of them would be waited for.
+    private var losses = 0
 
     private let options: PostgresOptions
     private let open: @Sendable () throws -> PostgresConnection
@@ -42,8 +45,11 @@ final class PostgresPool: @unchecked Sendable {
     ///   can be made.
     func run<T: Sendable>(_ body: @escaping @Sendable (PostgresConnection) throws -> T) async throws -> T {
         try await withUnsafeThrowingContinuation { continuation in
-            add { connection in
-                continuation.resume(with: Result { try body(try connection.get()) })
+            add { [self] connection in
+                let result = Result { try body(try connection.get()) }
+                // Before who asked may ask again.
+                if case .success(let connection) = connection, connection.isBroken { noteLoss(of: connection) }
+                continuation.resume(with: result)
             }
         }
     }
@@ -88,12 +94,12 @@ final class PostgresPool: @unchecked Sendable {
                 next.run(.failure(Self.late))
                 continue
             }
-            if let broken = connection, broken.isBroken {
-                forget(broken)
+            if let former = connection, former.isBroken || lock.withLock({ former.lossesBefore != losses }) {
+                forget(former)
                 connection = nil
             }
             do {
-                let ready = try connection ?? remember(try open())
+                let ready = try connection ?? make()
                 connection = ready
                 next.run(.success(ready))
             } catch {
@@ -123,9 +129,16 @@ final class PostgresPool: @unchecked Sendable {
         return waiting.removeFirst()
     }
 
-    private func remember(_ connection: PostgresConnection) -> PostgresConnection {
+    private func make() throws -> PostgresConnection {
+        let losses = lock.withLock { self.losses }
+        let connection = try open()
+        connection.lossesBefore = losses
         lock.withLock { connections[ObjectIdentifier(connection)] = connection }
         return connection
+    }
+
+    private func noteLoss(of connection: PostgresConnection) {
+        lock.withLock { if connection.lossesBefore == losses { losses += 1 } }
     }
 
     private func forget(_ connection: PostgresConnection) {
