@@ -87,6 +87,13 @@ enum PostgresSQL {
         case .changeEvents: sql.text.replacing("WHERE id > 0", with: "WHERE sequence < complete_below()")
         case .claimDueOutbox: sql.text.replacing("LIMIT $3", with: "LIMIT $3 FOR UPDATE SKIP LOCKED")
         case .purgeRequestKeys: sql.text.replacing("LIMIT $3", with: "LIMIT $3 FOR UPDATE SKIP LOCKED")
+        case .missingIndexEntries:
+            """
+            SELECT wanted.place FROM unnest($4::text[], $5::text[]) WITH ORDINALITY AS wanted (value, name, place)
+            WHERE NOT EXISTS (
+                SELECT FROM index_entry AS entry WHERE owner = $1 AND zone = $2 AND definition = $3
+                    AND entry.value = decode(wanted.value, 'hex') AND entry.name = wanted.name)
+            """
         case .firstOutbox:
             """
             SELECT found.* FROM unnest($1::text[]::bigint[], $2::text[]) AS wanted (account, destination)

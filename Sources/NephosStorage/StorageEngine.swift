@@ -164,6 +164,8 @@ package protocol StorageReader: ShareReader {
         _ range: IndexRange, after position: IndexPosition?, limit: Int, expecting: Int,
         _ body: (RecordRowView, IndexValueView) throws -> Bool) throws
     func hasIndexEntry(_ entry: IndexEntryRow) throws -> Bool
+    /// Those of the entries of one index in one zone that are not there. Costs one way to the database.
+    func missingIndexEntries(_ entries: [IndexEntryRow]) throws -> [IndexEntryRow]
     /// How many entries a range has; `limit` where it has as many or more. Costs no more than the result.
     func countIndexEntries(_ range: IndexRange, limit: Int) throws -> Int
 

@@ -5,6 +5,7 @@ import NephosWire
 /// Holds a store against the files of its assets:
 ///
 /// - every record can be read, and the files of its assets have rows that say that they are needed;
+/// - every record has its entries in the indexes of its type, and no index has others (`IndexVerification`);
 /// - every row's file is there, with its size and its content;
 /// - every file has a row, or is condemned;
 /// - an owner's bytes are those of its files.
@@ -31,6 +32,8 @@ package struct StoreVerification: Sendable {
     /// Problems that are told in words.
     private static let listed = 100
     private static let pageSize = 1000
+    /// Bytes of fields with which a page of records ends.
+    private static let pageBytes = 16 << 20
 
     private let engine: any StorageEngine
     private let files: any AssetStore
@@ -43,7 +46,7 @@ package struct StoreVerification: Sendable {
     package func run() async throws -> Findings {
         var findings = Findings()
         let names = try await allFiles()
-        try await checkRecords(&findings)
+        try await checkZones(&findings)
         var known = try await checkRows(&findings)
         for file in try await engine.read({ try $0.condemnedAssetFiles(limit: .max) }) { known.insert(file) }
         findings.orphans = names.filter { !known.contains($0) }
@@ -63,7 +66,8 @@ package struct StoreVerification: Sendable {
 
     // MARK: Records
 
-    private func checkRecords(_ findings: inout Findings) async throws {
+    private func checkZones(_ findings: inout Findings) async throws {
+        let indexes = IndexVerification(engine)
         var zone = Int64(0)
         while true {
             let after = zone
@@ -71,23 +75,32 @@ package struct StoreVerification: Sendable {
             guard let last = zones.last else { return }
             zone = last.key.id
             for zone in zones {
-                var sequence = Int64(0)
-                while true {
-                    let (start, before) = (sequence, findings)
-                    let page = try await engine.read { reader in
-                        var page = (findings: before, end: start, count: 0)
-                        try reader.visitRecords(zone: zone.key, after: start, limit: Self.pageSize, size: .max) {
-                            record in
-                            page.end = record.sequence
-                            page.count += 1
-                            try Self.check(record, in: zone, reader, &page.findings)
-                        }
-                        return page
-                    }
-                    (findings, sequence) = (page.findings, page.end)
-                    if page.count == 0 { break }
-                }
+                try await checkRecords(of: zone, indexes, &findings)
+                try await indexes.checkEntries(of: zone, &findings)
             }
+        }
+    }
+
+    private func checkRecords(
+        of zone: ZoneRow, _ indexes: IndexVerification, _ findings: inout Findings
+    ) async throws {
+        var sequence = Int64(0)
+        while true {
+            let (start, before) = (sequence, findings)
+            let page = try await engine.read { reader in
+                var (page, live) = ((findings: before, end: start, count: 0), [RecordRow]())
+                try reader.visitRecords(zone: zone.key, after: start, limit: Self.pageSize, size: Self.pageBytes) {
+                    record in
+                    page.end = record.sequence
+                    page.count += 1
+                    try Self.check(record, in: zone, reader, &page.findings)
+                    if !record.isDamaged && !record.isDeleted { live.append(record.row) }
+                }
+                try indexes.checkRecords(live, in: zone, reader, &page.findings)
+                return page
+            }
+            (findings, sequence) = (page.findings, page.end)
+            if page.count == 0 { return }
         }
     }
 

@@ -20,7 +20,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case jobs, jobsAfter, anyJob, insertJob, removeJob, claimJob
     case zonesAfter, indexDefinitions, insertIndexDefinition, updateIndexDefinition, removeIndexDefinition
     case indexEntries, indexEntriesAfter, countIndexEntries, indexedRecords, indexedRecordsAfter
-    case hasIndexEntry, insertIndexEntry, removeIndexEntry, removeIndexEntries, firstIndexOfZone, purgeIndexEntries
+    case hasIndexEntry, missingIndexEntries, insertIndexEntry, removeIndexEntry, removeIndexEntries, firstIndexOfZone, purgeIndexEntries
     case subscriptionByID, subscriptionsOfAccount, subscriptionsOfType, nextSubscribedType
     case changeEvents, lastChangeEvent, insertChangeEvent, updateChangeEvent, removeChangeEvent, claimChangeEvent
     case putSubscription, removeSubscription, removeSubscriptionsOfZone
@@ -276,6 +276,16 @@ package enum SQL: Int, CaseIterable, Sendable {
         case .hasIndexEntry:
             """
             SELECT 1 FROM index_entry WHERE owner = $1 AND zone = $2 AND definition = $3 AND value = $4 AND name = $5
+            """
+        // Places, from 1, in lists of values in hexadecimal digits and of names.
+        case .missingIndexEntries:
+            """
+            SELECT wanted.key + 1 FROM (SELECT $1 AS owner, $2 AS zone, $3 AS definition) AS place
+            CROSS JOIN json_each($4) AS wanted CROSS JOIN json_each($5) AS names
+            WHERE names.key = wanted.key AND NOT EXISTS (
+                SELECT 1 FROM index_entry AS entry WHERE entry.owner = place.owner AND entry.zone = place.zone
+                    AND entry.definition = place.definition AND hex(entry.value) = wanted.value
+                    AND entry.name = names.value)
             """
         case .insertIndexEntry:
             """

@@ -104,6 +104,23 @@ extension SQLReader {
         try row(.hasIndexEntry, bind: { try $0.bind(entry) }, read: { _ in true }) ?? false
     }
 
+    package final func missingIndexEntries(_ entries: [IndexEntryRow]) throws -> [IndexEntryRow] {
+        guard type(of: connection).isRemote else { return try entries.filter { try !hasIndexEntry($0) } }
+        guard let first = entries.first else { return [] }
+        return try rows(.missingIndexEntries) {
+            try $0.bind(first.zone).bind(first.definition).bind(entries.map { Self.digits($0.value) })
+                .bind(entries.map(\.name))
+        } read: {
+            entries[Int($0.integer(0)) - 1]
+        }
+    }
+
+    /// Bytes in hexadecimal digits.
+    private static func digits(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
     package final func countIndexEntries(_ range: IndexRange, limit: Int) throws -> Int {
         try row(
             .countIndexEntries, bind: { try $0.bind(range).bind(limit: limit) }, read: { Int($0.integer(0)) }) ?? 0

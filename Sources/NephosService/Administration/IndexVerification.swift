@@ -1,0 +1,112 @@
+import NephosStorage
+
+/// Holds the indexes of a store against its records, whichever engine keeps them: every record has its entries, and every
+/// entry is of a record that has the value. What is read is held against what the same snapshot has, so a server may work
+/// meanwhile; indexes that are being built are left out.
+struct IndexVerification: Sendable {
+    private let engine: any StorageEngine
+    private let accounts = Accounts()
+    private static let pageSize = 1000
+
+    init(_ engine: any StorageEngine) { self.engine = engine }
+
+    /// The indexes that are complete, as the snapshot has them.
+    private func indexes(_ reader: any StorageReader) throws -> (rows: [IndexDefinitionRow], writer: IndexWriter) {
+        let rows = try reader.indexDefinitions().filter(\.isReady)
+        return (rows, IndexWriter(definitions: IndexDefinitions(rows), accounts: accounts))
+    }
+
+    // MARK: From records to entries
+
+    /// Notes the entries that live records of a zone lack.
+    func checkRecords(
+        _ records: [RecordRow], in zone: ZoneRow, _ reader: any StorageReader,
+        _ findings: inout StoreVerification.Findings
+    ) throws {
+        let (rows, writer) = try indexes(reader)
+        var wanted: [Int64: [IndexEntryRow]] = [:]
+        for record in records {
+            for (definition, values) in try values(of: record, writer, reader) {
+                wanted[definition, default: []] += values.map {
+                    IndexEntryRow(
+                        zone: zone.key, definition: definition, value: $0, name: record.name,
+                        record: record.number.value)
+                }
+            }
+        }
+        for row in rows {
+            let entries = wanted[row.id] ?? []
+            for start in stride(from: 0, to: entries.count, by: Self.pageSize) {
+                let some = Array(entries[start..<min(start + Self.pageSize, entries.count)])
+                for entry in try reader.missingIndexEntries(some) {
+                    findings.note("record '\(entry.name)' in zone '\(zone.name)' is missing in \(Self.name(row))")
+                }
+            }
+        }
+    }
+
+    /// The values under which a record is to be, by index.
+    private func values(
+        of record: RecordRow, _ writer: IndexWriter, _ reader: any StorageReader
+    ) throws -> [(definition: Int64, values: [[UInt8]])] {
+        guard let indexes = writer.definitions[record.type] else { return [] }
+        let queryable = try writer.record(record, indexes, reader)
+        return indexes.definitions.map { ($0.id, $0.signature.entries(of: queryable)) }
+    }
+
+    // MARK: From entries to records
+
+    /// Notes the entries of a zone that are of no record, or of one that has another value.
+    func checkEntries(of zone: ZoneRow, _ findings: inout StoreVerification.Findings) async throws {
+        for row in try await engine.read({ try indexes($0).rows }) {
+            var position: IndexPosition?
+            while true {
+                let (start, before) = (position, findings)
+                let page = try await engine.read { reader in
+                    var found = before
+                    return (end: try checkEntries(of: row, zone, after: start, reader, &found), findings: found)
+                }
+                (position, findings) = (page.end, page.findings)
+                if position == nil { break }
+            }
+        }
+    }
+
+    /// - Returns: the last entry that was read; nil where there are no more.
+    private func checkEntries(
+        of row: IndexDefinitionRow, _ zone: ZoneRow, after position: IndexPosition?, _ reader: any StorageReader,
+        _ findings: inout StoreVerification.Findings
+    ) throws -> IndexPosition? {
+        let (rows, writer) = try indexes(reader)
+        // It may have been dropped since.
+        guard rows.contains(where: { $0.id == row.id }) else { return nil }
+        let range = IndexRange(zone: zone.key, definition: row.id, from: [], to: OrderedBytes.end)
+        let entries = try reader.indexEntries(range, after: position, limit: Self.pageSize)
+        guard let last = entries.last else { return nil }
+        // Those whose records are gone are not visited, so these reach at least as far as the entries do.
+        var right: Set<IndexPosition> = []
+        try reader.visitIndexedRecords(range, after: position, limit: entries.count, expecting: entries.count) {
+            record, value in
+            let value = Array(value.bytes)
+            let isRight =
+                try record.isDamaged
+                || !record.isDeleted
+                    && values(of: record.row, writer, reader).contains {
+                        $0.definition == row.id && $0.values.contains(value)
+                    }
+            if isRight {
+                let name = String(decoding: record.name, as: UTF8.self)
+                right.insert(IndexPosition(value: value, name: name, record: record.number))
+            }
+            return true
+        }
+        for entry in entries where !right.contains(entry) {
+            findings.note("\(Self.name(row)) has record '\(entry.name)' in zone '\(zone.name)', which is not so")
+        }
+        return last
+    }
+
+    private static func name(_ row: IndexDefinitionRow) -> String {
+        "the index '\(row.components)' of type '\(row.recordType)'"
+    }
+}
