@@ -27,6 +27,7 @@ package struct ObjectStorageProvider: StoreProvider {
     }
 
     package func existingStores() throws -> [StoreID] { try stores.existingStores() }
+    package func storesWithWork() throws -> [StoreID] { try stores.storesWithWork() }
     package func exists(_ id: StoreID) throws -> Bool { try stores.exists(id) }
     package var keepsStores: Bool { stores.keepsStores }
     package var blanks: (any StoreProvider)? { stores.blanks }

@@ -145,6 +145,37 @@ package final class PostgresStores: StoreProvider {
         }
     }
 
+    package func storesWithWork() throws -> [StoreID] {
+        try connected { connection in
+            // One that was never brought to the last migration is left to the servers of its version.
+            let stores = try connection.ask(
+                """
+                SELECT id::text, container, environment, namespace.nspname FROM \(table)
+                JOIN pg_namespace AS namespace ON namespace.nspname = \(PostgresAddress.literal(options.prefix)) || '_' || id
+                WHERE to_regclass(format('%I.change_event', namespace.nspname)) IS NOT NULL ORDER BY id
+                """)
+            var found: [StoreID] = []
+            for start in stride(from: 0, to: stores.count, by: Self.storesPerLook) {
+                let some = stores[start..<min(start + Self.storesPerLook, stores.count)]
+                let looks = some.map { "SELECT '\($0[0])' WHERE \(Self.hasWork(PostgresAddress.quoted($0[3])))" }
+                let busy = Set(try connection.ask(looks.joined(separator: " UNION ALL ")).map { $0[0] })
+                found += some.filter { busy.contains($0[0]) }.map { StoreID(container: $0[1], environment: $0[2]) }
+            }
+            return found
+        }
+    }
+
+    /// Stores that one statement looks at.
+    private static let storesPerLook = 100
+
+    private static func hasWork(_ schema: String) -> String {
+        """
+        EXISTS (SELECT FROM \(schema).job) OR EXISTS (SELECT FROM \(schema).change_event)
+            OR EXISTS (SELECT FROM \(schema).outbox WHERE due > 0)
+            OR EXISTS (SELECT FROM \(schema).index_definition WHERE ready & 1 = 0)
+        """
+    }
+
     package var keepsStores: Bool { true }
 
     package func close() {

@@ -21,6 +21,9 @@ package protocol StoreProvider: Sendable {
     func assets(of id: StoreID) throws -> any AssetStore
     /// The stores that exist already, whose background work has to be resumed.
     func existingStores() throws -> [StoreID]
+    /// Those of them that have something to do: a job, a change to tell, a notification that is due, an index to build. Empty
+    /// where no other process has the stores: then the one that left it does it.
+    func storesWithWork() throws -> [StoreID]
     /// Whether the store was made.
     func exists(_ id: StoreID) throws -> Bool
     /// Whether a store that is closed has what it held when it is opened again.
@@ -33,6 +36,7 @@ package protocol StoreProvider: Sendable {
 
 extension StoreProvider {
     package func exists(_ id: StoreID) throws -> Bool { try existingStores().contains(id) }
+    package func storesWithWork() throws -> [StoreID] { [] }
     package var keepsStores: Bool { false }
     package var blanks: (any StoreProvider)? { nil }
 }

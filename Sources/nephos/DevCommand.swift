@@ -227,9 +227,9 @@ struct DevCommand {
             Console.style(banner + "\n")
         }
         await service.resume()
-        let forgetting = Task { await service.forgetOldDeletions() }
+        let upkeep = [Task { await service.forgetOldDeletions() }, Task { await service.takeUpWork() }]
         for await _ in stops { break }
-        forgetting.cancel()
+        for task in upkeep { task.cancel() }
         service.endPolls()
         await server.stop()
         // What is under way fails now and is sent after the next start, instead of being waited for.

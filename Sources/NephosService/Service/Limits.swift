@@ -96,6 +96,10 @@ package enum Limits {
     package static let openStores = 256
     /// Milliseconds after which an unused store is closed.
     package static let storeIdleTime: Int64 = 5 * 60 * 1000
+    /// Milliseconds after which stores are looked for again that have something to do and are not open, and how many are
+    /// opened then.
+    static let workLookInterval: Int64 = 60 * 1000
+    static let storesPerLook = 64
     /// Jobs that are read at a time to find one that may be done.
     static let jobsPerRead = 64
     /// Milliseconds after which a job that failed is tried again; twice as many each time, up to the longest.

@@ -25,7 +25,20 @@ package final class NephosService: Sendable {
 
     /// Opens the stores that exist, so that work which a stop interrupted goes on without waiting for a request.
     package func resume() async {
-        await stores.resume()
+        await stores.takeUpWork()
+    }
+
+    /// Opens, again and again until the task is cancelled, the stores that have something to do: those that could not be
+    /// opened before, and those that another server left.
+    package func takeUpWork() async {
+        while !Task.isCancelled {
+            do {
+                try await environment.sleep(.milliseconds(Limits.workLookInterval))
+            } catch {
+                return
+            }
+            await stores.takeUpWork()
+        }
     }
 
     /// Returns once the background has nothing left to do: the deletions that the default zone does later, the removal of

@@ -20,6 +20,8 @@ actor Stores {
     /// What containers look like that were never made, by environment.
     private var blanks: [String: Task<Store, any Error>] = [:]
     private var sweeping: Task<Void, Never>?
+    /// Those that exist and could not be opened; nil before it is known which exist.
+    private var unopened: Set<StoreID>?
     private var isClosed = false
     /// To be found without waiting for the actor.
     private nonisolated let ready = Mutex<[StoreID: Open]>([:])
@@ -151,19 +153,30 @@ actor Stores {
         return Set(existing).union(ready.withLock { Set($0.keys) })
     }
 
-    /// Opens every store that exists; one that cannot be opened is left to the requests that want it.
-    func resume() async {
+    /// Opens stores that may have something to do: first every store that exists, later those that could not be opened, and
+    /// of stores that other servers have, too, those that have something to do: the server that left it may be gone.
+    func takeUpWork() async {
         do {
-            let provider = self.provider
-            for id in try await onThread({ try provider.existingStores() }) {
-                do {
-                    try await using(id) { _ in }
-                } catch {
-                    environment.log("the store of \(id.container), \(id.environment): \(error)")
-                }
+            let (provider, failed, open) = (self.provider, unopened, ready.withLock { Set($0.keys) })
+            let stores = try await onThread { () -> [StoreID] in
+                guard let failed else { return try provider.existingStores() }
+                let others = try provider.storesWithWork().filter { !failed.contains($0) && !open.contains($0) }
+                return Array(others.prefix(Limits.storesPerLook) + failed.shuffled().prefix(Limits.storesPerLook))
             }
+            if unopened == nil { unopened = [] }
+            for id in stores where !isClosed { await takeUpWork(id) }
         } catch {
             environment.log("looking for stores: \(error)")
+        }
+    }
+
+    private func takeUpWork(_ id: StoreID) async {
+        do {
+            try await using(id) { _ in }
+            unopened?.remove(id)
+        } catch {
+            guard unopened?.insert(id).inserted == true else { return }
+            environment.log("the store of \(id.container), \(id.environment): \(error)")
         }
     }
 

@@ -41,6 +41,33 @@ import Testing
         for cloud in [one, other] { await cloud.service.close() }
     }
 
+    @Test func `what a server left to do goes on at another that never had the store open`() async throws {
+        let (options, address) = (TestCluster.options(connections: 4), try TestCluster.address.get())
+        let clock = TestCloud.Clock()
+        func cloud(_ configuration: ServiceConfiguration) throws -> (TestCloud, PostgresStores) {
+            let stores = try PostgresStores(address, options: options)
+            return (TestCloud(configuration, stores: stores, clock: clock), stores)
+        }
+        let (leaving, _) = try cloud(ServiceConfiguration(worksInBackground: false))
+        let (staying, stores) = try cloud(ServiceConfiguration())
+        await staying.service.resume()
+        let database = TestDatabase(leaving)
+        _ = try await database.modify([.create("root"), .create("leaf", ["owner": .owner("root")])])
+        let other = leaving.context(container: "iCloud.other")
+        _ = try await leaving.service.modifyRecords(ModifyRecordsRequest(operations: [.create("a")]), other)
+        #expect(try stores.storesWithWork() == [])
+        try await leaving.leaveCascade(from: "root")
+        await leaving.service.close()
+        #expect(try stores.storesWithWork().map(\.container) == ["iCloud.test"])
+        #expect(staying.service.openStores.isEmpty)
+        await staying.service.stores.takeUpWork()
+        #expect(staying.service.openStores.map(\.id.container) == ["iCloud.test"])
+        await staying.service.settle()
+        #expect(try stores.storesWithWork() == [])
+        #expect(try await TestDatabase(staying).existing("root", "leaf") == ["root"])
+        await staying.service.close()
+    }
+
     @Test func `an index that one builds holds what the other saves from then on`() async throws {
         let (one, other) = try servers()
         func query(_ cloud: TestCloud) async throws -> [String] {

@@ -1,6 +1,7 @@
 import NephosSQLite
 import NephosStorage
 import NephosWire
+import Synchronization
 import Testing
 
 @testable import NephosService
@@ -41,6 +42,28 @@ struct StoresTests {
             warnings == [
                 ["warning: container 'org.example.App' was made; the names of Apple's begin with \"iCloud.\""], [],
             ])
+    }
+
+    @Test func `a store that could not be opened at the start is opened later, and what was left to do goes on`()
+        async throws
+    {
+        defer { directory.remove() }
+        let before = TestCloud(ServiceConfiguration(worksInBackground: false), stores: try directory.open())
+        let database = TestDatabase(before)
+        _ = try await database.modify([.create("root"), .create("leaf", ["owner": .owner("root")])])
+        try await before.leaveCascade(from: "root")
+        await before.service.close()
+        let stores = ReluctantStores(stores: try directory.open())
+        let cloud = TestCloud(ServiceConfiguration(), stores: stores)
+        await cloud.service.resume()
+        await cloud.service.stores.takeUpWork()
+        #expect(cloud.service.openStores.isEmpty)
+        #expect(cloud.log.all.count == 1, "it is said once: \(cloud.log.all)")
+        stores.isReluctant.withLock { $0 = false }
+        await cloud.service.stores.takeUpWork()
+        await cloud.service.settle()
+        #expect(try await TestDatabase(cloud).existing("root", "leaf") == ["root"])
+        await cloud.service.close()
     }
 
     @Test func `reading a container that nobody made, without an account, makes no store`() async throws {
@@ -187,4 +210,22 @@ struct StoresTests {
         for index in 0..<40 { #expect(try await exists("r\(index)", cloud, "iCloud.c\(index % 5)")) }
         await cloud.service.close()
     }
+}
+
+/// Stores that cannot be opened for a while.
+private final class ReluctantStores: StoreProvider {
+    let isReluctant = Mutex(true)
+    private let stores: any StoreProvider
+
+    init(stores: any StoreProvider) { self.stores = stores }
+
+    func open(_ id: StoreID) throws -> any StorageEngine {
+        if isReluctant.withLock({ $0 }) { throw StorageError(.inputOutput, "not now") }
+        return try stores.open(id)
+    }
+
+    func assets(of id: StoreID) throws -> any AssetStore { try stores.assets(of: id) }
+    func existingStores() throws -> [StoreID] { try stores.existingStores() }
+    var keepsStores: Bool { true }
+    func close() { stores.close() }
 }

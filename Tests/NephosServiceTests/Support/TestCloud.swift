@@ -85,6 +85,18 @@ final class TestCloud: Sendable {
 
     func advance(milliseconds: Int64) { clock.advance(milliseconds: milliseconds) }
 
+    /// Leaves a job, as a server does that ends before its background comes to it: to delete what a record of the default zone
+    /// of the first account's private database owns.
+    func leaveCascade(from name: String) async throws {
+        let engine = service.openStores.first { $0.id.container == "iCloud.test" }?.engine
+        try await engine?.write { transaction in
+            let zone = try transaction.zones(after: 0, limit: 9).first { $0.key.owner != .everyone }
+            guard let zone else { throw StorageError(.other, "there is no private zone") }
+            try transaction.insert(
+                JobRow(kind: BackgroundJob.cascade.rawValue, zone: zone.key, subject: "\(Int64.max) \(name)"))
+        }
+    }
+
     func context(
         _ account: String? = "me", _ scope: DatabaseScope = .private,
         environment: ContainerEnvironment = .development, container: String = "iCloud.test", client: String? = nil
