@@ -14,7 +14,7 @@ import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PATIENCE = 120  # seconds that a client tries before it counts as a failure
+PATIENCE = 270  # seconds that a client tries before it counts as a failure
 
 
 class Failure(Exception):

@@ -17,9 +17,21 @@ USER = "postgres"  # PostgreSQL refuses to run as root.
 
 
 def install():
-    """Returns Patroni's executable, installed on first use."""
+    """Returns Patroni's executable, installed on first use, and so is etcd where this runs as root."""
+    if not list(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb")):
+        raise Failure("PostgreSQL is not installed: sudo apt-get install postgresql")
+    if not shutil.which("etcd"):
+        if os.getuid() != 0 or not shutil.which("apt-get"):
+            raise Failure("etcd is not installed: sudo apt-get install etcd-server")
+        print("failover: installing Debian's etcd-server", file=sys.stderr)
+        # Its own instance would take the default ports, and is not needed.
+        command("apt-get", "install", "--yes", "--no-install-recommends", "etcd-server",
+                env=dict(os.environ, DEBIAN_FRONTEND="noninteractive", RUNLEVEL="1"))
     place = ROOT / ".bench/patroni"
     executable = place / "bin/patroni"
+    if executable.exists() and subprocess.run([executable, "--version"], capture_output=True).returncode != 0:
+        # An installation that was interrupted, or for a Python that is gone.
+        shutil.rmtree(place)
     if not executable.exists():
         print(f"failover: installing Patroni into {place}", file=sys.stderr)
         # The system's Python: another may be where PostgreSQL's user does not come.
@@ -28,6 +40,8 @@ def install():
         # psycopg brings libpq along where it is installed with its binary part.
         command(sys.executable, "-m", "pip", "--python", place / "bin/python", "install", "--quiet",
                 "patroni[etcd3,psycopg3]", "psycopg[binary]")
+    # PostgreSQL's user has to come there, which it does not below /root.
+    command(executable, "--version", user=USER)
     return executable
 
 
@@ -122,8 +136,6 @@ class Patroni:
         return f"postgresql://nephos@{hosts}/postgres?target_session_attrs=read-write"
 
     def start(self):
-        if not shutil.which("etcd"):
-            raise Failure("etcd is not installed: sudo apt-get install etcd-server")
         client, peer = f"http://127.0.0.1:{self.etcd_port}", f"http://127.0.0.1:{self.etcd_port + 1}"
         with open(self.place / "etcd.log", "ab") as log:
             self.etcd = subprocess.Popen(
@@ -152,7 +164,17 @@ class Patroni:
             return (len(states) == NODES and all(state.get("state") == "running" for state in states.values())
                     and sum(state.get("role") in ("primary", "master") for state in states.values()) == 1
                     and any(state.get("sync_standby") for state in states.values()))
-        poll(is_settled, 120, "Patroni's nodes run and one follows synchronously")
+        try:
+            poll(is_settled, 300, "Patroni's nodes run and one follows synchronously")
+        except Failure as failure:
+            raise Failure(f"{failure}; {self.summary()}")
+
+    def summary(self):
+        """What each node says of itself, in words."""
+        states = self.states()
+        return "; ".join(
+            f"{node.name}: " + " ".join(str(states.get(node.name, {}).get(key, "-")) for key in ("role", "state", "timeline"))
+            for node in self.nodes)
 
     def with_role(self, leads):
         states = self.states()
