@@ -83,6 +83,16 @@ enum PostgresSQL {
                 FROM record WHERE owner = $1 AND zone = $2 AND name = ANY ($3::text[])
             ) AS sized WHERE size_before < $4
             """
+        case .expectedSharedRecords:
+            """
+            SELECT \(SQL.recordColumns(of: "sized")), \(SQL.sharedRecordColumns(of: "shared")) FROM (
+                SELECT *, sum(octet_length(fields)) OVER (ORDER BY name) - octet_length(fields) AS size_before
+                FROM record WHERE owner = $1 AND zone = $2 AND name = ANY ($3::text[])
+            ) AS sized
+            LEFT JOIN shared_record AS shared ON shared.owner = sized.owner AND shared.zone = sized.zone
+                AND shared.name = sized.name AND shared.gone_at = 0
+            WHERE size_before < $4
+            """
         // What a feed does not show yet is not told: its client would fetch too early, and never again.
         case .changeEvents: sql.text.replacing("WHERE id > 0", with: "WHERE sequence < complete_below()")
         case .claimDueOutbox: sql.text.replacing("LIMIT $3", with: "LIMIT $3 FOR UPDATE SKIP LOCKED")

@@ -83,7 +83,8 @@ package protocol StorageReader: ShareReader {
     func record(zone: ZoneKey, named name: String) throws -> RecordRow?
     /// Says that records of these names are visited next: an engine that is another process reads them at once, as many as
     /// have `size` bytes of fields.
-    func expectRecords(zone: ZoneKey, named names: [String], size: Int) throws
+    /// - Parameter withShares: whether the shares are asked for that they are under.
+    func expectRecords(zone: ZoneKey, named names: [String], size: Int, withShares: Bool) throws
     /// Says that zones are looked up for their feeds: an engine that is another process reads with each how far it is complete.
     func expectFeeds()
     /// Those of the records and tombstones of these names that there are, in any order. Costs one way to the database.

@@ -62,8 +62,9 @@ struct LookupRecords {
         let zone = try known ?? ZoneRegistry.find(address, caller, reader)
         if known == nil {
             zones[address] = .some(zone)
-            if let zone, request.records.count > 1 {
-                try reader.expectRecords(zone: zone.key, named: names(in: address), size: room)
+            if let zone, request.records.count > 1 || zone.shared != nil {
+                try reader.expectRecords(
+                    zone: zone.key, named: names(in: address), size: room, withShares: zone.shared != nil)
             }
         }
         guard let zone else {

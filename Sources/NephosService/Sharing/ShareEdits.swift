@@ -203,7 +203,11 @@ struct ShareEdits {
 extension StorageReader {
     /// An account's own row of a share: as a participant, before one of a request or a refusal.
     func participant(share: Int64, account: Int64) throws -> ShareParticipantRow? {
-        let rows = try participants(share: share, account: account)
-        return rows.first { $0.isParticipant } ?? rows.first
+        try participants(share: share, account: account).participant
     }
+}
+
+extension [ShareParticipantRow] {
+    /// The one of an account's rows in a share that counts.
+    var participant: ShareParticipantRow? { first { $0.isParticipant } ?? first }
 }

@@ -52,10 +52,16 @@ struct SharedDatabaseView {
 
     /// The zone, as long as it and a share of it live and give the account something.
     func zone(named name: String, owner ownerName: String) throws -> SharedZone? {
-        guard ownerName != account.userRecordName, let owner = try reader.liveAccount(userRecordName: ownerName),
-            let zone = try reader.zone(owner: owner.owner, named: name)
+        guard ownerName != account.userRecordName,
+            let found = try reader.participantZone(
+                named: name, owner: ownerName, account: account.id, job: BackgroundJob.moveShared.rawValue)
         else { return nil }
-        return try sharedZone(zone, owner, try reader.memberships(account: account.id, zone: zone.key))
+        let participations = found.parts.compactMap {
+            Self.participation($0.membership, in: $0.share, $0.participants)
+        }
+        if participations.isEmpty { return nil }
+        return SharedZone(
+            zone: found.zone, owner: found.owner, participations: participations, hasMoves: found.hasJob)
     }
 
     /// All zones, in the order in which they were made.
@@ -83,10 +89,17 @@ struct SharedDatabaseView {
     }
 
     private func participation(_ membership: MembershipRow) throws -> Participation? {
-        guard membership.left == 0, let share = try reader.share(id: membership.share), share.isLive,
-            let row = try reader.participant(share: share.id, account: account.id), row.isParticipant,
-            row.hasAccepted
-        else { return nil }
+        guard membership.left == 0, let share = try reader.share(id: membership.share), share.isLive else { return nil }
+        let rows = try reader.participants(share: share.id, account: account.id)
+        return Self.participation(membership, in: share, rows)
+    }
+
+    private static func participation(
+        _ membership: MembershipRow, in share: ShareRow, _ rows: [ShareParticipantRow]
+    ) -> Participation? {
+        guard membership.left == 0, share.isLive, let row = rows.participant, row.isParticipant, row.hasAccepted else {
+            return nil
+        }
         let permission = row.permission(in: share)
         guard permission != .none, permission != .unknown else { return nil }
         return Participation(

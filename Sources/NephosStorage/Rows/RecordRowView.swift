@@ -28,6 +28,9 @@ package struct RecordRowView {
             checksum, fields
     }
 
+    /// How many columns a statement gives of a record.
+    static var columnCount: Int { Column.allCases.count }
+
     /// Reads the columns of the statement's current row, each once.
     @inline(__always)
     init(zone: ZoneKey, _ row: some SQLStatement) {

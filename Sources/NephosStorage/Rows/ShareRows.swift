@@ -131,8 +131,31 @@ package struct SharedRecordRow: Hashable, Sendable {
     }
 }
 
+/// A zone of another's that an account takes part in, as it is stored.
+package struct ParticipantZone: Hashable, Sendable {
+    /// The account's part in one share of the zone.
+    package struct Part: Hashable, Sendable {
+        package var membership: MembershipRow
+        package var share: ShareRow
+        /// The account's rows in the share.
+        package var participants: [ShareParticipantRow]
+    }
+
+    package var owner: AccountRow
+    package var zone: ZoneRow
+    /// Whether there is a job of the kind that was asked for in the zone.
+    package var hasJob: Bool
+    /// Ordered by share. Shares that have no row of the account are left out.
+    package var parts: [Part]
+}
+
 /// What a storage engine reads of shares.
 package protocol ShareReader {
+    /// The live zone of that name of the live account with that user record name, with all that says what an account may see
+    /// of it; nil where there is none, or the account has no part in it. Costs one way to the database.
+    func participantZone(
+        named name: String, owner userRecordName: String, account: Int64, job kind: String
+    ) throws -> ParticipantZone?
     func share(id: Int64) throws -> ShareRow?
     /// The live share whose URL ends in `guid`.
     func share(guid: String) throws -> ShareRow?

@@ -75,7 +75,7 @@ extension SQLTransaction {
 }
 
 extension AccountRow {
-    fileprivate init(_ row: any SQLStatement) {
+    init(_ row: any SQLStatement) {
         let name = row.optionalText(1)
         self.init(
             id: row.integer(0), name: name ?? "", userRecordName: row.text(2), isDeleted: name == nil)

@@ -12,7 +12,8 @@ package enum SQL: Int, CaseIterable, Sendable {
     case lastSequenceOfZone
     case expiredZones, forgetZone, forgottenZones, noteForgottenZone
     case expiredTombstones, removeTombstone, notePurge
-    case recordByName, recordsByNames, expectedRecords, recordByNumber, recordNumber, recordsAfter
+    case recordByName, recordsByNames, expectedRecords, expectedSharedRecords, recordByNumber, recordNumber,
+        recordsAfter
     case putRecord, updateRecord, purgeRecords
     case referencesTo, referencesToAny, referencesToAfter, referencesFrom, referencesBelow
     case insertReference, removeReference, removeReferencesFromAny, purgeReferencesOfRecords, purgeReferences
@@ -20,7 +21,8 @@ package enum SQL: Int, CaseIterable, Sendable {
     case jobs, jobsAfter, anyJob, insertJob, removeJob, claimJob
     case zonesAfter, indexDefinitions, insertIndexDefinition, updateIndexDefinition, removeIndexDefinition
     case indexEntries, indexEntriesAfter, countIndexEntries, indexedRecords, indexedRecordsAfter
-    case hasIndexEntry, missingIndexEntries, insertIndexEntry, removeIndexEntry, removeIndexEntries, firstIndexOfZone, purgeIndexEntries
+    case hasIndexEntry, missingIndexEntries, insertIndexEntry, removeIndexEntry, removeIndexEntries, firstIndexOfZone,
+        purgeIndexEntries
     case subscriptionByID, subscriptionsOfAccount, subscriptionsOfType, nextSubscribedType
     case changeEvents, lastChangeEvent, insertChangeEvent, updateChangeEvent, removeChangeEvent, claimChangeEvent
     case putSubscription, removeSubscription, removeSubscriptionsOfZone
@@ -30,7 +32,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case removeOutbox, removeOutboxOfSubject, removeOldOutbox
     case shareByID, shareByGUID, shareByName, lastShareOfRoot, sharesOfZone, putShare, zoneByID
     case participantsOfShare, participantsOfAccount, participantByGUID, putParticipant, removeParticipant
-    case membershipsOfAccount, membershipsInZone, membersOfShare, putMembership
+    case membershipsOfAccount, membershipsInZone, participantZone, membersOfShare, putMembership
     case sharedRecordByName, sharedRecordUnder, sharedRecordsAfter, lastSharedSequence, putSharedRecord
     case asset, assetsByFile, assetFile, anyAsset, assetBytes, anyExpiredAsset, expiredAssets
     case insertAsset, addAssetBytes, keepAsset, replaceAssetFile, releaseAsset, removeAsset
@@ -143,6 +145,15 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
             SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND name IN (\(Self.listed))
                 AND length(fields) <= $4
+            """
+        // The same, each with its row under the share that it is under.
+        case .expectedSharedRecords:
+            """
+            SELECT \(Self.recordColumns(of: "record")), \(Self.sharedRecordColumns(of: "shared")) FROM record
+            LEFT JOIN shared_record AS shared ON shared.owner = record.owner AND shared.zone = record.zone
+                AND shared.name = record.name AND shared.gone_at = 0
+            WHERE record.owner = $1 AND record.zone = $2 AND record.name IN (\(Self.listed))
+                AND length(record.fields) <= $4
             """
         case .recordByNumber:
             "SELECT \(Self.recordColumns) FROM record WHERE id = $1 AND owner = $2 AND zone = $3"
@@ -413,7 +424,7 @@ package enum SQL: Int, CaseIterable, Sendable {
 
         case .shareByID, .shareByGUID, .shareByName, .lastShareOfRoot, .sharesOfZone, .putShare, .zoneByID,
             .participantsOfShare, .participantsOfAccount, .participantByGUID, .putParticipant, .removeParticipant,
-            .membershipsOfAccount, .membershipsInZone, .membersOfShare, .putMembership,
+            .membershipsOfAccount, .membershipsInZone, .participantZone, .membersOfShare, .putMembership,
             .sharedRecordByName, .sharedRecordUnder, .sharedRecordsAfter, .lastSharedSequence, .putSharedRecord,
             .purgeSharedRecords, .purgeParticipants, .forgetMemberships, .purgeMemberships, .purgeShares:
             shareText
@@ -460,8 +471,11 @@ package enum SQL: Int, CaseIterable, Sendable {
     /// What is read of a record, in this order: `RecordRowView.Column`.
     package static let recordColumns = "name, id, \(contentColumns.joined(separator: ", "))"
 
-    private static func recordColumns(of table: String) -> String {
-        recordColumns.split(separator: ", ").map { "\(table).\($0)" }.joined(separator: ", ")
+    package static func recordColumns(of table: String) -> String { qualified(recordColumns, table) }
+
+    /// Columns with their table before them.
+    static func qualified(_ columns: String, _ table: String) -> String {
+        columns.split { $0 == "," || $0.isWhitespace }.map { "\(table).\($0)" }.joined(separator: ", ")
     }
 
     /// The texts of a list, the third parameter.

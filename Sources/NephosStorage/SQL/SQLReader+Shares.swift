@@ -51,6 +51,23 @@ extension SQL {
             SELECT \(Self.membershipColumns) FROM membership WHERE account = $1 AND owner = $2 AND zone = $3
             ORDER BY share
             """
+        case .participantZone:
+            """
+            SELECT \(Self.qualified(Self.accountColumns, "account")), \(Self.qualified(Self.zoneColumns, "zone")),
+                CASE WHEN EXISTS (SELECT 1 FROM job WHERE owner = zone.owner AND zone = zone.id AND kind = $1)
+                    THEN 1 ELSE 0 END,
+                \(Self.qualified(Self.membershipColumns, "membership")),
+                \(Self.qualified(Self.shareColumns, "share")),
+                \(Self.qualified(Self.participantColumns, "participant"))
+            FROM account CROSS JOIN zone CROSS JOIN membership CROSS JOIN share
+                CROSS JOIN share_participant AS participant
+            WHERE account.user_record_name = $2 AND account.name IS NOT NULL
+                AND zone.owner = account.id AND zone.name = $3 AND zone.deleted = 0
+                AND membership.account = $4 AND membership.owner = zone.owner AND membership.zone = zone.id
+                AND share.id = membership.share
+                AND participant.share = share.id AND participant.account = membership.account
+            ORDER BY share.id, participant.id
+            """
         case .membersOfShare: "SELECT account FROM membership WHERE share = $1 AND left_at = 0 ORDER BY account"
         case .putMembership:
             """
@@ -117,6 +134,8 @@ extension SQL {
         share, id, account, address, role, permission, status, added_at, one_time_guid, approved
         """
     private static let membershipColumns = "account, share, owner, zone, joined_at, left_at"
+    package static func sharedRecordColumns(of table: String) -> String { qualified(sharedRecordColumns, table) }
+    private static let accountColumns = "id, name, user_record_name"
     private static let sharedRecordColumns = "owner, zone, name, share, type, entered, sequence, gone_at, left_at"
 }
 
@@ -171,10 +190,57 @@ extension SQLReader {
         try rows(.membersOfShare, bind: { try $0.bind(share) }, read: { $0.integer(0) })
     }
 
+    package final func participantZone(
+        named name: String, owner userRecordName: String, account: Int64, job kind: String
+    ) throws -> ParticipantZone? {
+        guard type(of: connection).isRemote else {
+            return try participantZoneInSteps(named: name, owner: userRecordName, account: account, job: kind)
+        }
+        return try run(.participantZone) { statement in
+            try statement.bind(kind).bind(userRecordName).bind(name).bind(account)
+            var found: ParticipantZone?
+            while try statement.step() {
+                let owner = AccountRow(statement)
+                let zone = ZoneRow(owner: owner.owner, statement, at: 3)
+                var result =
+                    found ?? ParticipantZone(owner: owner, zone: zone, hasJob: statement.integer(11) != 0, parts: [])
+                let membership = MembershipRow(statement, at: 12)
+                let participant = ShareParticipantRow(statement, at: 30)
+                if result.parts.last?.share.id == membership.share {
+                    result.parts[result.parts.count - 1].participants.append(participant)
+                } else {
+                    result.parts.append(
+                        ParticipantZone.Part(
+                            membership: membership, share: ShareRow(statement, at: 18), participants: [participant]))
+                }
+                found = result
+            }
+            return found
+        }
+    }
+
+    /// The same where a statement costs no way to another process.
+    private final func participantZoneInSteps(
+        named name: String, owner userRecordName: String, account: Int64, job kind: String
+    ) throws -> ParticipantZone? {
+        guard let owner = try self.account(userRecordName: userRecordName), !owner.isDeleted,
+            let zone = try zone(owner: owner.owner, named: name)
+        else { return nil }
+        let parts = try memberships(account: account, zone: zone.key).compactMap { membership in
+            try share(id: membership.share).map {
+                ParticipantZone.Part(
+                    membership: membership, share: $0, participants: try participants(share: $0.id, account: account))
+            }
+        }.filter { !$0.participants.isEmpty }
+        if parts.isEmpty { return nil }
+        return ParticipantZone(owner: owner, zone: zone, hasJob: try hasJob(kind, zone: zone.key), parts: parts)
+    }
+
     // MARK: Shared records
 
     package final func sharedRecord(zone: ZoneKey, named name: String) throws -> SharedRecordRow? {
-        try row(.sharedRecordByName, bind: { try $0.bind(zone).bind(name) }, read: { SharedRecordRow($0) })
+        if let row = expectedShare(zone: zone, named: name) { return row }
+        return try row(.sharedRecordByName, bind: { try $0.bind(zone).bind(name) }, read: { SharedRecordRow($0) })
     }
 
     package final func sharedRecord(zone: ZoneKey, named name: String, share: Int64) throws -> SharedRecordRow? {
@@ -258,36 +324,44 @@ extension SQLTransaction {
 }
 
 extension ShareRow {
-    fileprivate init(_ row: any SQLStatement) {
+    init(_ row: any SQLStatement, at start: Int = 0) {
         self.init(
-            id: row.integer(0), zone: ZoneKey(row, at: 1), name: row.text(3), root: row.text(4), guid: row.text(5),
-            endedAt: row.integer(6), publicPermission: row.integer(7), allowsRequests: row.integer(8) != 0,
-            endedTime: row.integer(9), purgedUntil: row.integer(10), reenteredAt: row.integer(11))
+            id: row.integer(start + 0), zone: ZoneKey(row, at: start + 1), name: row.text(start + 3),
+            root: row.text(start + 4), guid: row.text(start + 5),
+            endedAt: row.integer(start + 6), publicPermission: row.integer(start + 7),
+            allowsRequests: row.integer(start + 8) != 0,
+            endedTime: row.integer(start + 9), purgedUntil: row.integer(start + 10),
+            reenteredAt: row.integer(start + 11))
     }
 }
 
 extension ShareParticipantRow {
-    init(_ row: any SQLStatement) {
+    init(_ row: any SQLStatement, at start: Int = 0) {
         self.init(
-            share: row.integer(0), id: row.text(1), account: row.integer(2), address: row.text(3),
-            role: row.integer(4), permission: row.integer(5), status: row.integer(6), addedAt: row.integer(7),
-            oneTimeGUID: row.text(8), isApprovedRequester: row.integer(9) != 0)
+            share: row.integer(start + 0), id: row.text(start + 1), account: row.integer(start + 2),
+            address: row.text(start + 3),
+            role: row.integer(start + 4), permission: row.integer(start + 5), status: row.integer(start + 6),
+            addedAt: row.integer(start + 7),
+            oneTimeGUID: row.text(start + 8), isApprovedRequester: row.integer(start + 9) != 0)
     }
 }
 
 extension MembershipRow {
-    fileprivate init(_ row: any SQLStatement) {
+    init(_ row: any SQLStatement, at start: Int = 0) {
         self.init(
-            account: row.integer(0), share: row.integer(1), zone: ZoneKey(row, at: 2), joined: row.integer(4),
-            left: row.integer(5))
+            account: row.integer(start + 0), share: row.integer(start + 1), zone: ZoneKey(row, at: start + 2),
+            joined: row.integer(start + 4),
+            left: row.integer(start + 5))
     }
 }
 
 extension SharedRecordRow {
-    fileprivate init(_ row: any SQLStatement) {
+    init(_ row: any SQLStatement, at start: Int = 0) {
         self.init(
-            zone: ZoneKey(row, at: 0), share: row.integer(3), name: row.text(2), type: row.text(4),
-            entered: row.integer(5), sequence: row.integer(6), leftAt: row.integer(8), goneAt: row.integer(7))
+            zone: ZoneKey(row, at: start + 0), share: row.integer(start + 3), name: row.text(start + 2),
+            type: row.text(start + 4),
+            entered: row.integer(start + 5), sequence: row.integer(start + 6), leftAt: row.integer(start + 8),
+            goneAt: row.integer(start + 7))
     }
 }
 

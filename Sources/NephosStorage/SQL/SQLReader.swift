@@ -8,6 +8,8 @@ package class SQLReader: StorageReader {
     private(set) final var foundZones: [ZoneRow]?
     /// Records that were read before they are visited, and names of which there is none.
     private final var expected: [RecordPlace: RecordRow?] = [:]
+    /// Their rows under the shares that they are under, where those were asked for.
+    private final var expectedShares: [RecordPlace: SharedRecordRow?] = [:]
 
     /// - Parameter foundZones: what the last reader of the same snapshot found.
     package init(_ connection: any SQLConnection, foundZones: [ZoneRow]? = nil) {
@@ -202,17 +204,30 @@ package class SQLReader: StorageReader {
         }
     }
 
-    package final func expectRecords(zone: ZoneKey, named names: [String], size: Int) throws {
-        guard type(of: connection).isRemote, names.count > 1 else { return }
-        let found = try rows(.expectedRecords) {
+    package final func expectRecords(zone: ZoneKey, named names: [String], size: Int, withShares: Bool) throws {
+        guard type(of: connection).isRemote, names.count > 1 || withShares else { return }
+        var shares: [SharedRecordRow?] = []
+        let found = try rows(withShares ? .expectedSharedRecords : .expectedRecords) {
             try $0.bind(zone).bind(names).bind(limit: size)
-        } read: {
-            visited(zone, $0).row
+        } read: { row in
+            if withShares {
+                let share = SharedRecordRow(row, at: RecordRowView.columnCount)
+                shares.append(share.share == 0 ? nil : share)
+            }
+            return visited(zone, row).row
+        }
+        for (record, share) in zip(found, shares) {
+            expectedShares[RecordPlace(zone: zone, name: Array(record.name.utf8))] = .some(share)
         }
         // Where the last of them are left out there may be others, which are then read one by one.
         let isWhole = found.reduce(0) { $0 + $1.fields.count } < size
         if isWhole { for name in names { expected[RecordPlace(zone: zone, name: Array(name.utf8))] = .some(nil) } }
         for record in found { expected[RecordPlace(zone: zone, name: Array(record.name.utf8))] = record }
+    }
+
+    /// What was read before of the share that a record is under; nil where that is not known.
+    final func expectedShare(zone: ZoneKey, named name: String) -> SharedRecordRow?? {
+        expectedShares.isEmpty ? nil : expectedShares[RecordPlace(zone: zone, name: Array(name.utf8))]
     }
 
     package final func records(
@@ -358,10 +373,12 @@ extension JobRow {
 }
 
 extension ZoneRow {
-    init(owner: OwnerID, _ row: any SQLStatement) {
+    init(owner: OwnerID, _ row: any SQLStatement, at start: Int = 0) {
         self.init(
-            key: ZoneKey(owner: owner, id: row.integer(0)), name: row.text(1), sequence: row.integer(2),
-            isDeleted: row.integer(6) != 0, clientChangeToken: row.optionalText(3), changed: row.integer(4),
-            purgedUntil: row.integer(5), deletionReason: row.integer(7))
+            key: ZoneKey(owner: owner, id: row.integer(start + 0)), name: row.text(start + 1),
+            sequence: row.integer(start + 2),
+            isDeleted: row.integer(start + 6) != 0, clientChangeToken: row.optionalText(start + 3),
+            changed: row.integer(start + 4),
+            purgedUntil: row.integer(start + 5), deletionReason: row.integer(start + 7))
     }
 }

@@ -232,6 +232,57 @@ extension StorageConformance {
             try expect(try await engine.read { try $0.hasJob("other", zone: zone) }, equals: false)
             try expect(try await engine.read { try $0.hasJob("move", zone: other) }, equals: false)
         },
+        .engine("A zone of another's is found with what an account has to do with its shares") { engine in
+            let owner = try await engine.write { try $0.insertAccount(name: "anna", userRecordName: "_a") }
+            let zone = try await engine.makeZone("Z", owner: owner.owner)
+            let other = try await engine.makeZone("Other", owner: owner.owner)
+            func participant(_ share: Int64, _ id: String, _ account: Int64) -> ShareParticipantRow {
+                ShareParticipantRow(
+                    share: share, id: id, account: account, address: "\(account)@b", role: 3, permission: 2, status: 1,
+                    addedAt: 1)
+            }
+            let shares = [
+                ShareRow.sample(zone, 1, root: "a"), .sample(zone, 2, root: "b"), .sample(zone, 3, root: "c"),
+                .sample(other, 4, root: "d"),
+            ]
+            // The third share is not the account's, and the fifth is gone.
+            let memberships = [(1, zone, 0), (2, zone, 9), (3, zone, 0), (4, other, 0), (5, zone, 9)].map {
+                MembershipRow(account: 7, share: $0.0, zone: $0.1, joined: 5, left: $0.2)
+            }
+            let participants = [
+                participant(1, "y", 7), participant(1, "x", 7), participant(1, "z", 8), participant(2, "x", 7),
+                participant(3, "x", 8), participant(4, "x", 7),
+            ]
+            try await engine.write { transaction in
+                for row in shares { try transaction.put(row) }
+                for row in memberships { try transaction.put(row) }
+                for row in participants { try transaction.put(row) }
+                try transaction.insert(JobRow(kind: "move", zone: zone, subject: "x"))
+            }
+            func find(
+                _ name: String, _ owner: String, _ account: Int64, _ kind: String = "move"
+            ) async throws -> ParticipantZone? {
+                try await engine.read {
+                    try $0.participantZone(named: name, owner: owner, account: account, job: kind)
+                }
+            }
+            let found = try await find("Z", "_a", 7)
+            try expect(found?.owner, equals: owner)
+            try expect(found?.zone, equals: try await engine.read { try $0.zone(owner: owner.owner, named: "Z") })
+            try expect(found?.hasJob, equals: true)
+            try expect(found?.parts.map(\.share), equals: Array(shares[..<2]))
+            try expect(found?.parts.map(\.membership), equals: Array(memberships[..<2]))
+            try expect(
+                found?.parts.map(\.participants), equals: [[participants[1], participants[0]], [participants[3]]])
+            try expect(try await find("Z", "_a", 7, "other")?.hasJob, equals: false)
+            try expect(try await find("Other", "_a", 7)?.parts.count, equals: 1)
+            for (name, owner, account) in [("z", "_a", 7), ("Z", "_b", 7), ("Z", "_a", 9)] as [(String, String, Int64)]
+            {
+                try expect(try await find(name, owner, account), equals: nil)
+            }
+            try await engine.write { try $0.markAccountDeleted(id: owner.id) }
+            try expect(try await find("Z", "_a", 7), equals: nil)
+        },
     ]
 }
 

@@ -53,6 +53,16 @@ import Testing
             #expect(found.count == 200)
         }
         #expect(lookups <= 2, "a lookup of 200 records: \(lookups)")
+        let shared = try await shareTree(cloud, of: 100)
+        for names in [["leaf1"], shared.names] {
+            let request = LookupRecordsRequest(
+                records: names.map { LookupRecordsRequest.Item(recordName: $0) }, zoneID: shared.zone)
+            let trips = try await count {
+                let found = try await cloud.service.lookupRecords(request, cloud.context("bob", .shared)).records
+                #expect(found.allSatisfy { $0.record != nil } && found.count == names.count)
+            }
+            #expect(trips <= 2, "a lookup of \(names.count) shared records: \(trips)")
+        }
         let page = try await count { _ = try await database.changes() }
         #expect(page <= 2, "a page of a feed: \(page)")
         let found = try await count { _ = try await query() }
@@ -64,5 +74,28 @@ import Testing
         #expect(part <= 2, "the first page of a query: \(part)")
         print("Round trips: save \(one), new \(new), 200 saves \(many), lookup \(lookup), feed \(page), query \(found)")
         await cloud.service.close()
+    }
+
+    /// A hierarchy of alice's that bob takes part in.
+    private func shareTree(
+        _ cloud: TestCloud, of count: Int
+    ) async throws -> (zone: ZoneIDDictionary, names: [String]) {
+        let own = try await TestDatabase(cloud, "alice").making(zone: "Z")
+        let body = """
+            {"zoneID":{"zoneName":"Z"},"operations":[
+            {"operationType":"create","record":{"recordName":"root","recordType":"List"}},
+            {"operationType":"create","record":{"recordName":"share","recordType":"cloudkit.share",
+            "forRecord":{"recordName":"root"},"publicPermission":"READ_WRITE"}}]}
+            """
+        let saved = try await cloud.service.modifyRecords(
+            ModifyRecordsRequest(decoding: Array(body.utf8)), own.context
+        ).records
+        let guid = try #require(saved[1].record?.shareDetails?.shortGUID, "\(saved)")
+        let names = (0..<count).map { "leaf\($0)" }
+        _ = try await own.modify(names.map { .create($0, ["n": .int64(1)], parent: "root") })
+        _ = try await cloud.service.acceptShares(
+            ShortGUIDsRequest(shortGUIDs: [.init(value: guid)]), cloud.context("bob"))
+        let owner = try await cloud.service.currentUser(cloud.context("alice")).userRecordName
+        return (ZoneIDDictionary(zoneName: "Z", ownerRecordName: owner), names)
     }
 }
