@@ -9,16 +9,25 @@ final class PostgresPool: @unchecked Sendable {
         let run: (Result<PostgresConnection, any Error>) -> Void
     }
 
+    /// A thread that waits for work.
+    private final class Resting {
+        let condition: Condition
+        /// Whether it was chosen, and is among those that rest no more.
+        var isWoken = false
+        init(_ lock: Lock) { condition = Condition(lock) }
+    }
+
     /// After this time without work a thread ends; its connection stays open for the next.
     private static let restNanoseconds: Int64 = 5_000_000_000
 
     // Sendable because `lock` guards these.
     private let lock = Lock()
-    private let condition: Condition
     private var waiting: [Waiting] = []
     private var idle: [PostgresConnection] = []
     private var threads = 0
-    private var resting = 0
+    /// The last that began to rest is woken first: what it and the server's process know is still in caches, and of more
+    /// threads than are needed the others end.
+    private var resting: [Resting] = []
     private var hasWatch = false
     private var isClosed = false
     /// Round trips of connections that were closed.
@@ -34,7 +43,6 @@ final class PostgresPool: @unchecked Sendable {
     init(_ options: PostgresOptions, open: @escaping @Sendable () throws -> PostgresConnection) {
         self.options = options
         self.open = open
-        condition = Condition(lock)
     }
 
     /// How often the server was waited for. Exact while nothing runs.
@@ -67,13 +75,13 @@ final class PostgresPool: @unchecked Sendable {
         waiting.append(Waiting(deadline: MonotonicTime.now + options.waitNanoseconds, run: run))
         var startsThread = false
         var startsWatch = false
-        if resting >= waiting.count {
-            condition.signal()
-        } else if threads < options.connections {
-            threads += 1
-            startsThread = true
-        } else if !hasWatch {
-            (hasWatch, startsWatch) = (true, true)
+        if !wakeOne() {
+            if threads < options.connections {
+                threads += 1
+                startsThread = true
+            } else if !hasWatch {
+                (hasWatch, startsWatch) = (true, true)
+            }
         }
         lock.unlock()
         do {
@@ -89,7 +97,8 @@ final class PostgresPool: @unchecked Sendable {
 
     private func work() {
         var connection = lock.withLock { idle.popLast() }
-        while let next = take() {
+        let rest = Resting(lock)
+        while let next = take(rest) {
             if MonotonicTime.now.nanoseconds > next.deadline.nanoseconds {
                 next.run(.failure(Self.late))
                 continue
@@ -115,18 +124,26 @@ final class PostgresPool: @unchecked Sendable {
     }
 
     /// The next that waits; nil where nothing came for a while, or the pool is closed.
-    private func take() -> Waiting? {
+    private func take(_ rest: Resting) -> Waiting? {
         lock.lock()
         defer { lock.unlock() }
         let end = MonotonicTime.now + Self.restNanoseconds
         while waiting.isEmpty {
-            if isClosed { return nil }
-            resting += 1
-            let isWoken = condition.wait(until: end)
-            resting -= 1
-            if !isWoken && waiting.isEmpty { return nil }
+            if isClosed || MonotonicTime.now.nanoseconds >= end.nanoseconds { return nil }
+            rest.isWoken = false
+            resting.append(rest)
+            _ = rest.condition.wait(until: end)
+            if !rest.isWoken { resting.removeAll { $0 === rest } }
         }
         return waiting.removeFirst()
+    }
+
+    /// - Returns: false where no thread rests.
+    private func wakeOne() -> Bool {
+        guard let last = resting.popLast() else { return false }
+        last.isWoken = true
+        last.condition.signal()
+        return true
     }
 
     private func make() throws -> PostgresConnection {
@@ -192,7 +209,7 @@ final class PostgresPool: @unchecked Sendable {
         let idle = lock.withLock {
             isClosed = true
             defer { self.idle = [] }
-            condition.broadcast()
+            while wakeOne() {}
             return self.idle
         }
         for connection in idle { forget(connection) }
