@@ -160,7 +160,7 @@ struct StoresTests {
 
         var configuration = ServiceConfiguration()
         configuration.openStores = 1
-        let memory = TestCloud(configuration)
+        let memory = TestCloud(configuration, stores: MemoryStores())
         try await save("a", memory, "iCloud.first")
         await memory.service.settle()
         await #expect(throws: ServiceError.self) { try await save("b", memory, "iCloud.second") }
