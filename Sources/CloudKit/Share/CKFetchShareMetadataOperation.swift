@@ -30,6 +30,10 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
         self.shareURLs = shareURLs
     }
 
+    /// `init(shareURLs:)` by its former name.
+    @available(*, deprecated, renamed: "init(shareURLs:)")
+    public convenience init(share urls: [URL]) { self.init(shareURLs: urls) }
+
     /// Where the shares are, as their owners gave them out.
     open var shareURLs: [URL]? {
         get { request.shareURLs }
