@@ -31,7 +31,7 @@ final class AssetFiles: Sendable {
         var released: [(file: URL, at: Date)] = []
     }
 
-    private let root: URL
+    let root: URL
     private let state = Locked(State())
 
     init(root: URL) { self.root = root }
