@@ -134,6 +134,11 @@ final class TestConnection: Sendable {
         }
     }
 
+    /// The next bytes, whatever they are part of.
+    func bytes(_ count: Int) async throws -> [UInt8] {
+        try await offThePool { [self] in try take { $0.count >= count ? count : nil } }
+    }
+
     /// Whether the server closes the connection without sending anything more.
     func isClosedByServer() async throws -> Bool {
         try await offThePool { [self] in
