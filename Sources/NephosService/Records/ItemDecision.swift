@@ -29,6 +29,8 @@ struct PlannedSave {
     var newEdges: Set<ReferenceEdge>
     /// Whether `fields` are all that the record will have.
     var isWhole: Bool
+    /// Whether the record loses fields that were not sent, and keeps others.
+    var keepsSome = false
     /// The keys of encrypted values that it brings along.
     var keys: [KeyRow] = []
     /// Those of which the record has no value any more.
@@ -40,5 +42,5 @@ struct PlannedSave {
     var isNameTaken = false
 
     /// What the indexes need not read again.
-    var known: KnownFields { isWhole ? .all(fields) : .sent(fields) }
+    var known: KnownFields { isWhole ? .all(fields) : keepsSome ? .none : .sent(fields) }
 }

@@ -142,10 +142,11 @@ extension ZoneBatch {
             row = merge.inserted(operation, type: type, fields: fields)
         }
         try FieldMerge.checkSize(row)
+        let keepsSome = stored != nil && replaces && !operation.keep.isEmpty
         return PlannedSave(
             row: row, stored: stored, fields: fields, oldEdges: stored.map { ReferenceGraph.edges(of: $0) } ?? [],
             newEdges: ReferenceGraph.edges(of: row),
-            isWhole: stored == nil || replaces && operation.keep.isEmpty, keyUse: keyUse)
+            isWhole: (stored == nil || replaces) && !keepsSome, keepsSome: keepsSome, keyUse: keyUse)
     }
 
     /// Refuses saves whose values are sealed with other keys than their readers have.

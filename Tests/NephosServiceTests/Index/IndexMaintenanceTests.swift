@@ -38,9 +38,15 @@ struct IndexMaintenanceTests {
         for round in 0..<12 {
             let zone: String? = random.random.pick(["A", "B", nil])
             let operations = names.filter { _ in random.random.chance(30) }.map { name in
-                switch random.random.pick([0, 0, 1, 2]) {
+                switch random.random.pick([0, 0, 1, 2, 3]) {
                 case 0: return random.change(name, others: names)
                 case 1: return random.record(name, others: names)
+                case 2:
+                    var replacement = random.change(name, others: names)
+                    replacement.operationType = .forceReplace
+                    replacement.record.recordType = "Item"
+                    replacement.record.keep = RandomQueries.scalars.filter { _ in random.random.chance(50) }
+                    return replacement
                 default: return .delete(name)
                 }
             }
@@ -57,6 +63,25 @@ struct IndexMaintenanceTests {
             await cloud.service.settle()
             try await check(stores, "seed \(seed), round \(round)")
         }
+    }
+
+    @Test("After a replacement that keeps one field and drops another, and sends none")
+    func replacement() async throws {
+        let stores = OpenStores()
+        let cloud = QueryCloud(stores: stores)
+        try await cloud.makeZones("A")
+        let records = (0..<80).map { number in
+            RecordOperation.create("r\(number)", ["s": .string("x"), "i": .int64(1)], type: "Item")
+        }
+        try await cloud.modify(records, zone: "A")
+        let query = Query(recordType: "Item", filterBy: [Filter(.field("s"), .equals, .string("x"))])
+        _ = try await cloud.page(query, zone: "A")
+        await cloud.service.settle()
+        var operation = RecordOperation.make(.forceReplace, "r7", [:], type: "Item")
+        operation.record.keep = ["i"]
+        try await cloud.modify([operation], zone: "A")
+        await cloud.service.settle()
+        try await check(stores, "replaced")
     }
 
     @Test("A deleted zone leaves no entries behind")
