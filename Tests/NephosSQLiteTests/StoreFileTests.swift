@@ -230,7 +230,7 @@ import Testing
         }
         let control: Set<SQL> = [.savepoint, .releaseSavepoint, .rollbackToSavepoint]
         // Where the database is in another process.
-        let remote: Set<SQL> = [.recordsByNames, .referencesToAny]
+        let remote: Set<SQL> = [.recordsByNames, .referencesToAny, .missingIndexEntries, .participantZone]
         for sql in SQL.allCases where !control.contains(sql) && !remote.contains(sql) {
             let plan = try connection.plan(of: sql)
             #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(sql): \(plan)")
