@@ -226,9 +226,9 @@ enum FileCopy {
         }
     }
 
-    /// The name of a file's content, as the service has it in addresses: its BLAKE2b hash in hexadecimal digits.
+    /// The name of a file's content, as the service has it in addresses: its hash in hexadecimal digits.
     static func contentName(ofFileAt path: String) throws -> String {
-        let hash = StreamingHash(.blake2b)
+        let hash = StreamingHash(.content)
         try visitPieces(ofFileAt: path) { hash.update($0) }
         return hash.finish().map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }

@@ -179,7 +179,7 @@ package enum AssetCopy {
     static func content(of file: any AssetFileReader, _ take: (UnsafeRawBufferPointer) throws -> Void = { _ in }) throws
         -> [UInt8]
     {
-        let hash = StreamingHash(.blake2b)
+        let hash = StreamingHash(.content)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 16)
         defer { buffer.deallocate() }
         var offset: Int64 = 0

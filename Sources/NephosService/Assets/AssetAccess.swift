@@ -67,7 +67,7 @@ package enum AssetAddress {
 
     /// The part that names a content, of what is in a file of the caller's. It blocks.
     package static func content(ofFileAt path: String) throws -> String {
-        let (source, hash) = (try FileSource(path), StreamingHash(.blake2b))
+        let (source, hash) = (try FileSource(path), StreamingHash(.content))
         var offset: Int64 = 0
         while true {
             let piece = try source.read(at: offset)

@@ -19,7 +19,7 @@ package final class AssetUpload: Sendable {
     /// What is known of the content so far. It goes from thread to thread with the pieces.
     private final class Hashes: @unchecked Sendable {
         // `@unchecked`: pieces come one after the other, as said above.
-        let content = StreamingHash(.blake2b)
+        let content = StreamingHash(.content)
         let checksum = FileChecksum()
     }
 

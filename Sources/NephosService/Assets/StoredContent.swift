@@ -10,7 +10,7 @@ final class StoredContent: @unchecked Sendable {
     private static let pieceSize = 4 << 20
 
     private let file: any AssetFileReader
-    private let hash = StreamingHash(.blake2b)
+    private let hash = StreamingHash(.content)
     private var offset: Int64 = 0
 
     private init(_ file: any AssetFileReader) { self.file = file }

@@ -3,6 +3,7 @@ extension Migration {
     /// are to be deleted.
     static let assets = Migration(
         script: """
+            -- A content is the SHA-256 of a file.
             CREATE TABLE asset (
                 owner {integer} NOT NULL,
                 content {bytes} NOT NULL,

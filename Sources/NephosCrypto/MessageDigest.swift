@@ -1,0 +1,32 @@
+import CDigest
+
+/// A hash of libcrypto, which uses the processor's instructions for it (EVP, openssl-evp(7)).
+///
+/// One thread at a time uses it.
+final class MessageDigest {
+    private let context: OpaquePointer
+    private let size: Int
+
+    /// - Parameters:
+    ///   - type: what `EVP_sha1()` and its like give.
+    ///   - size: bytes of the hash.
+    init(_ type: OpaquePointer?, size: Int) {
+        guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, type, nil) == 1 else {
+            fatalError("libcrypto cannot compute a hash")
+        }
+        self.context = context
+        self.size = size
+    }
+
+    deinit { EVP_MD_CTX_free(context) }
+
+    func update(_ bytes: UnsafeRawBufferPointer) { EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) }
+
+    /// The hash of everything so far. Nothing may be added after it.
+    func finish() -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            EVP_DigestFinal_ex(context, buffer.baseAddress, nil)
+            count = size
+        }
+    }
+}
