@@ -41,7 +41,7 @@ struct AssetAdmission {
 
     private func admit(_ sent: AssetValue, _ target: AssetTarget, _ known: [AssetValue]) throws -> AssetValue {
         if let text = sent.receipt, let receipt = access.tokens.receipt(text), receipt.target.includes(target),
-            receipt.expires + Limits.clockSkew >= access.now,
+            AssetTokens.isGood(until: receipt.expires, lifetime: Limits.receiptLifetime, now: access.now),
             let asset = try reader.asset(owner: zone.owner, content: receipt.content)
         {
             guard asset.size == sent.size, asset.checksum == sent.fileChecksum else {

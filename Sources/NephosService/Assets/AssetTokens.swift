@@ -69,6 +69,12 @@ struct AssetTokens: Sendable {
         var expires: Int64
     }
 
+    /// Whether what is good for `lifetime` until `expires` is good now, by a clock that may differ from that of the server
+    /// which gave it: it is not over, and was not given at a time that has not come.
+    static func isGood(until expires: Int64, lifetime: Int64, now: Int64) -> Bool {
+        (-Limits.clockSkew...lifetime + Limits.clockSkew).contains(expires - now)
+    }
+
     func text(_ token: Upload) -> String {
         text(.assetUpload, Self.bytes(token.target) + [token.flags] + Self.bytes(token.expires))
     }

@@ -103,9 +103,9 @@ extension NephosService {
         try await withStore(container, environment, requestID) { store in
             let tokens = store.tokens
             let now = self.environment.now()
-            guard let upload = tokens.upload(token), upload.expires + Limits.clockSkew >= now else {
-                throw ServiceError.uploadExpired
-            }
+            guard let upload = tokens.upload(token),
+                AssetTokens.isGood(until: upload.expires, lifetime: Limits.uploadLifetime, now: now)
+            else { throw ServiceError.uploadExpired }
             let owner = upload.target.zone.owner
             let target = upload.target
             let (used, mayUpload) = try await store.engine.read { reader in
@@ -141,7 +141,8 @@ extension NephosService {
     ) async throws(ServiceError) -> DownloadedAsset {
         try await withStore(container, environment, requestID) { store in
             guard let download = store.tokens.download(token), AssetContent.name(download.content) == content,
-                download.expires + Limits.clockSkew >= self.environment.now()
+                AssetTokens.isGood(
+                    until: download.expires, lifetime: Limits.downloadLifetime, now: self.environment.now())
             else { throw ServiceError.assetNotFound }
             guard var asset = try await self.asset(of: download, in: store) else { throw ServiceError.assetNotFound }
             var file = try await store.assets.open(asset.file)
