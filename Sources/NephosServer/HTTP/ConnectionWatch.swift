@@ -28,6 +28,13 @@ final class WatchedConnection: Sendable {
         deadline.store(start + Int64(options.arrivalTimeout * 1000) + transfer, ordering: .relaxed)
     }
 
+    /// A piece of a file is being read. Each has its own time, so that no fast beginning pays for a slow end.
+    func allowPiece(_ options: HTTPServer.Options, bytes: Int, since start: Int64 = WatchedConnection.now) {
+        isAnswered.store(true, ordering: .relaxed)
+        let grace = Int64(options.slowTransferGrace / .milliseconds(1))
+        deadline.store(start + grace + Int64(bytes) * 1000 / options.slowestTransfer, ordering: .relaxed)
+    }
+
     /// The next request may begin, as long as the connection may be idle, and then arrive.
     func allowNext(_ options: HTTPServer.Options) {
         allow(options, since: Self.now + Int64(options.idleTimeout) * 1000)

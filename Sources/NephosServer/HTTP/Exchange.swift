@@ -211,14 +211,12 @@ final class Exchange {
 
     private func queue(_ response: HTTPResponse, _ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
         whenSent = response.whenSent
-        // A file is as long as it is, and its reader may be slow; one that reads nothing is idle.
-        if response.stream == nil {
-            let size = response.parts.reduce(0) { $0 + $1.buffer.count }
-            watched?.allow(bridge.options, bytes: size, isAnswer: true)
-        }
+        // Of a file the headers: its pieces have times of their own.
+        let size = response.stream == nil ? response.parts.reduce(0) { $0 + $1.buffer.count } : 0
+        watched?.allow(bridge.options, bytes: size, isAnswer: true)
         let made =
             if let stream = response.stream {
-                ResponseSender(stream, connection, suspended: bridge.runningHandlers).makeResponse()
+                ResponseSender(stream, connection, watched, bridge).makeResponse()
             } else {
                 ResponseBody(response.parts).makeResponse()
             }

@@ -37,7 +37,8 @@ package final class HTTPServer: Sendable {
         /// Whether a request, by its target, is for a file: then a body is not read before the handler is called, and is
         /// handed to it as it arrives.
         package var isTransfer: @Sendable (String) -> Bool = { $0.hasPrefix("/\(AssetAddress.module)/") }
-        /// Bytes a second below which such a body is abandoned, and the time before the rate is first checked.
+        /// Bytes a second below which such a body is abandoned, and the time before the rate is first checked. The same for
+        /// each piece of a file that is sent.
         package var slowestTransfer = Limits.slowestUpload
         package var slowTransferGrace = Duration.milliseconds(Limits.slowUploadGrace)
         /// Seconds that `stop()` waits for requests to arrive whole and to be answered, and for answers to be read. What is

@@ -42,14 +42,18 @@ final class ResponseSender: @unchecked Sendable {
 
     private let stream: ResponseStream
     private let connection: OpaquePointer
+    private let watched: WatchedConnection?
+    private let options: HTTPServer.Options
+    /// Is entered while the connection is suspended.
     private let suspended: DispatchGroup
     private let state = Mutex(State())
 
-    /// - Parameter suspended: is entered while the connection is suspended.
-    init(_ stream: ResponseStream, _ connection: OpaquePointer, suspended: DispatchGroup) {
+    init(_ stream: ResponseStream, _ connection: OpaquePointer, _ watched: WatchedConnection?, _ bridge: HTTPBridge) {
         self.stream = stream
         self.connection = connection
-        self.suspended = suspended
+        self.watched = watched
+        options = bridge.options
+        suspended = bridge.runningHandlers
     }
 
     func makeResponse() -> OpaquePointer? {
@@ -60,18 +64,20 @@ final class ResponseSender: @unchecked Sendable {
         return response
     }
 
+    /// Reads the next piece. The library asks for it once the client, or its socket, has taken the one before.
     /// - Returns: how many bytes there are; 0 where the connection was suspended; nil where nothing can be read.
     fileprivate func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int? {
         let count = min(buffer.count, Int(clamping: stream.length - position))
         let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
         let offset = stream.offset + position
-        if let copied = copy(into: wanted, at: offset) { return copied }
+        if let copied = copy(into: wanted, at: offset) { return allowed(copied) }
         if state.withLock({ $0.failure }) { return nil }
         do {
-            if let read = try stream.body.readNow(into: wanted, at: offset) { return read > 0 ? read : nil }
+            if let read = try stream.body.readNow(into: wanted, at: offset) { return read > 0 ? allowed(read) : nil }
         } catch {
             return nil
         }
+        watched?.suspendDeadline()
         // Before it can be resumed.
         suspended.enter()
         MHD_suspend_connection(connection)
@@ -89,6 +95,12 @@ final class ResponseSender: @unchecked Sendable {
             suspended.leave()
         }
         return 0
+    }
+
+    /// Gives the client the time that a piece may take.
+    private func allowed(_ bytes: Int) -> Int {
+        watched?.allowPiece(options, bytes: bytes)
+        return bytes
     }
 
     private func copy(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {

@@ -1,6 +1,7 @@
 import Foundation
 import NephosSQLite
 import NephosService
+import NephosStorage
 import Testing
 
 @testable import NephosServer
@@ -190,6 +191,41 @@ import Testing
         #expect(!connection.isLate(.max))
     }
 
+    @Test func `each piece of a file has time in proportion, however fast those before were`() {
+        let options = HTTPServer.Options()
+        let connection = WatchedConnection(-1, 0)
+        connection.allowPiece(options, bytes: 256 * 1024, since: 1000)
+        #expect(!connection.isLate(1000 + 285_999))
+        #expect(connection.isLate(1000 + 286_000))
+        connection.allowPiece(options, bytes: 1024, since: 2000)
+        #expect(connection.isLate(2000 + 31_000))
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func `a file whose client does not read it is not sent for ever`(isCached: Bool) async throws {
+        let (ends, end) = AsyncStream<Bool>.makeStream()
+        var options = HTTPServer.Options()
+        // Whether bytes move now and then does not matter.
+        options.idleTimeout = 0
+        options.watchInterval = 0.05
+        options.slowestTransfer = 1 << 20
+        options.slowTransferGrace = .milliseconds(100)
+        let server = try HTTPServer(ListeningSocket.loopback(port: 0), options: options) { _ in
+            var response = HTTPResponse(status: 200)
+            response.stream = ResponseStream(EndlessFile(isCached: isCached), offset: 0, length: 1 << 40)
+            response.whenSent = { end.yield($0) }
+            return response
+        }
+        let connection = try TestConnection(port: server.port)
+        try await connection.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for await isWhole in ends {
+            #expect(!isWhole)
+            break
+        }
+        connection.abandon()
+        await server.stop()
+    }
+
     @Test func `what is not done when the server stops is answered 503`() async throws {
         let gate = Gate()
         var options = HTTPServer.Options()
@@ -314,5 +350,24 @@ import Testing
             let local = ["Sec-Fetch-Site": "cross-site", "Origin": "http://localhost:3000"]
             #expect(try await connection.request("GET", Self.list, headers: local).status == 200)
         }
+    }
+}
+
+/// A file without an end, at hand or on a disk.
+private final class EndlessFile: StreamedBody {
+    private let isCached: Bool
+
+    init(isCached: Bool) {
+        self.isCached = isCached
+    }
+
+    func readNow(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int? {
+        guard isCached else { return nil }
+        buffer.initializeMemory(as: UInt8.self, repeating: 7)
+        return buffer.count
+    }
+
+    func read(_ count: Int, at offset: Int64, _ completion: @escaping @Sendable (Result<[UInt8], any Error>) -> Void) {
+        FileThreads.shared.start { completion(.success(Array(repeating: 7, count: count))) }
     }
 }
