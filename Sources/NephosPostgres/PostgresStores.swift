@@ -42,6 +42,10 @@ package final class PostgresStores: StoreProvider {
                     environment TEXT COLLATE "C" NOT NULL,
                     UNIQUE (container, environment)
                 );
+                CREATE TABLE IF NOT EXISTS \(prefix).asset_place (
+                    id BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
+                    place TEXT NOT NULL
+                );
                 COMMIT
                 """)
         }
@@ -53,8 +57,11 @@ package final class PostgresStores: StoreProvider {
     private var lockKey: (Int32, Int32) { PostgresAddress.lockKey(options.prefix) }
     private var table: String { "\(PostgresAddress.quoted(options.prefix)).store" }
 
+    /// The table that says where the files of assets are.
+    var placeTable: String { "\(PostgresAddress.quoted(options.prefix)).asset_place" }
+
     /// A connection beside the pool's, for what happens seldom.
-    private func connected<T>(_ body: (PostgresConnection) throws -> T) throws -> T {
+    func connected<T>(_ body: (PostgresConnection) throws -> T) throws -> T {
         let connection = try PostgresConnection(address, options, damage: nil)
         defer { connection.close() }
         return try body(connection)

@@ -18,8 +18,8 @@ struct DevCommand {
             "--storage", "ADDRESS",
             """
             Keep the data in PostgreSQL, postgresql://USER@HOST/DATABASE, and only
-            the files of assets in --data. A password is taken from PGPASSWORD or
-            from PGPASSFILE.
+            the files of assets in --data, which all servers over one database share.
+            A password is taken from PGPASSWORD or from PGPASSFILE.
             """),
         CommandOption(
             "--accept-unsafe-storage", nil, "Use a PostgreSQL server also where it may lose what was answered."),
@@ -255,15 +255,19 @@ struct DevCommand {
 
     private func stores() async throws -> any StoreProvider {
         let options = SQLiteOptions(durability: durability, log: ServiceEnvironment.system.log)
+        guard let data else { return MemoryStores(options: options) }
+        let stores: any StoreProvider
         if let storage {
-            return try PostgresStores(
+            let postgres = try PostgresStores(
                 storage, options: PostgresOptions(acceptsUnsafeServer: acceptsUnsafeStorage, log: options.log),
                 assets: data, blanks: MemoryStores(options: options))
+            try postgres.keepAssets(in: objectStorage.place(or: data))
+            stores = postgres
+        } else {
+            stores = try DataDirectory(path: data, options: options)
         }
-        guard let data else { return MemoryStores(options: options) }
-        let directory = try DataDirectory(path: data, options: options)
-        guard let objects = try await objectStorage.requests() else { return directory }
-        return ObjectStorageProvider(directory, objects, spool: data)
+        guard let objects = try await objectStorage.requests() else { return stores }
+        return ObjectStorageProvider(stores, objects, spool: data)
     }
 }
 

@@ -1,5 +1,6 @@
 import NephosHTTP
 import NephosObjectStorage
+import NephosPostgres
 import NephosStorage
 
 /// The options that say in which object storage the files of assets are.
@@ -88,6 +89,12 @@ struct ObjectStorageArguments {
             throw UsageError("'\(text)' is no address of object storage, for example https://s3.example.org:9000.")
         }
         return text
+    }
+
+    /// Where the files are: in the object storage, or else in a directory.
+    func place(or directory: String) -> AssetPlace {
+        guard let objects else { return .directory(directory) }
+        return .objects("s3://\(objects.bucket)\(objects.prefix.isEmpty ? "" : "/\(objects.prefix)")")
     }
 
     /// Whether the bucket can be used, before anything is.

@@ -1,5 +1,6 @@
 import NephosHTTP
 import NephosObjectStorage
+import NephosPostgres
 import NephosSQLite
 import NephosService
 import NephosStorage
@@ -60,6 +61,8 @@ struct StoredData {
         }
         return found.sorted { ($0.container, $0.environment) < ($1.container, $1.environment) }
     }
+
+    var assetPlace: AssetPlace { storage.place(or: path) }
 
     func objects() async throws -> ObjectRequests? { try await storage.requests() }
 

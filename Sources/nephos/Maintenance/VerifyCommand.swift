@@ -68,6 +68,7 @@ struct VerifyCommand {
         defer { objects?.close() }
         let stores = try PostgresStores(address, options: options, assets: data.path)
         defer { stores.close() }
+        try stores.checkAssets(in: data.assetPlace)
         var isWhole = true
         for id in try data.chosen(of: try stores.existingStores(), in: "the database") {
             let files: any AssetStore =

@@ -15,6 +15,7 @@ import Testing
         let servers: [StartedNephos]
         let ports: [UInt16]
         let database: PostgresConnection
+        private let address: String
 
         init(_ directory: URL) async throws {
             let name = "takeover_\(UInt32.random(in: .min ... .max))"
@@ -24,19 +25,25 @@ import Testing
             let admin = try PostgresConnection(try PostgresAddress(text), options, damage: nil)
             try admin.execute("CREATE DATABASE \(name) ENCODING 'UTF8' TEMPLATE template0")
             admin.close()
-            let address = "postgresql://nephos@/\(name)?host=\(host)"
+            address = "postgresql://nephos@/\(name)?host=\(host)"
             database = try PostgresConnection(try PostgresAddress(address), options, damage: nil)
             var (servers, ports): ([StartedNephos], [UInt16]) = ([], [])
-            for data in ["one", "other"] {
-                let server = try StartedNephos([
-                    "dev", "--port", "0", "--storage", address, "--accept-unsafe-storage", "--data",
-                    directory.appendingPathComponent(data).path,
-                ])
+            for _ in 0..<2 {
+                let server = try Self.start(over: address, data: directory.appendingPathComponent("shared"))
                 servers.append(server)
                 ports.append(try readyPort(try await server.readyLine()))
             }
             (self.servers, self.ports) = (servers, ports)
         }
+
+        private static func start(over address: String, data: URL) throws -> StartedNephos {
+            try StartedNephos([
+                "dev", "--port", "0", "--storage", address, "--accept-unsafe-storage", "--data", data.path,
+            ])
+        }
+
+        /// One more server, whose files are elsewhere.
+        func startElsewhere(_ data: URL) throws -> StartedNephos { try Self.start(over: address, data: data) }
 
         /// The first server is gone, without a word.
         func killFirst() async throws {
@@ -54,6 +61,19 @@ import Testing
             "POST", "/database/\(Self.container)/private/\(path)\(Self.me)", body: body)
         try #require(response.status == 200 && !response.text.contains("serverErrorCode"), "\(response.text)")
         return response.text
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `a server whose directory of files is not that of the others does not start`()
+        async throws
+    {
+        try await withTemporaryDirectory { directory in
+            let pair = try await Pair(directory)
+            let third = try pair.startElsewhere(directory.appendingPathComponent("own"))
+            let finished = try await third.finish()
+            #expect(finished.status == 1)
+            #expect(finished.errors.contains("All its servers need the same place"), "\(finished.errors)")
+            for server in pair.servers { #expect(try await server.stop().status == 0) }
+        }
     }
 
     @Test(.timeLimit(.minutes(5))) func `records of a deleted zone are purged by the other`() async throws {

@@ -1,0 +1,121 @@
+import Glibc
+import NephosStorage
+
+/// Where the files of a database's assets are.
+package enum AssetPlace: Sendable {
+    /// A directory, which is known by a file in it: servers may reach one at different paths, and have different ones at
+    /// the same path.
+    case directory(String)
+    /// A place in object storage: `s3://BUCKET/PREFIX`.
+    case objects(String)
+}
+
+/// The database says where the files of its assets are. A server that keeps them elsewhere would not find those of the
+/// others, nor they its own.
+extension PostgresStores {
+    /// The file by which a directory is known.
+    static let directoryFile = "assets.id"
+
+    /// Notes where the files are, where nothing is noted yet.
+    /// - Throws: `StorageError` where another place is.
+    package func keepAssets(in place: AssetPlace) throws {
+        if try checkAssets(in: place) { return }
+        switch place {
+        case .objects(let address): try note(address)
+        case .directory(let path):
+            let file = "\(path)/\(Self.directoryFile)"
+            let isNew = try Self.makeIdentifier(file)
+            guard let identifier = try Self.identifier(file) else {
+                throw StorageError(.damaged, "\(file) is empty: whose files these are is not known.")
+            }
+            try note("directory \(identifier)")
+            do {
+                _ = try checkAssets(in: place)
+            } catch {
+                // Another server was faster, elsewhere.
+                if isNew { unlink(file) }
+                throw error
+            }
+            return
+        }
+        _ = try checkAssets(in: place)
+    }
+
+    /// Compares a place with what is noted.
+    /// - Returns: false where nothing is.
+    /// - Throws: `StorageError` where another place is.
+    @discardableResult
+    package func checkAssets(in place: AssetPlace) throws -> Bool {
+        guard let noted = try notedPlace() else { return false }
+        let (mine, name): (String?, String)
+        switch place {
+        case .objects(let address): (mine, name) = (address, address)
+        case .directory(let path):
+            mine = try Self.identifier("\(path)/\(Self.directoryFile)").map { "directory \($0)" }
+            name = "the directory \(path)"
+        }
+        if mine == noted { return true }
+        let other =
+            noted.hasPrefix("directory ")
+            ? "another directory, whose file \(Self.directoryFile) says \(noted.dropFirst(10))" : noted
+        throw StorageError(
+            .constraint,
+            "The files of this database's assets are not in \(name), but in \(other). All its servers need the same "
+                + "place: one directory that they share (--data), or object storage (--asset-storage).")
+    }
+
+    private func notedPlace() throws -> String? {
+        try connected { try $0.ask("SELECT place FROM \(placeTable)").first?.first }
+    }
+
+    private func note(_ place: String) throws {
+        try connected { connection in
+            _ = try connection.ask(
+                """
+                INSERT INTO \(placeTable) (id, place) VALUES (1, \(PostgresAddress.literal(place))) ON CONFLICT DO NOTHING
+                """)
+        }
+    }
+
+    // MARK: The directory's file
+
+    /// Nil where there is none.
+    private static func identifier(_ file: String) throws -> String? {
+        let descriptor = FileSystem.open(file, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw StorageError(system: errno, while: "opening \(file)")
+        }
+        defer { Glibc.close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = read(descriptor, &bytes, bytes.count)
+        guard count >= 0 else { throw StorageError(system: errno, while: "reading \(file)") }
+        let line = bytes.prefix(count).prefix { $0 != UInt8(ascii: "\n") }
+        return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
+    }
+
+    /// - Returns: false where there is one.
+    private static func makeIdentifier(_ file: String) throws -> Bool {
+        if FileSystem.exists(file) { return false }
+        try FileSystem.makeDirectory(FileSystem.parent(of: file))
+        let identifier = (0..<2).map { _ in String(UInt64.random(in: 1 << 63 ... .max), radix: 16) }.joined()
+        // Whole or not at all: another server may be reading it.
+        let draft = "\(file).\(identifier)"
+        let descriptor = FileSystem.open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw StorageError(system: errno, while: "making \(draft)") }
+        defer {
+            Glibc.close(descriptor)
+            unlink(draft)
+        }
+        let text = Array("\(identifier)\n".utf8)
+        guard write(descriptor, text, text.count) == text.count, fsync(descriptor) == 0 else {
+            throw StorageError(system: errno, while: "writing \(draft)")
+        }
+        if link(draft, file) != 0 {
+            if errno == EEXIST { return false }
+            throw StorageError(system: errno, while: "making \(file)")
+        }
+        try FileSystem.synchronizeParent(of: file)
+        return true
+    }
+}
