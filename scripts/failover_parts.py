@@ -133,7 +133,7 @@ class Gate:
 
 
 class NephosServer:
-    """A server process over PostgreSQL."""
+    """A server process over PostgreSQL. All share one directory for the files of assets."""
 
     def __init__(self, executable, address, directory, port):
         self.executable, self.address, self.directory, self.port = executable, address, directory, port
@@ -144,7 +144,8 @@ class NephosServer:
         with open(self.directory / "log", "ab") as log:
             self.process = subprocess.Popen(
                 [str(self.executable), "dev", "--quiet", "--storage", self.address, "--accept-unsafe-storage", "--data",
-                 str(self.directory / "data"), "--port", str(self.port)], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                 str(self.directory.parent / "assets"), "--port", str(self.port)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def ready(self):
         def answers():
