@@ -26,6 +26,8 @@ final class PostgresConnection: SQLConnection {
         case versions
         /// The database is not what the store has noted of it.
         case lineage
+        /// A read that was one statement needs more.
+        case more
     }
 
     struct Queued {
@@ -67,6 +69,9 @@ final class PostgresConnection: SQLConnection {
     /// The largest number of a transaction that was answered before a read began.
     private(set) var answered: Int64 = 0
     private(set) var expectsFeeds = false
+    var expectation = ZoneExpectation()
+    /// Whether the transaction was one statement, and is over.
+    private(set) var isOver = false
     /// How far zones are complete that were looked up for their feeds.
     var reaches: [ZoneKey: FeedReach] = [:]
 
@@ -117,9 +122,10 @@ final class PostgresConnection: SQLConnection {
     /// - Parameter answered: the largest number of a transaction that was answered before.
     /// - Parameter wantsVersions: whether versions are asked for before anything is decided on what they are of.
     /// - Parameter isRepeated: whether it was begun before, and something was in the way.
+    /// - Parameter isOneStatement: whether a read may be one statement, which needs no transaction around it.
     func begin(
         _ mode: PostgresSQL.Mode, horizonWait: HorizonWait = HorizonWait(), answered: Int64 = 0,
-        wantsVersions: Bool = false, isRepeated: Bool = false
+        wantsVersions: Bool = false, isRepeated: Bool = false, isOneStatement: Bool = false
     ) {
         versions = ContentVersions(isExact: wantsVersions)
         findsTakenKeysLater = mode != .reading && !isRepeated
@@ -127,6 +133,8 @@ final class PostgresConnection: SQLConnection {
         self.mode = mode
         (self.horizonWait, self.answered, expectsFeeds) = (horizonWait, answered, false)
         reaches.removeAll(keepingCapacity: true)
+        expectation = ZoneExpectation(mayBeOneStatement: isOneStatement && mode == .reading)
+        isOver = false
         isInTransaction = true
         hasBegun = false
         forget()
@@ -192,8 +200,10 @@ final class PostgresConnection: SQLConnection {
     }
 
     /// Runs a statement, or leaves it for later where it gives nothing.
-    func run(_ statement: PostgresStatement) throws -> PostgresLink.Result? {
+    func run(_ statement: PostgresStatement) throws -> PostgresRows? {
         let sql = statement.sql
+        if let rows = expectation.take(statement) { return rows }
+        if sql == .zoneByName, !expectsFeeds, expectation.isOf(statement) { return try runTogether(statement) }
         if mode == .writing && PostgresSQL.writes(sql) && !PostgresSQL.besideOthers.contains(sql) { try runAlone() }
         let withReach = sql == .zoneByName && expectsFeeds
         let query = Queued(
@@ -205,22 +215,26 @@ final class PostgresConnection: SQLConnection {
             try enqueue(query)
             return nil
         }
-        if sql == .changeEvents { return try runEvents(query) }
+        if sql == .changeEvents { return try runEvents(query).map(PostgresRows.init) }
         let result = try perform([query]).last
         guard let result else { return nil }
         if mode == .reading { try noteReach(result, of: statement) } else { note(result, of: statement) }
-        return result
+        return PostgresRows(result)
     }
 
     func expectFeeds() { expectsFeeds = mode == .reading }
 
-    /// Keeps what was found under the names that were asked for.
     private func note(_ result: PostgresLink.Result, of statement: PostgresStatement) {
         guard statement.sql == .recordByName || statement.sql == .recordsByNames, statement.integers.count >= 2 else {
             return
         }
         let zone = ZoneKey(owner: OwnerID(rawValue: statement.integers[0]), id: statement.integers[1])
-        for name in statement.texts where found[RecordKey(zone, name)] == nil {
+        note(result, of: statement.texts, in: zone)
+    }
+
+    /// Keeps what was found under the names that were asked for.
+    func note(_ result: PostgresLink.Result, of names: [String], in zone: ZoneKey) {
+        for name in names where found[RecordKey(zone, name)] == nil {
             found[RecordKey(zone, name)] = .some(nil)
         }
         for row in 0..<result.rows {
@@ -236,6 +250,7 @@ final class PostgresConnection: SQLConnection {
     }
 
     func enqueue(_ query: Queued) throws {
+        expectation.end()
         queued.append(query)
         queuedSize += query.parameters.bytes.count
         if queued.count + additions.count >= 5000 || queuedSize >= 8 << 20 { _ = try perform([]) }
@@ -244,6 +259,7 @@ final class PostgresConnection: SQLConnection {
     // MARK: Records
 
     func put(_ record: RecordRow) throws -> RowNumber? {
+        expectation.end()
         let key = RecordKey(record.zone, record.name)
         func parameters(_ number: Int64) throws -> PostgresLink.Parameters {
             let values = PostgresStatement(.putRecord, self)
@@ -292,17 +308,22 @@ final class PostgresConnection: SQLConnection {
     // MARK: The way to the server
 
     /// Sends what begins the transaction, if it has not begun, what was left for later, and these.
+    /// - Parameter isWhole: whether these are the whole transaction: one statement, which needs no other around it.
     /// - Returns: what these gave.
-    func perform(_ last: [Queued]) throws -> [PostgresLink.Result] {
+    func perform(_ last: [Queued], isWhole: Bool = false) throws -> [PostgresLink.Result] {
+        if isOver {
+            again = .more
+            throw StorageError(.busy, "the transaction has to begin again, with more than one statement")
+        }
         if mode != .reading { beforeStatement?() }
         var queries: [Queued] = []
         var stateIndex: Int?
-        if !hasBegun {
+        if !hasBegun && !isWhole {
             queries = beginning()
             if mode != .reading { stateIndex = queries.count - 1 }
         }
         var versionsIndex: Int?
-        if mode == .reading && versions.areWanted {
+        if mode == .reading && versions.areWanted && !isWhole {
             versionsIndex = queries.count
             queries.append(query("versions", PostgresSQL.versions))
         }
@@ -320,7 +341,7 @@ final class PostgresConnection: SQLConnection {
             indexes.append(batch.count)
             batch.append(.run(name: query.name, query.parameters))
         }
-        hasBegun = true
+        (hasBegun, isOver) = (!isWhole, isWhole)
         additions.removeAll(keepingCapacity: true)
         queued.removeAll(keepingCapacity: true)
         queuedSize = 0
@@ -336,10 +357,15 @@ final class PostgresConnection: SQLConnection {
             let isNoted = PostgresStatement.integer(result, 0, 2 + SharedContent.allCases.count) != 0
             if !isNoted { try beginAnew(for: .lineage) }
         }
-        if let stateIndex { versions.learn(results[indexes[stateIndex]], from: 2) }
-        if let versionsIndex { versions.learn(results[indexes[versionsIndex]], from: 0) }
-        if versions.areStale { try beginAnew(for: .versions) }
+        if let stateIndex { try learnVersions(results[indexes[stateIndex]], from: 2) }
+        if let versionsIndex { try learnVersions(results[indexes[versionsIndex]], from: 0) }
         return last.isEmpty ? [] : indexes.suffix(last.count).map { results[$0] }
+    }
+
+    /// - Parameter column: the first version's.
+    func learnVersions(_ result: PostgresLink.Result, from column: Int) throws {
+        versions.learn(result, from: column)
+        if versions.areStale { try beginAnew(for: .versions) }
     }
 
     private func beginAnew(for reason: Again) throws {

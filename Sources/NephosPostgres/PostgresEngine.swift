@@ -63,11 +63,12 @@ package final class PostgresEngine: StorageEngine {
         _ connection: PostgresConnection, _ schema: String, _ wait: HorizonWait, answered: Int64,
         _ body: (any StorageReader) throws -> T
     ) throws -> Read<T> {
-        // What was prepared may be gone, once.
+        // What was prepared may be gone, once; so may what is cached be stale, and one statement may not be enough.
         for attempt in 1... {
             try connection.use(schema: schema)
             connection.begin(
-                .reading, horizonWait: wait, answered: answered, wantsVersions: connection.again == .versions)
+                .reading, horizonWait: wait, answered: answered, wantsVersions: connection.again == .versions,
+                isOneStatement: connection.again == nil)
             let reader = SQLReader(connection)
             defer { reader.invalidate() }
             do {
@@ -79,7 +80,7 @@ package final class PostgresEngine: StorageEngine {
             } catch {
                 // It may have failed because of what was stale.
                 if connection.again == nil { try? connection.checkVersions() }
-                if connection.again == nil || attempt > 2 {
+                if connection.again == nil || attempt > 3 {
                     connection.rollback()
                     throw error
                 }

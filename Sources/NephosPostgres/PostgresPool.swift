@@ -75,7 +75,8 @@ final class PostgresPool: @unchecked Sendable {
         waiting.append(Waiting(deadline: MonotonicTime.now + options.waitNanoseconds, run: run))
         var startsThread = false
         var startsWatch = false
-        if !wakeOne() {
+        let rested = chooseRested()
+        if rested == nil {
             if threads < options.connections {
                 threads += 1
                 startsThread = true
@@ -84,6 +85,8 @@ final class PostgresPool: @unchecked Sendable {
             }
         }
         lock.unlock()
+        // Not before: it would wait for the lock.
+        rested?.signal()
         do {
             if startsThread { try EngineThread.start { [self] in work() } }
         } catch {
@@ -138,12 +141,12 @@ final class PostgresPool: @unchecked Sendable {
         return waiting.removeFirst()
     }
 
-    /// - Returns: false where no thread rests.
-    private func wakeOne() -> Bool {
-        guard let last = resting.popLast() else { return false }
+    /// Chooses the thread that rested last. Under the lock.
+    /// - Returns: what it waits for; nil where none rests.
+    private func chooseRested() -> Condition? {
+        guard let last = resting.popLast() else { return nil }
         last.isWoken = true
-        last.condition.signal()
-        return true
+        return last.condition
     }
 
     private func make() throws -> PostgresConnection {
@@ -209,7 +212,7 @@ final class PostgresPool: @unchecked Sendable {
         let idle = lock.withLock {
             isClosed = true
             defer { self.idle = [] }
-            while wakeOne() {}
+            while let rested = chooseRested() { rested.signal() }
             return self.idle
         }
         for connection in idle { forget(connection) }

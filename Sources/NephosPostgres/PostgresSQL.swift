@@ -12,10 +12,14 @@ enum PostgresSQL {
     }
 
     static func text(_ sql: SQL, _ mode: Mode) -> String {
-        let text = text(sql)
-        if claims.contains(sql) { return text + " FOR UPDATE SKIP LOCKED" }
-        return mode == .writing && locks.contains(sql) ? text + " FOR UPDATE" : text
+        mode == .writing && locks.contains(sql) ? lockingTexts[sql.rawValue] : texts[sql.rawValue]
     }
+
+    /// By the statements' numbers: what a statement is made of takes longer to put together than to send.
+    private static let texts = SQL.allCases.map {
+        claims.contains($0) ? text($0) + " FOR UPDATE SKIP LOCKED" : text($0)
+    }
+    private static let lockingTexts = SQL.allCases.map { locks.contains($0) ? text($0) + " FOR UPDATE" : "" }
 
     /// Those that read records by name: a write decides on them.
     private static let locks: Set<SQL> = [.recordByName, .recordsByNames]
@@ -153,6 +157,7 @@ enum PostgresSQL {
 
     /// How many columns a zone has before its reach.
     static let zoneColumnCount = 8
+    static let recordColumnCount = 2 + content.count
     /// A live zone by its name, and its reach: `FeedReach`.
     static let zoneWithReach = """
         SELECT \(SQL.zoneColumns),
@@ -174,7 +179,8 @@ enum PostgresSQL {
         FROM store_state
         """
     /// In the order of `SharedContent`.
-    static let versions = "SELECT catalog_version, subscribed_version, incarnation FROM store_state"
+    static let versions = "SELECT \(versionColumns) FROM store_state"
+    private static let versionColumns = "catalog_version, subscribed_version, incarnation"
     static let advanceCatalog = "UPDATE store_state SET catalog_version = catalog_version + 1"
     static let insertSubscribedType = """
         WITH added AS (
@@ -185,6 +191,22 @@ enum PostgresSQL {
         """
     static let subscribedTypes = "SELECT owner, record_type FROM subscribed_type WHERE version > $1"
     static let horizon = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, base FROM store_state"
+
+    /// A live zone by its name, its record of a name, and the versions: parts of one row, null where there is none.
+    static let zoneWithRecord = """
+        SELECT \(SQL.qualified(SQL.zoneColumns, "zone")), \(SQL.recordColumns(of: "record")), \(versionColumns)
+        FROM store_state
+        LEFT JOIN zone ON zone.owner = $1 AND zone.name = $2 AND zone.deleted = 0
+        LEFT JOIN record ON record.owner = zone.owner AND record.zone = zone.id AND record.name = $3
+        """
+    /// Two of a zone by its name, beside which that is not changed.
+    static func recordsOfZone(_ mode: Mode) -> String { mode == .writing ? lockedRecordsOfZone : recordsOfZone }
+    private static let recordsOfZone = byZoneName(text(.recordsByNames, .alone))
+    private static let lockedRecordsOfZone = byZoneName(text(.recordsByNames, .writing))
+    static let sharesOfZone = byZoneName(text(.sharesOfZone, .alone))
+    private static func byZoneName(_ text: String) -> String {
+        text.replacing("zone = $2", with: "zone = (SELECT id FROM zone WHERE owner = $1 AND name = $2 AND deleted = 0)")
+    }
 
     /// Adds a record that was not there when the transaction looked.
     static let insertRecord = """

@@ -1,6 +1,24 @@
 import CPostgres
 import NephosStorage
 
+/// What a statement gave, which may be a part of what another did.
+struct PostgresRows {
+    var result: PostgresLink.Result
+    var count: Int
+    /// The column of the result that is the statement's first.
+    var firstColumn: Int
+
+    init(_ result: PostgresLink.Result) {
+        (self.result, count, firstColumn) = (result, result.rows, 0)
+    }
+
+    /// The columns from `column` on of a row of which they may be missing: then the first of them is null.
+    init(_ result: PostgresLink.Result, from column: Int) {
+        (self.result, firstColumn) = (result, column)
+        count = result.rows > 0 && PQgetisnull(result.handle, 0, Int32(column)) == 0 ? 1 : 0
+    }
+}
+
 /// A statement of a connection's, its parameters and its rows. A statement that gives rows gives all at once: the size of
 /// what it gives is bounded in its text.
 final class PostgresStatement: SQLStatement {
@@ -10,7 +28,7 @@ final class PostgresStatement: SQLStatement {
     /// For what is found in a transaction: the zone and the names that were asked for.
     private(set) var integers: [Int64] = []
     private(set) var texts: [String] = []
-    private var result: PostgresLink.Result?
+    private var rows: PostgresRows?
     private var row = -1
 
     init(_ sql: SQL, _ connection: PostgresConnection) {
@@ -67,9 +85,9 @@ final class PostgresStatement: SQLStatement {
     // MARK: Rows
 
     func step() throws -> Bool {
-        if row < 0 { result = try connection.run(self) }
+        if row < 0 { rows = try connection.run(self) }
         row += 1
-        return row < result?.rows ?? 0
+        return row < rows?.count ?? 0
     }
 
     func insert() throws -> Int64? {
@@ -77,16 +95,16 @@ final class PostgresStatement: SQLStatement {
     }
 
     func reset() {
-        (result, row) = (nil, -1)
+        (rows, row) = (nil, -1)
         parameters.removeAll()
         integers.removeAll(keepingCapacity: true)
         texts.removeAll(keepingCapacity: true)
     }
 
-    var changes: Int { result?.changes ?? 0 }
+    var changes: Int { rows?.result.changes ?? 0 }
 
     func integer(_ column: Int) -> Int64 {
-        result.map { Self.integer($0, row, column) } ?? 0
+        rows.map { Self.integer($0.result, row, $0.firstColumn + column) } ?? 0
     }
 
     /// A number of two, four or eight bytes; 0 for null.
@@ -114,6 +132,6 @@ final class PostgresStatement: SQLStatement {
     func textInPlace(_ column: Int) -> UnsafeRawBufferPointer { bytesInPlace(column) }
 
     func bytesInPlace(_ column: Int) -> UnsafeRawBufferPointer {
-        result.map { Self.bytes($0, row, column) } ?? UnsafeRawBufferPointer(start: nil, count: 0)
+        rows.map { Self.bytes($0.result, row, $0.firstColumn + column) } ?? UnsafeRawBufferPointer(start: nil, count: 0)
     }
 }

@@ -85,6 +85,9 @@ package protocol StorageReader: ShareReader {
     /// have `size` bytes of fields.
     /// - Parameter withShares: whether the shares are asked for that they are under.
     func expectRecords(zone: ZoneKey, named names: [String], size: Int, withShares: Bool) throws
+    /// Says that a zone of this name is looked up next, then its records of these names and, where `shares` is not 0, as many of
+    /// its shares: an engine that is another process reads them together.
+    func expectZone(named name: String, records: [String], shares: Int)
     /// Says that zones are looked up for their feeds: an engine that is another process reads with each how far it is complete.
     func expectFeeds()
     /// Those of the records and tombstones of these names that there are, in any order. Costs one way to the database.

@@ -59,6 +59,9 @@ struct LookupRecords {
         }
         let address = caller.address(item.zoneID ?? request.zoneID)
         let known = zones[address]
+        if request.records.count == 1 {
+            reader.expectZone(named: address.zoneName, records: names(in: address), shares: 0)
+        }
         let zone = try known ?? ZoneRegistry.find(address, caller, reader)
         if known == nil {
             zones[address] = .some(zone)

@@ -142,6 +142,8 @@ struct ModifyRecords {
         var schema = knownSchema
         let now = environment.now()
         for zone in zones {
+            let names = zone.items.compactMap { try? items[$0].operation.get().recordName }
+            transaction.expectZone(named: zone.address.zoneName, records: names, shares: ZoneShares.sharesRead)
             guard let found = try ZoneRegistry.find(zone.address, caller, transaction) else {
                 try refuse(zone.items, missing: zone.address, in: &applied, transaction)
                 continue
@@ -154,7 +156,7 @@ struct ModifyRecords {
                 indexes: IndexWriter(definitions: indexes, accounts: accounts),
                 changes: notifier.changes(in: row.key), reader: transaction, shared: found.shared,
                 knowsKeys: request.wantsServerRecord,
-                names: Set(zone.items.compactMap { try? items[$0].operation.get().recordName }),
+                names: Set(names),
                 sharedChanges: SharedChanges(notifier.watched), environment: environment,
                 invitations: InvitationCount(lookups), found: cascades,
                 makeSequence: { try transaction.nextSequence() })

@@ -17,7 +17,8 @@ final class ZoneShares {
     /// The shares that end with the batch.
     private(set) var ended: [ShareRow] = []
 
-    private static let sharesRead = 200
+    /// How many shares are read of a zone at once.
+    static let sharesRead = 200
 
     init(_ zone: ZoneKey, _ reader: any StorageReader) throws {
         self.zone = zone

@@ -474,7 +474,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     package static func recordColumns(of table: String) -> String { qualified(recordColumns, table) }
 
     /// Columns with their table before them.
-    static func qualified(_ columns: String, _ table: String) -> String {
+    package static func qualified(_ columns: String, _ table: String) -> String {
         columns.split { $0 == "," || $0.isWhitespace }.map { "\(table).\($0)" }.joined(separator: ", ")
     }
 

@@ -29,6 +29,8 @@ package protocol SQLConnection: AnyObject {
     var horizon: Int64 { get }
     /// Zones are looked up for their feeds.
     func expectFeeds()
+    /// A zone is looked up next, then its records of these names and, where that is not 0, as many of its shares.
+    func expectZone(named name: String, records: [String], shares: Int)
     /// Up to where a zone is complete, where that came with the zone.
     func knownCompletion(of zone: ZoneKey) throws -> Int64?
     /// As `StorageReader` and `StorageTransaction` have them.
@@ -67,6 +69,7 @@ extension SQLConnection {
     package static var isRemote: Bool { false }
     package var horizon: Int64 { .max }
     package func expectFeeds() {}
+    package func expectZone(named name: String, records: [String], shares: Int) {}
     package func knownCompletion(of zone: ZoneKey) throws -> Int64? { nil }
     package func isCurrent(_ version: Int64, of content: SharedContent) throws -> Bool { true }
     package func version(of content: SharedContent) throws -> Int64 { 0 }

@@ -79,6 +79,10 @@ package class SQLReader: StorageReader {
 
     package final func expectFeeds() { connection.expectFeeds() }
 
+    package final func expectZone(named name: String, records: [String], shares: Int) {
+        connection.expectZone(named: name, records: records, shares: shares)
+    }
+
     package final func zone(owner: OwnerID, named name: String) throws -> ZoneRow? {
         // Byte by byte: different names may be equal strings.
         let isWanted = { (zone: ZoneRow) in zone.key.owner == owner && zone.name.utf8.elementsEqual(name.utf8) }

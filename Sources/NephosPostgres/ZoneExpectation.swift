@@ -1,0 +1,107 @@
+import NephosStorage
+
+/// A zone that is looked up, and what is read of it next: it comes in the same answer.
+struct ZoneExpectation {
+    /// Whether the zone and its record are read by one statement, without a transaction around it, unless more is wanted.
+    var mayBeOneStatement = false
+    private var name = ""
+    private(set) var records: [String] = []
+    private(set) var shares = 0
+    /// What came, until it is asked for or something is written.
+    private var zone = ZoneKey(owner: OwnerID(rawValue: 0), id: 0)
+    private var recordRows: PostgresRows?
+    private var shareRows: PostgresRows?
+
+    init(mayBeOneStatement: Bool = false) { self.mayBeOneStatement = mayBeOneStatement }
+
+    mutating func expect(_ name: String, records: [String], shares: Int) {
+        end()
+        (self.name, self.records, self.shares) = (name, records, shares)
+    }
+
+    /// Whether a statement looks up the zone.
+    func isOf(_ statement: PostgresStatement) -> Bool {
+        !records.isEmpty && statement.texts.count == 1 && statement.texts[0].utf8.elementsEqual(name.utf8)
+    }
+
+    mutating func keep(_ zone: ZoneKey, records: PostgresRows?, shares: PostgresRows?) {
+        (self.zone, recordRows, shareRows) = (zone, records, shares)
+    }
+
+    /// What is kept is not as it was.
+    mutating func end() {
+        (records, recordRows, shareRows) = ([], nil, nil)
+    }
+
+    /// What a statement gives, where that came with the zone.
+    mutating func take(_ statement: PostgresStatement) -> PostgresRows? {
+        guard recordRows != nil || shareRows != nil, statement.integers.starts(with: [zone.owner.rawValue, zone.id])
+        else {
+            return nil
+        }
+        switch statement.sql {
+        case .recordByName, .recordsByNames:
+            guard statement.texts.elementsEqual(records, by: { $0.utf8.elementsEqual($1.utf8) }) else { return nil }
+            defer { recordRows = nil }
+            return recordRows
+        case .sharesOfZone:
+            guard statement.integers.last == Int64(shares) else { return nil }
+            defer { shareRows = nil }
+            return shareRows
+        default: return nil
+        }
+    }
+}
+
+extension PostgresConnection {
+    func expectZone(named name: String, records: [String], shares: Int) {
+        if records.allSatisfy(\.isStorable) { expectation.expect(name, records: records, shares: shares) }
+    }
+
+    /// Looks up a zone with what is read of it next.
+    func runTogether(_ statement: PostgresStatement) throws -> PostgresRows? {
+        mode == .reading ? try runAsOne(statement) : try runBesideZone(statement)
+    }
+
+    /// One statement for the zone, its record and the versions: what it finds is of one moment.
+    private func runAsOne(_ statement: PostgresStatement) throws -> PostgresRows? {
+        guard expectation.mayBeOneStatement, expectation.records.count == 1, expectation.shares == 0 else {
+            expectation.end()
+            return try run(statement)
+        }
+        var parameters = statement.parameters
+        parameters.add(text: expectation.records[0].utf8)
+        let lookup = query("lookup", PostgresSQL.zoneWithRecord, parameters)
+        guard let result = try perform([lookup], isWhole: true).first else { return nil }
+        try learnVersions(result, from: PostgresSQL.zoneColumnCount + PostgresSQL.recordColumnCount)
+        let zone = PostgresRows(result, from: 0)
+        let record = PostgresRows(result, from: PostgresSQL.zoneColumnCount)
+        let key = ZoneKey(
+            owner: OwnerID(rawValue: statement.integers[0]), id: PostgresStatement.integer(result, 0, 0))
+        if zone.count > 0 { expectation.keep(key, records: record, shares: nil) }
+        return zone
+    }
+
+    /// Locks the records with the look-up of their zone.
+    private func runBesideZone(_ statement: PostgresStatement) throws -> PostgresRows? {
+        let names = expectation.records
+        let owner = statement.integers[0]
+        let list = try PostgresStatement(.recordsByNames, self).bind(owner).bind(statement.texts[0]).bind(names)
+        let shares = try PostgresStatement(.sharesOfZone, self).bind(owner).bind(statement.texts[0])
+            .bind(Int64(expectation.shares))
+        let results = try perform([
+            query("zone", PostgresSQL.text(.zoneByName, mode), statement.parameters),
+            query(mode == .writing ? "locked" : "unlocked", PostgresSQL.recordsOfZone(mode), list.parameters),
+            query("shares", PostgresSQL.sharesOfZone, shares.parameters),
+        ])
+        let zone = PostgresRows(results[0])
+        guard zone.count > 0 else {
+            expectation.end()
+            return zone
+        }
+        let key = ZoneKey(owner: OwnerID(rawValue: owner), id: PostgresStatement.integer(results[0], 0, 0))
+        note(results[1], of: names, in: key)
+        expectation.keep(key, records: PostgresRows(results[1]), shares: PostgresRows(results[2]))
+        return zone
+    }
+}
