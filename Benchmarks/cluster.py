@@ -98,7 +98,9 @@ class Statement:
 
 
 def parse_log(text):
-    """The statements of the longest transaction that was committed, in a log of all statements."""
+    """The statements of the longest transaction on records that was committed, or of one without BEGIN and COMMIT, in a log of all
+    statements.
+    """
     open_transactions, committed = {}, []
     for entry in re.split(r"\n(?=\d+ [A-Z]+: )", text):
         match = re.match(r"(\d+) (LOG|DETAIL): +(.*)", entry, re.DOTALL)
@@ -111,13 +113,18 @@ def parse_log(text):
                 int(number): None if value == "NULL" else value[1:-1].replace("''", "'")
                 for number, value in re.findall(r"\$(\d+) = (NULL|'(?:[^']|'')*')", rest)}
         elif found := re.match(r"execute [^:]*: (.*)", rest.rstrip("\n"), re.DOTALL):
-            if found[1].startswith("BEGIN"):
+            if found[1].startswith("BEGIN") or not (transaction and transaction[0].text.startswith("BEGIN")):
                 transaction.clear()
             transaction.append(Statement(" ".join(found[1].split())))
             if found[1].startswith("COMMIT"):
                 committed.append(list(transaction))
+                transaction.clear()
+            elif not transaction[0].text.startswith("BEGIN"):
+                # Its values come with the next line.
+                committed.append(list(transaction))
+    committed = [each for each in committed if any(re.search(r"\brecord\b", statement.text) for statement in each)]
     if not committed:
-        raise Failure("PostgreSQL's log holds no transaction")
+        raise Failure("PostgreSQL's log holds no transaction on records")
     return max(committed, key=len)
 
 
@@ -136,7 +143,9 @@ class Script:
         for number, statement in enumerate(statements):
             repeats = copies if statement.text.startswith("INSERT INTO record ") else 1
             group += [self.line(number, statement, copy) for copy in range(repeats)]
-            ends = statement.ends_round_trip and not (is_read and number == len(statements) - 2)
+            # What names its zone comes with the look-up of the zone.
+            comes_with_zone = "(SELECT id FROM zone " in "".join(next.text for next in statements[number + 1:number + 2])
+            ends = statement.ends_round_trip and not comes_with_zone and not (is_read and number == len(statements) - 2)
             if ends or number == len(statements) - 1:
                 lines += ["\\startpipeline", *group, "\\endpipeline"]
                 group = []
