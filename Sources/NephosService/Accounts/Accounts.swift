@@ -1,10 +1,12 @@
 import NephosStorage
 import NephosWire
-import Synchronization
 
 /// The accounts of one store. They change by their deletion alone, so what was read is cached. A deletion is announced here
 /// first; those of other processes are noticed by the version of the store's catalogue, which a deletion advances.
-final class Accounts: Sendable {
+///
+/// `@unchecked`: `known` has its lock beside it. Every request of every thread takes it: the standard library's `Mutex` inherits
+/// priority, so its threads hand it over one by one, each of which has to be woken first, and spin meanwhile.
+final class Accounts: @unchecked Sendable {
     private struct Known {
         /// By canonical names.
         var byName: [ExactString: AccountRow] = [:]
@@ -15,16 +17,23 @@ final class Accounts: Sendable {
         var seenAt: [Int64: Int64] = [:]
     }
 
-    private let known = Mutex(Known())
+    private let lock = Lock()
+    private var known = Known()
+
+    private func withKnown<T>(_ body: (inout Known) -> T) -> T {
+        lock.withLock { body(&known) }
+    }
 
     func cached(named name: String) -> AccountRow? {
-        known.withLock { $0.byName[ExactString(AccountName.canonical(name))] }
+        let name = ExactString(AccountName.canonical(name))
+        return withKnown { $0.byName[name] }
     }
 
     func remember(_ account: AccountRow) {
-        known.withLock { known in
+        let name = ExactString(AccountName.canonical(account.name))
+        withKnown { known in
             guard !known.deleted.contains(account.id) else { return }
-            known.byName[ExactString(AccountName.canonical(account.name))] = account
+            known.byName[name] = account
             known.userRecordNames[account.id] = account.userRecordName
         }
     }
@@ -33,7 +42,7 @@ final class Accounts: Sendable {
 
     /// Evicts an account that is about to be deleted: `checkLives` fails for it from now on.
     func beginDeletion(of account: AccountRow) {
-        known.withLock { known in
+        withKnown { known in
             known.deleted.insert(account.id)
             known.byName[ExactString(AccountName.canonical(account.name))] = nil
         }
@@ -41,19 +50,19 @@ final class Accounts: Sendable {
 
     /// Undoes `beginDeletion`, where the deletion failed.
     func cancelDeletion(of account: AccountRow) {
-        known.withLock { _ = $0.deleted.remove(account.id) }
+        withKnown { _ = $0.deleted.remove(account.id) }
     }
 
     /// Checks in a caller's snapshot or transaction that its account was not deleted since the request began. A deletion runs
     /// alone (`runAlone`), so it erases what a transaction wrote that passed this before.
     func checkLives(_ account: AccountRow?, _ reader: any StorageReader) throws {
         guard let account else { return }
-        let (isDeleted, version) = known.withLock { ($0.deleted.contains(account.id), $0.seenAt[account.id]) }
+        let (isDeleted, version) = withKnown { ($0.deleted.contains(account.id), $0.seenAt[account.id]) }
         if !isDeleted {
             if let version, try reader.isCurrent(version, of: .catalog) { return }
             let current = try reader.version(of: .catalog)
             if try reader.liveAccount(id: account.id) != nil {
-                return known.withLock { $0.seenAt[account.id] = max(current, $0.seenAt[account.id] ?? 0) }
+                return withKnown { $0.seenAt[account.id] = max(current, $0.seenAt[account.id] ?? 0) }
             }
             beginDeletion(of: account)
         }
@@ -63,7 +72,7 @@ final class Accounts: Sendable {
     /// The name of the user record of an account, for a record's metadata; nil for no account.
     func userRecordName(id: Int64, _ reader: any StorageReader) throws -> String? {
         if id == 0 { return nil }
-        if let name = known.withLock({ $0.userRecordNames[id] }) { return name }
+        if let name = withKnown({ $0.userRecordNames[id] }) { return name }
         guard let account = try reader.account(id: id) else { return nil }
         // Only the number is kept: the row may belong to a transaction that is not committed yet.
         return account.userRecordName

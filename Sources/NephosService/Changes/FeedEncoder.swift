@@ -33,7 +33,7 @@ final class PackedRecordEncoder: FeedEncoder {
 
     /// - Parameter size: about how many bytes of records come.
     init(reserving size: Int, _ accounts: Accounts, _ reader: any StorageReader, _ caller: Caller) {
-        users = UserNames(accounts, reader)
+        users = UserNames(accounts, reader, own: caller.account)
         shares = RecordEncoder(encoded: false, reserving: 0, accounts, reader, caller)
         writer = PackedRecordsWriter(reserving: size)
     }

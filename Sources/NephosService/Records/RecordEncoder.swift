@@ -22,7 +22,7 @@ final class RecordEncoder {
         encoded: Bool, reserving size: Int, _ accounts: Accounts, _ reader: any StorageReader, _ caller: Caller
     ) {
         requestID = caller.requestID
-        users = UserNames(accounts, reader)
+        users = UserNames(accounts, reader, own: caller.account)
         shares = ShareDetails(account: caller.account, accounts: accounts, reader: reader)
         encodes = encoded
         writer = JSONWriter(reserving: encoded ? size : 0, headroom: encoded ? Self.headroom : 0)
