@@ -1,12 +1,25 @@
 #define _GNU_SOURCE
 #include "CFiles.h"
 
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 int64_t cfiles_read_cached(int descriptor, void *bytes, size_t count, int64_t offset) {
 #ifdef RWF_NOWAIT
     struct iovec piece = {bytes, count};
     return preadv2(descriptor, &piece, 1, (off_t)offset, RWF_NOWAIT);
+#else
+    return -1;
+#endif
+}
+
+int cfiles_open_cached(const char *path) {
+#if defined(SYS_openat2) && defined(RESOLVE_CACHED)
+    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC, .resolve = RESOLVE_CACHED};
+    return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 #else
     return -1;
 #endif

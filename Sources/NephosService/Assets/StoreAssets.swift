@@ -44,7 +44,8 @@ final class StoreAssets: Sendable {
 
     /// Opens a published file; nil where there is none of that name.
     func open(_ name: String) async throws -> (any AssetFileReader)? {
-        try await files.threads.run { [files] in try files.open(name) }
+        if let file = try files.openNow(name) { return file }
+        return try await files.threads.run { [files] in try files.open(name) }
     }
 
     /// Keeps an uploaded file: the database has each content once, so that of one which is there already goes. Where the

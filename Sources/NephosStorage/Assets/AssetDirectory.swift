@@ -11,6 +11,8 @@ package final class AssetDirectory: AssetStore {
     /// Whether the directory goes when it is closed.
     private let isTemporary: Bool
     private let isMade = Mutex(false)
+    /// Whether the file system told what is in memory. One on the network does not, and opening a file waits for it.
+    private let isLocal = Atomic(false)
 
     /// The directory is made when the first file is.
     package init(path: String) {
@@ -66,7 +68,18 @@ package final class AssetDirectory: AssetStore {
 
     package func open(_ name: String) throws -> (any AssetFileReader)? {
         try AssetFileName.check(name)
-        return try AssetDirectoryReader(path(of: name))
+        return try AssetDirectoryReader(path(of: name), self)
+    }
+
+    package func openNow(_ name: String) throws -> (any AssetFileReader)? {
+        try AssetFileName.check(name)
+        guard isLocal.load(ordering: .relaxed) else { return nil }
+        let descriptor = cfiles_open_cached(path(of: name))
+        return descriptor >= 0 ? try AssetDirectoryReader(descriptor, path(of: name), self) : nil
+    }
+
+    fileprivate func noteLocal() {
+        if !isLocal.load(ordering: .relaxed) { isLocal.store(true, ordering: .relaxed) }
     }
 
     package func remove(_ name: String) throws {
@@ -180,13 +193,21 @@ private final class AssetDirectoryWriter: AssetFileWriter, @unchecked Sendable {
 private final class AssetDirectoryReader: AssetFileReader {
     private let descriptor: Int32
     let size: Int64
+    private let directory: AssetDirectory
 
-    init?(_ path: String) throws {
-        descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC)
+    convenience init?(_ path: String, _ directory: AssetDirectory) throws {
+        let descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
             throw StorageError(system: errno, while: "opening the asset file \(path)")
         }
+        try self.init(descriptor, path, directory)
+    }
+
+    /// - Parameter descriptor: is closed when the reader goes, or cannot be made.
+    init(_ descriptor: Int32, _ path: String, _ directory: AssetDirectory) throws {
+        self.descriptor = descriptor
+        self.directory = directory
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
             let code = errno
@@ -209,6 +230,8 @@ private final class AssetDirectoryReader: AssetFileReader {
     func readNow(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int? {
         let count = Int(cfiles_read_cached(descriptor, buffer.baseAddress, buffer.count, offset))
         // Otherwise a thread that may wait reads.
-        return count > 0 ? count : nil
+        guard count > 0 else { return nil }
+        directory.noteLocal()
+        return count
     }
 }

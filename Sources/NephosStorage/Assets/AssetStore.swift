@@ -1,6 +1,6 @@
 /// Where the files of a store's assets are: a directory, or object storage.
 ///
-/// Everything blocks, so it is called on its `threads` only. It knows no rule: which file is of whom, and needed for how
+/// Everything but `openNow` blocks, so it is called on its `threads` only. It knows no rule: which file is of whom, and needed for how
 /// long, is in the rows.
 package protocol AssetStore: AnyObject, Sendable {
     var threads: FileThreads { get }
@@ -8,6 +8,8 @@ package protocol AssetStore: AnyObject, Sendable {
     func makeFile() throws -> any AssetFileWriter
     /// Opens a published file; nil where there is none of that name.
     func open(_ name: String) throws -> (any AssetFileReader)?
+    /// The same without waiting, on any thread; nil also where it would have to.
+    func openNow(_ name: String) throws -> (any AssetFileReader)?
     /// Deletes a published file; one that is not there is deleted.
     func remove(_ name: String) throws
     /// The names of published files behind `name` (byte-wise), ordered by name.
@@ -28,6 +30,7 @@ package protocol AssetStore: AnyObject, Sendable {
 
 extension AssetStore {
     package var threads: FileThreads { .shared }
+    package func openNow(_ name: String) throws -> (any AssetFileReader)? { nil }
 }
 
 /// A file that is being written. It is gone unless it is published. One thread at a time uses it.
