@@ -62,7 +62,8 @@ class Node:
         configuration = {
             "scope": "nephos", "name": self.name,
             "restapi": {"listen": f"127.0.0.1:{self.rest_port}", "connect_address": f"127.0.0.1:{self.rest_port}"},
-            "etcd3": {"host": f"127.0.0.1:{self.etcd_port}"},
+            # Through its gate alone: it would find etcd's own address, and keep its lock while it is cut off.
+            "etcd3": {"hosts": [f"127.0.0.1:{self.etcd_port}"], "use_proxies": True},
             "bootstrap": {
                 "dcs": {"ttl": 20, "loop_wait": 1, "retry_timeout": 3, "synchronous_mode": True,
                         "primary_start_timeout": 10, "postgresql": {"use_pg_rewind": True, "parameters": {
