@@ -230,7 +230,7 @@ extension ZoneBatch {
     private func firstMissing(
         _ edges: [ReferenceEdge], _ alive: inout [String: Bool]
     ) throws -> ReferenceEdge? {
-        for edge in edges.sorted(by: { $0.target < $1.target }) {
+        for edge in edges.sorted(by: { ($0.target, $0.kind.rawValue) < ($1.target, $1.kind.rawValue) }) {
             // No record has such a name, though it may be canonically equivalent to one.
             if !edge.target.hasASCIIOnly { return edge }
             if alive[edge.target] == nil {
