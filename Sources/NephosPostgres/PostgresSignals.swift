@@ -21,6 +21,7 @@ final class PostgresSignals: @unchecked Sendable {
     private let address: PostgresAddress
     private let options: PostgresOptions
     private let clock: DatabaseClock
+    private let horizon: HorizonWatch
     private let channel: String
     /// What this server's own signals are known by.
     private let sender = String(UInt64.random(in: .min ... .max), radix: 36)
@@ -28,8 +29,9 @@ final class PostgresSignals: @unchecked Sendable {
     private static let coalescing: Int64 = 5_000_000
     private static let reconnectPause: Int64 = 500_000_000
 
-    init(_ address: PostgresAddress, _ options: PostgresOptions, _ clock: DatabaseClock) {
+    init(_ address: PostgresAddress, _ options: PostgresOptions, _ clock: DatabaseClock, _ horizon: HorizonWatch) {
         self.clock = clock
+        self.horizon = horizon
         self.address = address
         self.options = options
         channel = options.prefix
@@ -146,6 +148,9 @@ final class PostgresSignals: @unchecked Sendable {
     }
 
     private func listen(on connection: PostgresConnection) throws {
+        let pause = Int64(options.lookMilliseconds) * 1_000_000
+        try horizon.measure(connection)
+        var nextMeasure = MonotonicTime.now + pause
         while true {
             let (wake, isClosed) = lock.withLock { (wakeUp.read, self.isClosed) }
             if isClosed { return }
@@ -153,8 +158,14 @@ final class PostgresSignals: @unchecked Sendable {
                 for payload in try connection.takeNotifications() { deliver(payload) }
             } else {
                 // A connection may be lost without a word.
-                try clock.measure(connection)
+                nextMeasure = .now
                 deliverToAll()
+            }
+            // Also while there is always something to hear.
+            if MonotonicTime.now.nanoseconds >= nextMeasure.nanoseconds {
+                try clock.measure(connection)
+                try horizon.measure(connection)
+                nextMeasure = MonotonicTime.now + pause
             }
         }
     }

@@ -6,6 +6,7 @@ package final class PostgresStores: StoreProvider {
     private let options: PostgresOptions
     let pool: PostgresPool
     private let signals: PostgresSignals
+    private let horizon: HorizonWatch
     private let clock: DatabaseClock
     private let assetDirectory: String?
     package let blanks: (any StoreProvider)?
@@ -25,7 +26,8 @@ package final class PostgresStores: StoreProvider {
         assetDirectory = assets
         let damage = DamageLog(store: "the PostgreSQL database", write: options.log)
         clock = DatabaseClock(options.clock)
-        signals = PostgresSignals(address, options, clock)
+        horizon = HorizonWatch(options.log)
+        signals = PostgresSignals(address, options, clock, horizon)
         pool = PostgresPool(options) { try PostgresConnection(address, options, damage: damage) }
         try connected { connection in
             if !options.acceptsUnsafeServer { try ServerChecks.run(address, connection) }
@@ -50,6 +52,8 @@ package final class PostgresStores: StoreProvider {
                 """)
         }
     }
+
+    package var horizonHolder: HorizonHolder? { horizon.holder ?? HorizonHolder(seconds: 0, applicationName: "") }
 
     /// How often the server was waited for. Exact while nothing runs.
     package var roundTrips: Int { pool.roundTrips }

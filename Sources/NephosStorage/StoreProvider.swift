@@ -30,6 +30,9 @@ package protocol StoreProvider: Sendable {
     var keepsStores: Bool { get }
     /// Opens stores that are empty and kept nowhere; nil where the provider has none.
     var blanks: (any StoreProvider)? { get }
+    /// The oldest transaction that writes, for which change feeds wait, as it was found last; nil where writes come one after
+    /// another.
+    var horizonHolder: HorizonHolder? { get }
     /// Closes what is shared by all stores, once they are closed.
     func close()
 }
@@ -39,4 +42,18 @@ extension StoreProvider {
     package func storesWithWork() throws -> [StoreID] { [] }
     package var keepsStores: Bool { false }
     package var blanks: (any StoreProvider)? { nil }
+    package var horizonHolder: HorizonHolder? { nil }
+}
+
+/// A transaction that change feeds wait for.
+package struct HorizonHolder: Sendable {
+    /// How long it has been running; 0 where there is none.
+    package var seconds: Double
+    /// What the program calls itself that began it.
+    package var applicationName: String
+
+    package init(seconds: Double, applicationName: String) {
+        self.seconds = seconds
+        self.applicationName = applicationName
+    }
 }

@@ -76,6 +76,30 @@ import Testing
         for stores in [first, second] { stores.close() }
     }
 
+    @Test func `the oldest transaction that writes is known with its age and its application's name`() async throws {
+        var options = TestCluster.options(connections: 1)
+        options.lookMilliseconds = 20
+        let stores = try PostgresStores(try TestCluster.address.get(), options: options)
+        let engine = try stores.open(TestCluster.newStore())
+        let (heard, hear) = AsyncStream<StoreSignals>.makeStream()
+        engine.onSignals { hear.yield($0) }
+        let name = "other \"\(UUID().uuidString)\""
+        let other = try PostgresConnection(
+            try TestCluster.address.get(), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
+        try other.execute("SET application_name TO '\(name)'; CREATE TEMPORARY TABLE held (n INT)")
+        // Others of this cluster write too, but not for long.
+        _ = try other.ask("BEGIN")
+        _ = try other.ask("INSERT INTO held VALUES (1)")
+        for await _ in heard {
+            if let holder = stores.horizonHolder, holder.applicationName == name, holder.seconds > 0.1 { break }
+        }
+        _ = try other.ask("COMMIT")
+        for await _ in heard where stores.horizonHolder?.applicationName != name { break }
+        other.close()
+        await engine.close()
+        stores.close()
+    }
+
     @Test("Connections that the server ended are made anew, and statements are prepared again")
     func reconnects() async throws {
         let name = "nephos-test-\(UUID().uuidString)"

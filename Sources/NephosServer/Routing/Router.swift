@@ -45,7 +45,11 @@ enum Routes {
         .database([.post], "users/lookup/id", NephosService.discoverUsers),
         .database([.get, .post], "users/lookup/contacts", NephosService.discoverUsers),
         Route([.get], "/health") { _ in .json(Array(#"{"status":"ok"}"#.utf8)) },
-        Route([.get], "/metrics") { .text($0.metrics.text(), type: "text/plain; version=0.0.4; charset=utf-8") },
+        Route([.get], "/metrics") { asked in
+            .text(
+                asked.metrics.text(horizon: asked.service.horizonHolder),
+                type: "text/plain; version=0.0.4; charset=utf-8")
+        },
         Route([.get], DevelopmentSignIn.path) { _ in .text(DevelopmentSignIn.page) },
     ]
 }

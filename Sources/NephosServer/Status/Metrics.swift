@@ -17,13 +17,15 @@ enum Metric: String, CaseIterable {
     case stages = "nephos_http_stage_seconds_total"
     /// Requests that took more than a second, by their longest stage.
     case slow = "nephos_http_slow_requests_total"
+    /// Over PostgreSQL: seconds for which the oldest transaction that writes has been running, with its application's name.
+    case horizonAge = "nephos_postgresql_horizon_age_seconds"
     /// When the process began, in seconds since 1970.
     case startTime = "process_start_time_seconds"
 
     var type: String {
         switch self {
         case .requests, .errors, .stages, .slow: "counter"
-        case .inFlight, .startTime: "gauge"
+        case .inFlight, .horizonAge, .startTime: "gauge"
         case .duration: "histogram"
         }
     }
@@ -36,6 +38,7 @@ enum Metric: String, CaseIterable {
         case .duration: "Seconds from a request's arrival to its answer, by route."
         case .stages: "Seconds that requests were in each stage."
         case .slow: "Requests that took more than a second, by their longest stage."
+        case .horizonAge: "Seconds for which the oldest writing transaction of the PostgreSQL cluster has been running."
         case .startTime: "When the process began, in seconds since 1970."
         }
     }
@@ -72,6 +75,8 @@ final class Metrics: Sendable {
         var slow: [String: UInt64] = [:]
     }
 
+    typealias Horizon = (seconds: Double, applicationName: String)
+
     private let counts = Mutex(Counts())
     private let inFlight = Atomic(0)
     private let startTime: Double
@@ -98,16 +103,17 @@ final class Metrics: Sendable {
         }
     }
 
-    func text() -> String {
+    /// - Parameter horizon: nil where no change feed waits for anything.
+    func text(horizon: Horizon?) -> String {
         let counts = self.counts.withLock(\.self)
-        return Metric.allCases.map { metric in
+        return Metric.allCases.filter { $0 != .horizonAge || horizon != nil }.map { metric in
             let header = "# HELP \(metric.rawValue) \(metric.help)\n# TYPE \(metric.rawValue) \(metric.type)\n"
-            return header + samples(of: metric, counts).map { metric.rawValue + $0 + "\n" }.joined()
+            return header + samples(of: metric, counts, horizon).map { metric.rawValue + $0 + "\n" }.joined()
         }.joined()
     }
 
     /// What follows the metric's name, line by line.
-    private func samples(of metric: Metric, _ counts: Counts) -> [String] {
+    private func samples(of metric: Metric, _ counts: Counts, _ horizon: Horizon?) -> [String] {
         switch metric {
         case .requests:
             return counts.routes.sorted { $0.key < $1.key }.flatMap { route, counts in
@@ -126,9 +132,24 @@ final class Metrics: Sendable {
                 .map { "{stage=\"\($0)\"} \(Double($1) / 1e9)" }
         case .slow:
             return StageDurations.names.map { "{stage=\"\($0)\"} \(counts.slow[$0] ?? 0)" }
+        case .horizonAge:
+            guard let horizon else { return [] }
+            return ["{application_name=\"\(Self.escaped(horizon.applicationName))\"} \(horizon.seconds)"]
         case .startTime:
             return [" \(startTime)"]
         }
+    }
+
+    /// A label's value, which another program chose.
+    private static func escaped(_ value: String) -> String {
+        value.map { character in
+            switch character {
+            case "\\": "\\\\"
+            case "\"": "\\\""
+            case "\n": "\\n"
+            default: String(character)
+            }
+        }.joined()
     }
 
     private static func histogram(route: String, _ durations: Durations) -> [String] {

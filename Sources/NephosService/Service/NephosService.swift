@@ -21,6 +21,12 @@ package final class NephosService: Sendable {
         self.configuration = configuration
     }
 
+    /// The oldest transaction that writes, for which change feeds wait, and the name of the program that began it; nil in a
+    /// storage where writes come one after another.
+    package var horizonHolder: (seconds: Double, applicationName: String)? {
+        stores.horizonHolder.map { ($0.seconds, $0.applicationName) }
+    }
+
     // MARK: - Life
 
     /// Opens the stores that exist, so that work which a stop interrupted goes on without waiting for a request.

@@ -26,6 +26,8 @@ actor Stores {
     /// To be found without waiting for the actor.
     private nonisolated let ready = Mutex<[StoreID: Open]>([:])
 
+    nonisolated var horizonHolder: HorizonHolder? { provider.horizonHolder }
+
     init(provider: any StoreProvider, environment: ServiceEnvironment, configuration: ServiceConfiguration) {
         self.provider = provider
         self.environment = environment
