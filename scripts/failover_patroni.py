@@ -13,6 +13,7 @@ import time
 from failover_parts import ROOT, Failure, Gate, command, poll
 
 NODES = 3
+SETTLED = 3  # seconds
 USER = "postgres"  # PostgreSQL refuses to run as root.
 
 
@@ -159,8 +160,18 @@ class Patroni:
         return states
 
     def settle(self):
-        """Waits until every node runs, one leads and another follows it synchronously."""
+        """Waits until every node runs, one leads and another follows it synchronously, and it stays so: of a PostgreSQL that
+        was started again Patroni finds after a moment that nobody follows it yet.
+        """
+        since = time.monotonic()
+
         def is_settled():
+            nonlocal since
+            if not is_settled_now():
+                since = time.monotonic()
+            return time.monotonic() - since > SETTLED
+
+        def is_settled_now():
             states = self.states()
             return (len(states) == NODES and all(state.get("state") == "running" for state in states.values())
                     and sum(state.get("role") in ("primary", "master") for state in states.values()) == 1
