@@ -31,7 +31,7 @@ package enum StorageConformance {
         accounts + zones + records + changes + purges + references + schema + jobs + indexes + subscriptions
         + assets + shares + requestKeys
         + transactions + isolation
-        + concurrency + lifecycle
+        + concurrency + longest + lifecycle
 }
 
 /// What did not hold, and where the suite says that it must.

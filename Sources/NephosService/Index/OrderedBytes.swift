@@ -6,13 +6,14 @@ import NephosWire
 /// | value | bytes |
 /// | --- | --- |
 /// | none | `01` |
-/// | string | `02`, its UTF-8 with `00` as `00 FF`, truncated to `stringLimit` bytes, then `00 01` |
+/// | string | `02`, its UTF-8 with `00` as `00 FF`, what of that fits into `stringLimit` bytes, then `00 01` |
 /// | INT64, DOUBLE | `03`, the nearest double, then what the double lacks: both kinds compare as numbers, exactly |
 /// | TIMESTAMP | `04`, its seconds as eight bytes |
 /// | REFERENCE | `05`, the record name as a string's |
 /// | LOCATION | `06`, latitude and longitude |
 enum OrderedBytes {
-    /// Bytes of a string that are in an index. What is longer is found by these and then compared whole on the record.
+    /// Bytes that a string has in an index. What is longer is found by these and then compared whole on the record. An entry
+    /// of `Limits.fieldsPerIndex` strings and a record's name stays below what PostgreSQL has room for, 2,704 bytes.
     static let stringLimit = 256
     /// Bytes of a string that an order compares: a continuation carries as many.
     static let comparedLimit = 65_536
@@ -60,7 +61,19 @@ enum OrderedBytes {
     static func token(_ token: String) -> [UInt8] { string(token, tag: Tag.string) }
 
     /// Whether the encoding holds the whole string: only then does it decide by itself.
-    static func isWhole(_ text: String) -> Bool { text.utf8.count < stringLimit }
+    static func isWhole(_ text: String) -> Bool { isWhole(count(text)) }
+
+    /// With one byte less than the limit a `00` does not fit, and others may share what is before it.
+    private static func isWhole(_ count: Int) -> Bool { count < stringLimit - 1 }
+
+    /// Whether an index has all of a prefix that is looked for.
+    static func holds(prefix: String) -> Bool { count(prefix) <= stringLimit }
+
+    /// Bytes that a string would have without a limit, or more than the limit.
+    private static func count(_ text: String) -> Int {
+        let count = text.utf8.count
+        return count > stringLimit ? count : text.utf8.reduce(count) { $1 == 0 ? $0 + 1 : $0 }
+    }
 
     /// The beginning that the encodings of all strings with a prefix share.
     static func prefix(_ text: String) -> [UInt8] {
@@ -81,8 +94,10 @@ enum OrderedBytes {
 
     private static func append(_ text: String, to bytes: inout [UInt8], limit: Int = stringLimit) {
         var text = text
+        let end = bytes.count + limit
         text.withUTF8 { utf8 in
             for byte in utf8.prefix(limit) {
+                if bytes.count + (byte == 0x00 ? 2 : 1) > end { break }
                 bytes.append(byte)
                 if byte == 0x00 { bytes.append(0xFF) }
             }
@@ -97,17 +112,19 @@ enum OrderedBytes {
         switch tag {
         case Tag.string:
             var count = 0
+            var isFull = false
             while let byte = rest.popFirst() {
                 let isEscape = byte == 0x00
                 let next = isEscape ? rest.popFirst() : nil
                 if isEscape && next == 0x01 { break }
-                count += 1
-                guard count <= stringLimit else { continue }
+                count += isEscape ? 2 : 1
+                isFull = isFull || count > stringLimit
+                if isFull { continue }
                 index.append(byte)
                 if let next { index.append(next) }
             }
             index += [0x00, 0x01]
-            return count >= stringLimit
+            return !isWhole(count)
         case Tag.number: move(10, from: &rest, to: &index)
         case Tag.timestamp: move(8, from: &rest, to: &index)
         default: break

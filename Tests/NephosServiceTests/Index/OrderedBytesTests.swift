@@ -102,7 +102,32 @@ struct OrderedBytesTests {
     func long() {
         let long = String(repeating: "é", count: 500)
         #expect(OrderedBytes.order(.string(long)).count == OrderedBytes.stringLimit + 3)
-        #expect(!OrderedBytes.isWhole(long) && OrderedBytes.isWhole(String(repeating: "x", count: 255)))
+        #expect(!OrderedBytes.isWhole(long) && OrderedBytes.isWhole(String(repeating: "x", count: 254)))
+    }
+
+    @Test func `however many NULs a long string has, its bytes are bounded and in order, and only what is whole decides`() {
+        let seed = UInt64.random(in: .min ... .max)
+        var random = SeededGenerator(seed: seed)
+        func text() -> String {
+            // They differ where the limit is.
+            let count = Int.random(in: 120...260, using: &random)
+            let rest = (0..<3).map { _ in random.pick(["\0", "a", "b", ""]) }.joined()
+            return String(repeating: random.pick(["\0", "a"]), count: count) + rest
+        }
+        for _ in 0..<4000 {
+            let (left, right) = (text(), text())
+            let (leftBytes, rightBytes) = (OrderedBytes.order(.string(left)), OrderedBytes.order(.string(right)))
+            #expect(leftBytes.count <= OrderedBytes.stringLimit + 3, "seed \(seed)")
+            let expected = left == right ? 0 : left < right ? -1 : 1
+            let found = order(leftBytes, rightBytes)
+            #expect(found == expected || found == 0 && !OrderedBytes.isWhole(left), "seed \(seed)")
+            // What a page's end carries is cut as the index has it.
+            var whole = OrderedBytes.order(.string(left), limit: OrderedBytes.comparedLimit)[...]
+            var index: [UInt8] = []
+            let isCut = OrderedBytes.cutFirst(of: &whole, to: &index)
+            #expect(index == leftBytes && isCut == !OrderedBytes.isWhole(left), "seed \(seed)")
+            #expect(!OrderedBytes.holds(prefix: left) || leftBytes.count == left.utf8.reduce(3) { $0 + ($1 == 0 ? 2 : 1) })
+        }
     }
 
     @Test("A range and its complement hold the same values", arguments: 1...3 as ClosedRange<UInt64>)

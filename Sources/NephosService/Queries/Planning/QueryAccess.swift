@@ -105,7 +105,7 @@ struct QueryConjunct: Sendable {
         case (.beginsWith, .string(let prefix)):
             return (
                 .range(key, ByteRange(prefix: OrderedBytes.prefix(prefix))),
-                prefix.utf8.count <= OrderedBytes.stringLimit
+                OrderedBytes.holds(prefix: prefix)
             )
         case (.listMemberBeginsWith, .string(let prefix)):
             // Equality folds case and accents, which leaves a beginning in ASCII a beginning.
