@@ -12,12 +12,19 @@ enum ServerChecks {
                 to the address
                 """)
         }
-        for (setting, isFine, reason) in settings {
-            let value = try connection.ask("SELECT current_setting('\(setting)')").first?.first ?? ""
-            if !isFine(value) {
-                throw StorageError(.constraint, "PostgreSQL has \(setting) = \(value): \(reason)")
-            }
+        let problem = try problem { setting in
+            try connection.ask("SELECT current_setting('\(setting)')").first?.first ?? ""
         }
+        if let problem { throw StorageError(.constraint, problem) }
+    }
+
+    /// What is wrong with a server's settings; nil for nothing.
+    static func problem(_ value: (String) throws -> String) rethrows -> String? {
+        for (setting, isFine, reason) in settings {
+            let value = try value(setting)
+            if !isFine(value) { return "PostgreSQL has \(setting) = \(value): \(reason)" }
+        }
+        return nil
     }
 
     private static let settings: [(String, @Sendable (String) -> Bool, String)] = [

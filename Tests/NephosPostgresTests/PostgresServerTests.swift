@@ -15,6 +15,38 @@ import Testing
     }
 
     @Test(
+        "Each setting that loses or alters data, or holds up feeds, is refused by its name",
+        arguments: [
+            ("server_version_num", "140011"), ("server_encoding", "SQL_ASCII"), ("server_encoding", "LATIN1"),
+            ("fsync", "off"), ("synchronous_commit", "off"), ("max_prepared_transactions", "10"),
+        ])
+    func settings(name: String, value: String) {
+        let fine = [
+            "server_version_num": "150004", "server_encoding": "UTF8", "fsync": "on", "synchronous_commit": "on",
+            "max_prepared_transactions": "0",
+        ]
+        #expect(ServerChecks.problem { fine[$0] ?? "" } == nil)
+        let problem = ServerChecks.problem { $0 == name ? value : fine[$0] ?? "" }
+        #expect(problem?.hasPrefix("PostgreSQL has \(name) = \(value): ") == true)
+    }
+
+    @Test func `a database that is not in UTF-8 is refused`() throws {
+        let admin = try PostgresConnection(
+            try TestCluster.address.get(), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
+        let name = "ascii_\(UInt32.random(in: .min ... .max))"
+        _ = try admin.ask("CREATE DATABASE \(name) ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
+        defer {
+            _ = try? admin.ask("DROP DATABASE \(name) WITH (FORCE)")
+            admin.close()
+        }
+        let address = try PostgresAddress("\(try TestCluster.text.get()) dbname=\(name)")
+        let error = #expect(throws: StorageError.self) { _ = try PostgresStores(address) }
+        #expect(error?.code == .constraint)
+        #expect(
+            error?.message == "PostgreSQL has server_encoding = SQL_ASCII: create the database with ENCODING 'UTF8'")
+    }
+
+    @Test(
         "On another machine TLS with its certificate checked is needed",
         arguments: [
             ("postgresql://db.example.org/nephos", true), ("postgresql://localhost/nephos", false),

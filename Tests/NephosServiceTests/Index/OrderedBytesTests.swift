@@ -105,7 +105,8 @@ struct OrderedBytesTests {
         #expect(!OrderedBytes.isWhole(long) && OrderedBytes.isWhole(String(repeating: "x", count: 254)))
     }
 
-    @Test func `however many NULs a long string has, its bytes are bounded and in order, and only what is whole decides`() {
+    @Test
+    func `however many NULs a long string has, its bytes are bounded and in order, and only what is whole decides`() {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
         func text() -> String {
@@ -126,7 +127,8 @@ struct OrderedBytesTests {
             var index: [UInt8] = []
             let isCut = OrderedBytes.cutFirst(of: &whole, to: &index)
             #expect(index == leftBytes && isCut == !OrderedBytes.isWhole(left), "seed \(seed)")
-            #expect(!OrderedBytes.holds(prefix: left) || leftBytes.count == left.utf8.reduce(3) { $0 + ($1 == 0 ? 2 : 1) })
+            #expect(
+                !OrderedBytes.holds(prefix: left) || leftBytes.count == left.utf8.reduce(3) { $0 + ($1 == 0 ? 2 : 1) })
         }
     }
 
