@@ -22,7 +22,8 @@ enum PostgresTables {
     /// version that it came with, so that a server reads those alone that it lacks.
     ///
     /// `system_identifier`, `timeline` and `synchronous` are the database's as they were last seen (`PostgresConnection.noteLineage`);
-    /// `incarnation` counts how often it was replaced.
+    /// `incarnation` counts how often it was replaced. The first is the cluster's, mixed with the number of this table: a dump
+    /// that is loaded into the same cluster makes another table.
     ///
     /// `zone_change` has a zone's last change without a row that all writers of the zone would wait for: each adds its own,
     /// and removes some that are older than the newest that is complete.
@@ -43,7 +44,7 @@ enum PostgresTables {
 
             CREATE FUNCTION lineage(OUT system_identifier bigint, OUT timeline bigint, OUT synchronous bigint)
                 STABLE LANGUAGE sql AS $$
-                SELECT control.system_identifier,
+                SELECT control.system_identifier # ('store_state'::regclass::oid::bigint << 24),
                     ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::bigint,
                     (\(isSynchronous))::bigint
                 FROM pg_control_system() AS control $$;

@@ -29,11 +29,22 @@ import Testing
         }
 
         /// - Parameter change: what the store has noted, as it would be had it been written in another database.
-        func replace(_ change: String) throws {
+        func replace(_ change: String) throws { try replace(["UPDATE \(schema).store_state SET \(change)"]) }
+
+        /// Makes a table again with its rows, as loading a dump does.
+        func makeAgain() throws {
+            try replace([
+                "ALTER TABLE \(schema).store_state RENAME TO former",
+                "CREATE TABLE \(schema).store_state (LIKE \(schema).former INCLUDING ALL)",
+                "INSERT INTO \(schema).store_state SELECT * FROM \(schema).former",
+            ])
+        }
+
+        private func replace(_ statements: [String]) throws {
             let other = try PostgresConnection(
                 try TestCluster.address.get(), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
             defer { other.close() }
-            _ = try other.ask("UPDATE \(schema).store_state SET \(change)")
+            for statement in statements { _ = try other.ask(statement) }
             // A database that is replaced ends its connections.
             _ = try other.ask(
                 """
@@ -74,6 +85,20 @@ import Testing
         try await replaced.save("b")
         #expect(try await replaced.changes(since: next).names == ["b"])
         await #expect(performing: { try await replaced.changes(since: token) }, throws: isExpired)
+        await replaced.cloud.close()
+    }
+
+    @Test func `tokens expire where a dump was loaded into the same cluster`() async throws {
+        let replaced = try await Replaced()
+        try await replaced.save("a")
+        let (_, token) = try await replaced.changes(since: nil)
+        try replaced.makeAgain()
+        try await replaced.save("b")
+        await #expect(performing: { try await replaced.changes(since: token) }, throws: isExpired)
+        let (names, next) = try await replaced.changes(since: nil)
+        #expect(names == ["a", "b"])
+        try await replaced.save("c")
+        #expect(try await replaced.changes(since: next).names == ["c"])
         await replaced.cloud.close()
     }
 
