@@ -99,8 +99,11 @@ enum PostgresSQL {
             """
         // What a feed does not show yet is not told: its client would fetch too early, and never again.
         case .changeEvents: sql.text.replacing("WHERE id > 0", with: "WHERE sequence < complete_below()")
-        case .claimDueOutbox: sql.text.replacing("LIMIT $3", with: "LIMIT $3 FOR UPDATE SKIP LOCKED")
-        case .purgeRequestKeys: sql.text.replacing("LIMIT $3", with: "LIMIT $3 FOR UPDATE SKIP LOCKED")
+        case .claimDueOutbox, .purgeRequestKeys:
+            once(sql.text).replacing("LIMIT $3", with: "LIMIT $3 FOR UPDATE SKIP LOCKED")
+        case .purgeMembershipsOfAccount, .purgeKeys, .removeSharedRecords, .purgeSharedRecords, .purgeRecords,
+            .purgeReferencesOfRecords, .removeIndexEntries, .purgeIndexEntries:
+            once(sql.text)
         case .missingIndexEntries:
             """
             SELECT wanted.place FROM unnest($4::text[], $5::text[]) WITH ORDINALITY AS wanted (value, name, place)
@@ -133,6 +136,16 @@ enum PostgresSQL {
 
     private static func listed(_ sql: SQL) -> String {
         sql.text.replacing("IN (SELECT value FROM json_each($3))", with: "= ANY ($3::text[])")
+    }
+
+    /// A statement that changes the first rows that a query gives, as one that asks the query once. As a join the query may be
+    /// asked again for each row, where the planner believes that there are few: it takes minutes, and gives others each time.
+    private static func once(_ text: String) -> String {
+        text.replacing(#/\([a-z_]+(?:, [a-z_]+)+\) IN \(\s*SELECT [a-z_]+(?:, [a-z_]+)+ /#) { _ in
+            "ctid = ANY (ARRAY(SELECT ctid "
+        }
+        .replacing(#/([a-z_]+) IN \(\s*SELECT ([a-z_]+) /#) { "\($0.1) = ANY (ARRAY(SELECT \($0.2) " }
+        .replacing(#/(LIMIT \$\d)\)/#) { "\($0.1)))" }
     }
 
     /// The live zones of an owner, each with its last change that is complete: a look into an index for each.
@@ -227,10 +240,10 @@ enum PostgresSQL {
     /// Removes some of a zone's changes that are older than its newest that is complete. Those that others remove are left
     /// to them.
     static let trimChanges = """
-        DELETE FROM zone_change WHERE owner = $1 AND zone = $2 AND sequence IN (
+        DELETE FROM zone_change WHERE owner = $1 AND zone = $2 AND sequence = ANY (ARRAY(
             SELECT sequence FROM zone_change WHERE owner = $1 AND zone = $2 AND sequence < (
                 SELECT max(sequence) FROM zone_change WHERE owner = $1 AND zone = $2 AND sequence < complete_below())
-            ORDER BY sequence LIMIT 100 FOR UPDATE SKIP LOCKED)
+            ORDER BY sequence LIMIT 100 FOR UPDATE SKIP LOCKED))
         """
 
     private static let content = SQL.contentColumns
