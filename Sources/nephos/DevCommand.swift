@@ -217,6 +217,7 @@ struct DevCommand {
         var options = HTTPServer.Options()
         options.connectionLimit = OpenFiles.makeRoomForConnections()
         options.unfinished = Responder.unfinished
+        options.busy = Responder.busy
         let server = try HTTPServer(sockets, options: options, log: { log("http: \($0)") }) {
             await responder.respond(to: $0)
         }

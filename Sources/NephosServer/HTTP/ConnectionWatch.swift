@@ -12,6 +12,8 @@ final class WatchedConnection: Sendable {
     private let deadline: Atomic<Int64>
     /// An answer is being read: its client may have finished sending.
     private let isAnswered = Atomic(false)
+    /// Whether `HeldBytes` may count something for it. Only its thread changes it.
+    let holdsBytes = Atomic(false)
 
     init(_ descriptor: Int32, _ deadline: Int64) {
         self.descriptor = descriptor
@@ -92,6 +94,13 @@ final class ConnectionWatch: Sendable {
     func closed(_ watched: WatchedConnection) {
         connections.withLock { connections in
             if connections[watched.descriptor] === watched { connections[watched.descriptor] = nil }
+        }
+    }
+
+    /// Ends a connection, unless it is closed: its thread sees the end of the stream and closes it.
+    func end(_ connection: WatchedConnection) {
+        connections.withLock { connections in
+            if connections[connection.descriptor] === connection { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
         }
     }
 

@@ -28,6 +28,8 @@ final class Exchange {
     /// When the body began to arrive.
     private var begun: Int64 = 0
     private var arrivedBytes = 0
+    /// There was no room for the body.
+    private var isBusy = false
 
     /// - Parameter problem: what is wrong with the target; nil for nothing.
     init(target: String, problem: String?, _ watched: WatchedConnection?) {
@@ -67,20 +69,31 @@ final class Exchange {
             request.bodyIsTooLarge = true
             // Too much to drop: the answer goes out at once, and the connection closes.
             if length > bridge.options.droppedBodyLimit { return run(connection, bridge) }
-        } else {
+        } else if holds(length, bridge) {
             request.body.reserveCapacity(length)
+        } else {
+            isBusy = true
+            return run(connection, bridge)
         }
         return .YES
     }
 
     /// A piece of the body has arrived.
-    func receive(_ piece: UnsafeRawBufferPointer, _ options: HTTPServer.Options) -> MHD_Result {
+    func receive(_ piece: UnsafeRawBufferPointer, _ bridge: HTTPBridge) -> MHD_Result {
+        let options = bridge.options
         arrivedBytes += piece.count
         watched?.allow(options, bytes: arrivedBytes, since: begun)
-        if !request.bodyIsTooLarge, request.body.count + piece.count <= options.bodyLimit {
-            request.body.append(contentsOf: piece)
-            return .YES
+        if !request.bodyIsTooLarge, !isBusy, request.body.count + piece.count <= options.bodyLimit {
+            // Of a body in pieces the length is not known before.
+            let hasRoom = arrivedBytes <= request.body.capacity || holds(2 * arrivedBytes, bridge)
+            if hasRoom {
+                request.body.append(contentsOf: piece)
+                return .YES
+            }
+            isBusy = true
+            request.body = []
         }
+        if isBusy { return arrivedBytes <= options.droppedBodyLimit ? .YES : .NO }
         droppedBytes += request.body.count + piece.count
         request.bodyIsTooLarge = true
         request.body = []
@@ -95,6 +108,7 @@ final class Exchange {
         let request = self.request
         self.request.body = []
         phase = .running(run)
+        if isBusy { return queue(bridge.options.busy, connection, bridge) }
         guard bridge.mayBeginHandler() else { return queue(bridge.options.unfinished, connection, bridge) }
         run.start {
             run.give(await bridge.handler(request))
@@ -184,6 +198,17 @@ final class Exchange {
         return droppedBytes <= bridge.options.droppedBodyLimit ? .YES : .NO
     }
 
+    /// Whether there is room for a body of so many bytes. One that is compressed holds what it may become.
+    private func holds(_ bytes: Int, _ bridge: HTTPBridge) -> Bool {
+        guard let watched else { return true }
+        let isCompressed = request.contentEncoding != nil
+        return bridge.held.hold(
+            isCompressed ? min(bytes * Self.mostInflation, bridge.options.bodyLimit) : bytes, watched)
+    }
+
+    /// Deflate makes no more of a byte.
+    private static let mostInflation = 1032
+
     private func header(_ name: StaticString, _ connection: OpaquePointer) -> String? {
         var value: UnsafePointer<CChar>?
         var size = 0
@@ -199,6 +224,7 @@ final class Exchange {
     /// The exchange is over; `isWhole` where the answer was written.
     func end(isWhole: Bool, _ bridge: HTTPBridge) {
         watched?.allowNext(bridge.options)
+        if let watched { bridge.held.release(watched) }
         whenSent?(isWhole)
         switch phase {
         case .started, .receiving: break
@@ -209,10 +235,16 @@ final class Exchange {
         }
     }
 
-    private func queue(_ response: HTTPResponse, _ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
-        whenSent = response.whenSent
+    private func queue(_ given: HTTPResponse, _ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
+        var response = given
         // Of a file the headers: its pieces have times of their own.
-        let size = response.stream == nil ? response.parts.reduce(0) { $0 + $1.buffer.count } : 0
+        var size = response.stream == nil ? response.parts.reduce(0) { $0 + $1.buffer.count } : 0
+        if let watched, !bridge.held.hold(size, watched, isForced: response.isOutcome) {
+            response.whenSent?(false)
+            response = bridge.options.busy
+            size = 0
+        }
+        whenSent = response.whenSent
         watched?.allow(bridge.options, bytes: size, isAnswer: true)
         let made =
             if let stream = response.stream {

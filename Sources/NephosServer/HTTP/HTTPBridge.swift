@@ -21,6 +21,7 @@ final class HTTPBridge: @unchecked Sendable {
     /// Bodies that handlers take as they arrive.
     let streams = BodyStreams()
     let connections = ConnectionWatch()
+    let held: HeldBytes
     /// The runs whose connections are suspended, to be answered where the server stops.
     private let suspended = Mutex<[ObjectIdentifier: RequestRun]>([:])
     private let callbacks: UnsafeMutablePointer<nephos_mhd_callbacks>
@@ -29,6 +30,7 @@ final class HTTPBridge: @unchecked Sendable {
         options: HTTPServer.Options, log: @escaping @Sendable (String) -> Void, handler: @escaping HTTPServer.Handler
     ) {
         self.options = options
+        held = HeldBytes(connections, limit: options.heldLimit, patience: Int64(options.heldPatience * 1000))
         self.log = log
         self.handler = handler
         callbacks = .allocate(capacity: 1)
@@ -106,7 +108,7 @@ private let accessCallback: MHD_AccessHandlerCallback = { closure, connection, _
     case .receiving where size.pointee > 0:
         let piece = UnsafeRawBufferPointer(start: data, count: size.pointee)
         size.pointee = 0
-        return exchange.receive(piece, bridge.options)
+        return exchange.receive(piece, bridge)
     case .receiving:
         return exchange.run(connection, bridge)
     case .streaming(let run, let stream):
@@ -135,7 +137,9 @@ private let connectionCallback: MHD_NotifyConnectionCallback = { closure, connec
         context.pointee = Unmanaged.passRetained(bridge.connections.opened(connection, bridge.options)).toOpaque()
     } else if let pointer = context.pointee {
         context.pointee = nil
-        bridge.connections.closed(Unmanaged<WatchedConnection>.fromOpaque(pointer).takeRetainedValue())
+        let watched = Unmanaged<WatchedConnection>.fromOpaque(pointer).takeRetainedValue()
+        bridge.held.release(watched)
+        bridge.connections.closed(watched)
     }
 }
 

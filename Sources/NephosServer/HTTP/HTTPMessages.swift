@@ -101,6 +101,8 @@ package struct HTTPResponse: Sendable {
     package var parts: [JSONBytes]
     /// The body where it is read while it is sent; then `parts` is empty.
     package var stream: ResponseStream?
+    /// Whether it says what became of a change. Then no other is sent in its place.
+    package var isOutcome = false
     /// Called once when the response is over, with whether all of it was handed to the network.
     package var whenSent: (@Sendable (Bool) -> Void)?
 

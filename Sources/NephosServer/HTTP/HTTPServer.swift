@@ -50,6 +50,12 @@ package final class HTTPServer: Sendable {
         package var unfinishedTimeout = 1.0
         /// Says that a request could not be finished.
         package var unfinished = HTTPResponse(status: 503)
+        /// Bytes of bodies that have arrived and of answers that are being read, of all connections together. Where there is no
+        /// room for more, connections that have held some for longer than `heldPatience` seconds are ended.
+        package var heldLimit = Limits.heldBytes
+        package var heldPatience = 10.0
+        /// Says that there is no room.
+        package var busy = HTTPResponse(status: 503)
 
         package init() {}
     }

@@ -28,6 +28,14 @@ package final class Responder: Sendable {
         return refusal.response(requestID: RequestIDs().next(), signIn: nil)
     }
 
+    /// What a request is answered for which there is no room.
+    package static var busy: HTTPResponse {
+        var refusal = Refusal(
+            .tryAgainLater, "the server holds as much for its clients as it may: ask again, for less at a time")
+        refusal.retryAfter = 2
+        return refusal.response(requestID: RequestIDs().next(), signIn: nil)
+    }
+
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
         let start = ContinuousClock.now
         metrics.began()
@@ -55,6 +63,7 @@ package final class Responder: Sendable {
             response = refusal.response(requestID: requestID, signIn: Self.signInURL(request))
         }
         response.headers.append(HTTPHeader("X-Apple-Request-UUID", requestID))
+        response.isOutcome = route?.changes ?? false
         if let reader { response.headers += CrossOrigin.headers(allowing: reader) }
         let duration = ContinuousClock.now - start
         let stages = timing.stages

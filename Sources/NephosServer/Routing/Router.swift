@@ -77,6 +77,9 @@ struct Route: Sendable {
         self.handler = handler
     }
 
+    /// Whether what answers may have changed something.
+    var changes: Bool { path.hasSuffix("/modify") || path.hasSuffix("/import") }
+
     func answers(_ method: HTTPMethod) -> Bool {
         methods.contains(method == .head ? .get : method)
     }

@@ -5,7 +5,7 @@ import NephosWire
 protocol FeedEncoder {
     func add(change record: RecordRowView, _ projection: RecordProjection) throws
     /// Hands over what was added. Nothing can be added any more.
-    func finish(into changes: inout RecordZoneChanges)
+    func finish(into changes: inout RecordZoneChanges) throws
 }
 
 /// Record dictionaries.
@@ -19,8 +19,8 @@ extension RecordEncoder: FeedEncoder {
                     recordType: String(decoding: record.type, as: UTF8.self))))
     }
 
-    func finish(into changes: inout RecordZoneChanges) {
-        (changes.records, changes.encodedRecords) = finish()
+    func finish(into changes: inout RecordZoneChanges) throws {
+        (changes.records, changes.encodedRecords) = try finish()
     }
 }
 
@@ -50,10 +50,11 @@ final class PackedRecordEncoder: FeedEncoder {
         }
     }
 
-    func finish(into changes: inout RecordZoneChanges) {
+    func finish(into changes: inout RecordZoneChanges) throws {
+        try AnswersInMemory.check(writer.count)
         var written = PackedRecordsWriter(reserving: 0)
         swap(&writer, &written)
         changes.packedRecords = written.finish()
-        changes.records = shares.finish().records
+        changes.records = try shares.finish().records
     }
 }

@@ -62,7 +62,7 @@ struct FetchRecordZoneChanges {
             : RecordEncoder(
                 encoded: encodesRecords && !zone.reverse, reserving: Self.pageSize, accounts, reader, caller)
         try page.read(row.key, limit: limit, room: &room, reader) { try encoder.add(change: $0, projection) }
-        encoder.finish(into: &changes)
+        try encoder.finish(into: &changes)
         if zone.reverse { changes.records.reverse() }
         changes.syncToken = position.token(at: page.end, caller.opaqueStrings)
         changes.moreComing = page.hasMore
@@ -105,7 +105,7 @@ struct FetchRecordZoneChanges {
                 records.add(.deleted(DeletedRecord(recordName: name, recordType: type)))
             }
         }
-        let values = records.finish().records
+        let values = try records.finish().records
         return RecordZoneChanges(
             zoneID: zone.zoneID, records: zone.reverse ? values.reversed() : values,
             syncToken: page.token.text(caller.opaqueStrings), moreComing: page.hasMore,

@@ -160,7 +160,7 @@ final class QueryRecords: Sendable {
         }
         let encoder = encoder(page)
         let result = try page.run(plan, checks, into: encoder)
-        let (values, encoded) = encoder?.finish() ?? ([], nil)
+        let (values, encoded) = try encoder?.finish() ?? ([], nil)
         var response = QueryRecordsResponse(
             records: values, continuationMarker: result.cursor?.text(caller.opaqueStrings, query: decoded.text.bytes),
             count: request.wantsCount ? result.count : nil, explanation: explanation(result.count))

@@ -37,7 +37,7 @@ struct LookupRecords {
                 records.add(.failure(dictionary))
             }
         }
-        let (values, encoded) = records.finish()
+        let (values, encoded) = try records.finish()
         var response = RecordsResponse(records: values)
         response.encodedRecords = encoded
         return response

@@ -57,8 +57,9 @@ final class RecordEncoder {
     }
 
     /// What was added, in the one form or the other. Nothing can be added any more.
-    func finish() -> (records: [RecordResult], encoded: JSONBytes?) {
+    func finish() throws(ServiceError) -> (records: [RecordResult], encoded: JSONBytes?) {
         guard encodes else { return (results, nil) }
+        try AnswersInMemory.check(writer.count)
         var written = JSONWriter(reserving: 0)
         swap(&writer, &written)
         written.endArray()

@@ -18,6 +18,12 @@ package final class JSONBytes: @unchecked Sendable {
     private let isRoomTaken = Atomic(false)
     /// What frees the memory, if not this.
     private let holder: JSONBytes?
+    /// Bytes of the memory, where it counts as large.
+    private let largeSize: Int
+    /// Bytes that all large texts of the process have, those of `largeLimit` and more.
+    package static var largeBytes: Int { largeCount.load(ordering: .relaxed) }
+    private static let largeCount = Atomic(0)
+    package static var largeLimit: Int { 64 * 1024 }
 
     /// Takes over memory that `malloc` gave: `headroom` bytes, then `count`, and more up to `capacity` behind the first.
     init(owning start: UnsafeMutablePointer<UInt8>, count: Int, capacity: Int? = nil, headroom: Int = 0) {
@@ -25,6 +31,9 @@ package final class JSONBytes: @unchecked Sendable {
         self.headroom = headroom
         tailroom = capacity.map { $0 - count } ?? 0
         holder = nil
+        let size = headroom + (capacity ?? count)
+        largeSize = size < Self.largeLimit ? 0 : size
+        if largeSize > 0 { Self.largeCount.add(size, ordering: .relaxed) }
     }
 
     /// Bytes in the memory of `holder`, in the room around its own.
@@ -33,6 +42,7 @@ package final class JSONBytes: @unchecked Sendable {
         headroom = 0
         tailroom = 0
         self.holder = holder
+        largeSize = 0
     }
 
     /// The first byte, for the one caller that may write in front of these bytes and behind them; nil for others.
@@ -63,6 +73,7 @@ package final class JSONBytes: @unchecked Sendable {
     }
 
     deinit {
+        if largeSize > 0 { Self.largeCount.subtract(largeSize, ordering: .relaxed) }
         guard holder == nil, let start = buffer.baseAddress else { return }
         free(UnsafeMutableRawPointer(mutating: start) - headroom)
     }

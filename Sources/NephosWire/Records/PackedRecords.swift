@@ -42,6 +42,9 @@ package struct PackedRecordsWriter: ~Copyable {
 
     package init(reserving capacity: Int) { writer = JSONWriter(reserving: capacity) }
 
+    /// Bytes so far.
+    package var count: Int { writer.count }
+
     package consuming func finish() -> PackedRecords { PackedRecords(bytes: writer.finishInPlace()) }
 
     package mutating func deleted(name: UnsafeRawBufferPointer, type: UnsafeRawBufferPointer) {
