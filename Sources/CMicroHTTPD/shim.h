@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 
 #ifdef __GLIBC__
@@ -71,6 +72,17 @@ static inline int nephos_mhd_socket(struct MHD_Connection *connection) {
 static inline void *nephos_mhd_socket_context(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;
+}
+
+// About how many bytes of its connection's memory a request takes once its headers have arrived: its line and headers, what
+// the library notes of each of their values, and its copy of the cookies.
+static inline size_t nephos_mhd_request_memory(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    int kinds = MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND;
+    int values = MHD_get_connection_values(connection, (enum MHD_ValueKind)kinds, NULL, NULL);
+    const char *cookies = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Cookie");
+    return (info ? info->header_size : 0) + 64 * (size_t)(values > 0 ? values : 0) + (cookies ? strlen(cookies) : 0);
 }
 
 // How many connections a daemon has; those that it was given a moment ago may be missing.

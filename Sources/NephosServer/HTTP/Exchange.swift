@@ -48,6 +48,10 @@ final class Exchange {
         bridge.openRequests.enter()
         bridge.begunRequests.add(1, ordering: .relaxed)
         phase = .receiving
+        if let refusal = RequestHeadLimit.refusal(connection, bridge.options) {
+            watched?.refuse(refusal)
+            return .NO
+        }
         request.method = HTTPMethod(named: method)
         begun = WatchedConnection.now
         watched?.allow(bridge.options, since: begun)

@@ -89,7 +89,11 @@ final class HTTPBridge: @unchecked Sendable {
 private let targetCallback: nephos_mhd_target = { closure, target, connection in
     let watched = connection.flatMap(nephos_mhd_socket_context).map(WatchedConnection.from)
     if let bridge = HTTPBridge.from(closure) { watched?.allow(bridge.options) }
-    if let target, ParameterLimit.isExceeded(target) { watched?.refuse(ParameterLimit.refusal) }
+    if let target, let bridge = HTTPBridge.from(closure),
+        let refusal = RequestHeadLimit.refusal(target: target, bridge.options)
+    {
+        watched?.refuse(refusal)
+    }
     let exchange = Exchange(
         target: target.map { String(cString: $0) } ?? "", problem: target.flatMap(AmbiguousHeaders.problem), watched)
     return Unmanaged.passRetained(exchange).toOpaque()

@@ -70,6 +70,58 @@ import Testing
         }
     }
 
+    /// Whether the server has the record; the server is asked on a connection of its own.
+    private func exists(_ name: String, port: UInt16) async throws -> Bool {
+        let answer = try await TestConnection(port: port).request(
+            "POST", Self.modify.replacingOccurrences(of: "modify", with: "lookup"),
+            body: #"{"records":[{"recordName":"\#(name)"}]}"#)
+        return !answer.text.contains("serverErrorCode")
+    }
+
+    @Test(arguments: [("X: ", 17_000), ("Cookie: ", 15_000)])
+    func `a request that leaves its answer no room is refused, and not carried out`(
+        header: String, most: Int
+    ) async throws {
+        try await withServer { port in
+            var statuses: Set<Int> = []
+            for count in stride(from: 7000, through: most, by: 50) {
+                let name = "n\(count)"
+                let body =
+                    #"{"operations":[{"operationType":"create","record":{"recordName":"\#(name)","recordType":"Note"}}]}"#
+                let connection = try TestConnection(port: port)
+                try await connection.send(
+                    "POST \(Self.modify) HTTP/1.1\r\nHost: localhost\r\n\(header)\(String(repeating: "a", count: count))"
+                        + "\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+                let status = try await connection.response().status
+                statuses.insert(status)
+                #expect(try await exists(name, port: port) == (status == 200), "\(count)")
+            }
+            #expect(statuses == [200, 431])
+        }
+    }
+
+    @Test func `many small headers leave room for the answer, or are refused`() async throws {
+        try await withServer { port in
+            for count in stride(from: 150, through: 300, by: 2) {
+                let connection = try TestConnection(port: port)
+                let headers = (0..<count).map { "X\($0): \($0)\r\n" }.joined()
+                try await connection.send("GET \(Self.list) HTTP/1.1\r\nHost: localhost\r\n\(headers)\r\n")
+                #expect([200, 431].contains(try await connection.response().status), "\(count)")
+            }
+        }
+    }
+
+    @Test func `a target that is too long is refused`() async throws {
+        try await withServer { port in
+            for count in stride(from: 14_000, through: 17_000, by: 20) {
+                let connection = try TestConnection(port: port)
+                let target = Self.list + "&x=" + String(repeating: "a", count: count)
+                try await connection.send("GET \(target) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                #expect([200, 414, 431].contains(try await connection.response().status), "\(count)")
+            }
+        }
+    }
+
     @Test(arguments: [
         ("Host: localhost\r\nHost: evil.example", "several Host"),
         ("host: localhost\r\nHOST: localhost", "several Host"),
