@@ -34,6 +34,8 @@ extension Route {
     /// before this one brought (`none`: none), so that one whose answer was lost comes again; without it a notification
     /// counts as received once its answer was sent. Clients ask with GET or with POST.
     static let courier = Route([.get, .post], "/" + CourierPath.module) { routed throws(Refusal) in
+        // It has no body, so a notification in its answer would be lost.
+        if routed.request.method == .head { return .json(Array("{}".utf8)) }
         let path = try CourierPath(routed.target.components)
         let context = RequestContext(
             container: path.container, environment: path.environment, scope: .private, account: nil,

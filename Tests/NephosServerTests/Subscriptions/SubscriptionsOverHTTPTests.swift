@@ -77,6 +77,24 @@ import Testing
         return url.path
     }
 
+    @Test func `a look at the head of a long poll takes no notification`() async throws {
+        try await withService { port, service in
+            let connection = try TestConnection(port: port)
+            try await subscribe(connection)
+            let courier = try await courier(connection)
+            try await save("A-18", connection, sign: Self.me + "&clientId=another")
+            let waits = try await connection.request("GET", courier)
+            #expect(try json(waits)["ck"] != nil)
+            // It comes again where its answer was lost.
+            #expect(try await connection.request("HEAD", "\(courier)?nephosReceived=none").status == 200)
+            #expect(try json(await connection.request("GET", "\(courier)?nephosReceived=none"))["ck"] != nil)
+            try await save("A-19", connection, sign: Self.me + "&clientId=another")
+            #expect(try await connection.request("HEAD", courier).status == 200)
+            let next = try await connection.request("GET", courier)
+            #expect(next.text.contains("A-19"))
+        }
+    }
+
     @Test("a long poll gets the notification of what another session saves")
     func longPoll() async throws {
         try await withService { port, service in
