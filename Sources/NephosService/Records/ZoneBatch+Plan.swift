@@ -192,7 +192,7 @@ extension ZoneBatch {
 
     /// Refuses saves whose owner, parent or validated record is neither stored nor saved by the batch. A refusal can take away
     /// another save's target, so this goes on until nothing changes.
-    /// - Parameter gone: what the deletions take along. What it owns goes with it; nothing else may be left to point at it.
+    /// - Parameter gone: what the deletions take along. What it owns goes with it; nothing that stays may point at it.
     private func refuseSavesWithoutTarget(_ decisions: inout [ItemDecision], gone names: [String]) throws {
         let demands = decisions.contains {
             if case .save(let save) = $0 { !save.demandedTargets.isEmpty } else { false }
@@ -211,12 +211,14 @@ extension ZoneBatch {
         while !isSettled {
             isSettled = true
             for (index, decision) in decisions.enumerated() {
-                guard case .save(let save) = decision,
-                    let missing = try save.demandedTargets.first(where: {
-                        gone.contains($0.target) && $0.kind != .deleteSelf
-                    })
-                        ?? firstMissing(save.demandedTargets, &alive)
-                else { continue }
+                guard case .save(let save) = decision else { continue }
+                let targets = save.demandedTargets
+                var missing: ReferenceEdge?
+                if !gone.contains(save.row.name) {
+                    missing = targets.first { gone.contains($0.target) && $0.kind != .deleteSelf }
+                }
+                if missing == nil { missing = try firstMissing(targets, &alive) }
+                guard let missing else { continue }
                 decisions[index] = .refuse(ParentRules.missingTarget(missing, of: save.row.name), server: nil)
                 alive[save.row.name] = nil
                 isSettled = false

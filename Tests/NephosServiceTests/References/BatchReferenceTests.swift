@@ -63,6 +63,15 @@ import Testing
         }
     }
 
+    @Test func `What goes along with a batch's deletions may point at what goes, too`() async throws {
+        let database = try await database("Z")
+        _ = try await database.modify([.create("o"), .create("r", ["of": .owner("o")])])
+        let save = RecordOperation.create("x", ["of": .owner("r"), "a": Self.validates("r"), "b": Self.validates("x")])
+        let results = try await database.modify([.delete("o"), save])
+        #expect(results.map(\.summary) == ["deleted", "saved"])
+        #expect(try await database.existing("o", "r", "x") == [])
+    }
+
     @Test func `In the public database it is the save that is refused`() async throws {
         for save in [RecordOperation.create("x", parent: "r"), .create("x", ["to": Self.validates("r")])] {
             let database = TestDatabase(TestCloud(), "me", .public)
