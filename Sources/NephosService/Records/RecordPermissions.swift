@@ -42,7 +42,7 @@ struct RecordPermissions {
     func refusalToRead(_ record: RecordRowView) -> ServiceError? {
         if schema == nil { return nil }
         let type = String(decoding: record.type, as: UTF8.self)
-        return may([.read, .write], type, createdBy: record.createdBy) ? nil : refusal(.read, type)
+        return may([.read, .write], type, createdBy: record.createdBy) ? nil : refusal(.read, type, tells: false)
     }
 
     /// What a subscription asks for has to be what its account may query. Which records it is told of is decided with each.
@@ -77,7 +77,9 @@ struct RecordPermissions {
             return
         }
         if operation.operationType == .create { return }
-        if !may(.write, stored.type, createdBy: stored.createdBy) { throw refusal(.write, stored.type) }
+        if !may(.write, stored.type, createdBy: stored.createdBy) {
+            throw refusal(.write, stored.type, tells: mayRead(stored))
+        }
         // A record that becomes one of another type is a new one there.
         guard let type = operation.recordType, type != stored.type, operation.operationType.makesRecords else { return }
         if !may(.create, type, createdBy: nil) { throw refusal(.create, type) }
@@ -102,7 +104,8 @@ struct RecordPermissions {
         schema.hasRecordType(recordType) ? schema.grants(of: recordType) : .standard(for: recordType)
     }
 
-    private func refusal(_ permission: Permissions, _ recordType: String) -> ServiceError {
+    /// - Parameter tells: whether the caller may know the type.
+    private func refusal(_ permission: Permissions, _ recordType: String, tells: Bool = true) -> ServiceError {
         let granted = grants(of: recordType, schema ?? Schema()).ordered.filter { grant in
             !grant.permissions.isDisjoint(with: permission == .read ? [.read, .write] : permission)
         }
@@ -111,6 +114,7 @@ struct RecordPermissions {
             return .authenticationRequired
         }
         let name = permission.names.first ?? ""
+        guard tells else { return .notPermitted(name) }
         let roles = granted.map { "\"\($0.role)\"" }
         let remedy =
             roles.isEmpty

@@ -91,6 +91,12 @@ extension ServiceError {
             .accessDenied, .permissionFailure,
             "\(permission) operation not permitted on records of type '\(recordType)': \(remedy)")
     }
+    /// Of a record that the caller may not read, nor know the type of.
+    static func notPermitted(_ permission: String) -> ServiceError {
+        ServiceError(
+            .accessDenied, .permissionFailure,
+            "\(permission) operation not permitted: the schema does not grant READ of this record")
+    }
 
     /// "A user can modify their own user record only" (`CKRecord.SystemType.userRecord`).
     static let anothersUserRecord = ServiceError(

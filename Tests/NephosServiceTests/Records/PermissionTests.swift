@@ -149,11 +149,14 @@ import Testing
         }
         let denied = try await mei.lookup("a", "c")
         #expect(denied.map(\.summary) == ["saved", "error 10"])
+        // Nothing of the record is told, nor its type.
         #expect(
-            denied[1].error?.reason
-                == "READ operation not permitted on records of type 'Note': the schema grants READ to \"_creator\" only"
-        )
-        // Nor does a conflict tell what the record holds.
+            denied[1].error?.reason == "READ operation not permitted: the schema does not grant READ of this record")
+        for operation in [RecordOperation.force("c", type: "Other"), .delete("c")] {
+            #expect(
+                try await refusal(mei, operation)
+                    == "ACCESS_DENIED 10 WRITE operation not permitted: the schema does not grant READ of this record")
+        }
         let conflict = try await mei.modify([.create("c")])[0].error
         #expect(conflict?.serverErrorCode == .exists && conflict?.serverRecord == [])
     }
