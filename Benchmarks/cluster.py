@@ -134,14 +134,14 @@ class Script:
     def __init__(self, statements, replace=lambda *_: None, copies=1, head=""):
         """
         - replace: the SQL for a statement's value, given the statement's text, the value's number and the copy's; None keeps it.
-        - copies: how often a record is inserted.
+        - copies: how often a record and its entry in an index are inserted.
         """
         self.statements, self.replace, self.copies = statements, replace, copies
         self.values, lines, group = {}, [head] if head else [], []
         # Nothing waits for the end of what only reads.
         is_read = "READ ONLY" in statements[0].text
         for number, statement in enumerate(statements):
-            repeats = copies if statement.text.startswith("INSERT INTO record ") else 1
+            repeats = copies if statement.text.startswith(("INSERT INTO record ", "INSERT INTO index_entry ")) else 1
             group += [self.line(number, statement, copy) for copy in range(repeats)]
             # What names its zone comes with the look-up of the zone.
             comes_with_zone = "(SELECT id FROM zone " in "".join(next.text for next in statements[number + 1:number + 2])
