@@ -84,6 +84,8 @@ final class PostgresConnection: SQLConnection {
                 ("statement_timeout", "\(options.statementMilliseconds)"),
                 ("lock_timeout", "\(options.lockMilliseconds)"),
                 ("idle_in_transaction_session_timeout", "\(options.statementMilliseconds)"),
+                // A statement's plan is kept while its tables grow: one of small tables may read all of them.
+                ("enable_seqscan", "off"), ("enable_bitmapscan", "off"),
                 ("jit", "off"), ("search_path", "pg_catalog"), ("client_min_messages", "warning"),
             ])
     }

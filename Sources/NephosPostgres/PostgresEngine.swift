@@ -20,6 +20,7 @@ package final class PostgresEngine: StorageEngine {
     private let clock: DatabaseClock
     private let schema: String
     private let options: PostgresOptions
+    private let statistics = TableStatistics()
     /// Runs of writes beside others before one runs alone.
     private static let triesBesideOthers = 4
 
@@ -146,7 +147,7 @@ package final class PostgresEngine: StorageEngine {
     ) async throws -> T {
         _ = try begin()
         defer { end() }
-        return try await onConnection { [self] connection in
+        let value = try await onConnection { [self] connection in
             var mode = PostgresSQL.Mode.writing
             for attempt in 1... {
                 let error: any Error
@@ -169,6 +170,18 @@ package final class PostgresEngine: StorageEngine {
                 }
             }
             throw StorageError(.busy, "other writes were in the way")
+        }
+        if statistics.noteWrite() && options.analyzesTables { analyzeTables() }
+        return value
+    }
+
+    /// Nobody waits for it; what fails is tried again after more writes.
+    private func analyzeTables() {
+        Task { [pool, schema] in
+            _ = try? await pool.run { connection in
+                try connection.use(schema: schema)
+                try TableStatistics.update(connection)
+            }
         }
     }
 

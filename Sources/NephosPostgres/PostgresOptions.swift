@@ -21,6 +21,8 @@ package struct PostgresOptions: Sendable {
     package var lookMilliseconds: Int
     /// Whether a server is accepted that may lose what was answered, or that others could listen to.
     package var acceptsUnsafeServer: Bool
+    /// Whether tables are analysed while they grow, besides by autovacuum.
+    package var analyzesTables = true
     /// What the schemas' names begin with.
     package var prefix: String
     /// Called before each way to the server that a write goes, on its thread: a test lets others go first there.

@@ -19,7 +19,13 @@ enum PostgresSQL {
     private static let texts = SQL.allCases.map {
         claims.contains($0) ? text($0) + " FOR UPDATE SKIP LOCKED" : text($0)
     }
-    private static let lockingTexts = SQL.allCases.map { locks.contains($0) ? text($0) + " FOR UPDATE" : "" }
+    private static let lockingTexts = SQL.allCases.map { sql in
+        switch sql {
+        case .recordsByNames: recordsByNames(" FOR UPDATE")
+        case let sql where locks.contains(sql): text(sql) + " FOR UPDATE"
+        default: ""
+        }
+    }
 
     /// Those that read records by name: a write decides on them.
     private static let locks: Set<SQL> = [.recordByName, .recordsByNames]
@@ -29,8 +35,13 @@ enum PostgresSQL {
 
     private static func text(_ sql: SQL) -> String {
         switch sql {
-        case .recordsByNames: listed(sql)
-        case .referencesToAny, .removeReferencesFromAny: listed(sql)
+        case .recordsByNames: recordsByNames("")
+        case .referencesToAny:
+            """
+            SELECT target, kind, source FROM \(each("reference", "target")) ORDER BY target, kind, source
+            """
+        case .removeReferencesFromAny:
+            "DELETE FROM reference WHERE ctid = ANY (ARRAY(SELECT found.ctid FROM \(each("reference", "source", "ctid"))))"
         case .recordsAfter:
             """
             SELECT \(SQL.recordColumns) FROM (
@@ -83,15 +94,15 @@ enum PostgresSQL {
         case .expectedRecords:
             """
             SELECT \(SQL.recordColumns) FROM (
-                SELECT *, sum(octet_length(fields)) OVER (ORDER BY name) - octet_length(fields) AS size_before
-                FROM record WHERE owner = $1 AND zone = $2 AND name = \(anyOfThird)
+                SELECT found.*, sum(octet_length(fields)) OVER (ORDER BY name) - octet_length(fields) AS size_before
+                FROM \(each("record", "name"))
             ) AS sized WHERE size_before < $4
             """
         case .expectedSharedRecords:
             """
             SELECT \(SQL.recordColumns(of: "sized")), \(SQL.sharedRecordColumns(of: "shared")) FROM (
-                SELECT *, sum(octet_length(fields)) OVER (ORDER BY name) - octet_length(fields) AS size_before
-                FROM record WHERE owner = $1 AND zone = $2 AND name = \(anyOfThird)
+                SELECT found.*, sum(octet_length(fields)) OVER (ORDER BY name) - octet_length(fields) AS size_before
+                FROM \(each("record", "name"))
             ) AS sized
             LEFT JOIN shared_record AS shared ON shared.owner = sized.owner AND shared.zone = sized.zone
                 AND shared.name = sized.name AND shared.gone_at = 0
@@ -134,13 +145,21 @@ enum PostgresSQL {
         """
     }
 
-    private static func listed(_ sql: SQL) -> String {
-        sql.text.replacing("IN (SELECT value FROM json_each($3))", with: "= \(anyOfThird)")
+    /// A zone's rows for each text of a list, the third parameter, in its order, by an index for each. With `= ANY ($3)` the
+    /// planner plans anew for each list, as lengths differ, which takes longer than a save's other statements together; or it
+    /// keeps a plan that reads the zone, as that was small when it was made.
+    private static func each(_ table: String, _ column: String, _ columns: String = "*", _ lock: String = "") -> String
+    {
+        """
+        (SELECT DISTINCT text COLLATE "C" AS text FROM unnest($3::text[]) AS text ORDER BY text) AS wanted CROSS JOIN LATERAL (
+            SELECT \(columns) FROM \(table) WHERE owner = $1 AND zone = $2 AND \(column) = wanted.text OFFSET 0\(lock)
+        ) AS found
+        """
     }
 
-    /// Any element of an array that the planner does not see: for one that it sees it plans anew each time, as lengths differ,
-    /// which takes longer than the rest of a save's statements together.
-    private static let anyOfThird = "ANY ((SELECT $3::text[])::text[])"
+    private static func recordsByNames(_ lock: String) -> String {
+        "SELECT \(SQL.recordColumns) FROM \(each("record", "name", "*", lock))"
+    }
 
     /// A statement that changes the first rows that a query gives, as one that asks the query once. As a join the query may be
     /// asked again for each row, where the planner believes that there are few: it takes minutes, and gives others each time.
@@ -220,6 +239,9 @@ enum PostgresSQL {
     static func recordsOfZone(_ mode: Mode) -> String { mode == .writing ? lockedRecordsOfZone : recordsOfZone }
     private static let recordsOfZone = byZoneName(text(.recordsByNames, .alone))
     private static let lockedRecordsOfZone = byZoneName(text(.recordsByNames, .writing))
+    static func recordOfZone(_ mode: Mode) -> String { mode == .writing ? lockedRecordOfZone : recordOfZone }
+    private static let recordOfZone = byZoneName(text(.recordByName, .alone))
+    private static let lockedRecordOfZone = byZoneName(text(.recordByName, .writing))
     static let sharesOfZone = byZoneName(text(.sharesOfZone, .alone))
     private static func byZoneName(_ text: String) -> String {
         text.replacing("zone = $2", with: "zone = (SELECT id FROM zone WHERE owner = $1 AND name = $2 AND deleted = 0)")

@@ -86,12 +86,17 @@ extension PostgresConnection {
     private func runBesideZone(_ statement: PostgresStatement) throws -> PostgresRows? {
         let names = expectation.records
         let owner = statement.integers[0]
-        let list = try PostgresStatement(.recordsByNames, self).bind(owner).bind(statement.texts[0]).bind(names)
+        let isOne = names.count == 1
+        let records = try PostgresStatement(isOne ? .recordByName : .recordsByNames, self).bind(owner)
+            .bind(statement.texts[0])
+        if isOne { try records.bind(names[0]) } else { try records.bind(names) }
         let shares = try PostgresStatement(.sharesOfZone, self).bind(owner).bind(statement.texts[0])
             .bind(Int64(expectation.shares))
         let results = try perform([
             query("zone", PostgresSQL.text(.zoneByName, mode), statement.parameters),
-            query(mode == .writing ? "locked" : "unlocked", PostgresSQL.recordsOfZone(mode), list.parameters),
+            query(
+                (isOne ? "record" : "records") + (mode == .writing ? "_locked" : ""),
+                isOne ? PostgresSQL.recordOfZone(mode) : PostgresSQL.recordsOfZone(mode), records.parameters),
             query("shares", PostgresSQL.sharesOfZone, shares.parameters),
         ])
         let zone = PostgresRows(results[0])

@@ -4,7 +4,7 @@
 extension SQLReader {
     package func records(zone: ZoneKey, named names: [String]) throws -> [RecordRow] {
         if names.isEmpty { return [] }
-        if type(of: connection).isRemote {
+        if type(of: connection).isRemote && names.count > 1 {
             return try self.rows(
                 .recordsByNames, bind: { try $0.bind(zone).bind(names) }, read: { visited(zone, $0).row })
         }

@@ -1,0 +1,32 @@
+import Synchronization
+
+/// Has a store's tables analysed while they grow. Autovacuum looks once a minute: until then the planner believes of a new
+/// store that a zone has one record, and takes any index of the zone to find one by its name.
+final class TableStatistics: Sendable {
+    private let writes = Atomic(0)
+
+    /// Notes a write.
+    /// - Returns: whether the tables may have grown to four times what they were: after 4, 16, 64, ... writes.
+    func noteWrite() -> Bool {
+        let count = writes.add(1, ordering: .relaxed).newValue
+        return count >= 4 && count.nonzeroBitCount == 1 && count.trailingZeroBitCount.isMultiple(of: 2)
+    }
+
+    /// Analyses the tables of the connection's store that were never analysed, or are four times as large as then. The
+    /// statements' plans are made anew with that.
+    /// - Returns: the tables.
+    @discardableResult
+    static func update(_ connection: PostgresConnection) throws -> [String] {
+        let tables = try connection.ask(
+            """
+            SELECT quote_ident(relname) FROM pg_class, current_setting('block_size') AS block
+            WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND pg_relation_size(oid) > 0
+                AND (reltuples < 0 OR pg_relation_size(oid) / block::int >= 4 * greatest(relpages, 1))
+            ORDER BY relname
+            """
+        ).map { $0[0] }
+        // Each in a transaction of its own, which soon ends: change feeds wait for what writes.
+        for table in tables { _ = try connection.ask("ANALYZE (SKIP_LOCKED) \(table)") }
+        return tables
+    }
+}
