@@ -22,8 +22,8 @@ enum PostgresTables {
     /// version that it came with, so that a server reads those alone that it lacks.
     ///
     /// `system_identifier`, `timeline` and `synchronous` are the database's as they were last seen (`PostgresConnection.noteLineage`);
-    /// `incarnation` counts how often it was replaced. The first is the cluster's, mixed with the number of this table: a dump
-    /// that is loaded into the same cluster makes another table.
+    /// `incarnation` counts how often it was replaced. The first is the cluster's, mixed with the numbers of this table and of
+    /// the database: a dump that is loaded into the same cluster makes another table, and a copy another database.
     ///
     /// `zone_change` has a zone's last change without a row that all writers of the zone would wait for: each adds its own,
     /// and removes some that are older than the newest that is complete.
@@ -44,7 +44,8 @@ enum PostgresTables {
 
             CREATE FUNCTION lineage(OUT system_identifier bigint, OUT timeline bigint, OUT synchronous bigint)
                 STABLE LANGUAGE sql AS $$
-                SELECT control.system_identifier # ('store_state'::regclass::oid::bigint << 24),
+                SELECT control.system_identifier # ('store_state'::regclass::oid::bigint << 24)
+                        # (SELECT oid::bigint << 8 FROM pg_database WHERE datname = current_database()),
                     ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::bigint,
                     (\(isSynchronous))::bigint
                 FROM pg_control_system() AS control $$;

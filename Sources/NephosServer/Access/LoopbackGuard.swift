@@ -50,10 +50,10 @@ enum LoopbackGuard {
         return isPort(authority[end...]) && (isLocalhost(host) || isLoopbackAddress(host))
     }
 
-    /// Nothing, or a colon and digits.
+    /// Nothing, or a colon and up to five digits.
     private static func isPort(_ text: TextBytes) -> Bool {
         guard let colon = text.first else { return true }
-        return colon == UInt8(ascii: ":") && text.dropFirst().allSatisfy(isDigit)
+        return colon == UInt8(ascii: ":") && text.count <= 6 && text.dropFirst().allSatisfy(isDigit)
     }
 
     /// Host names are compared without regard to case.
@@ -67,7 +67,7 @@ enum LoopbackGuard {
         var rest = host.dropFirst("127.".utf8.count)
         var numbers = 0
         while let number = rest.popField(endedBy: UInt8(ascii: ".")) {
-            guard !number.isEmpty, number.allSatisfy(isDigit) else { return false }
+            guard 1...3 ~= number.count, number.allSatisfy(isDigit) else { return false }
             guard number.reduce(0, { min(256, $0 * 10 + Int($1 - UInt8(ascii: "0"))) }) < 256 else { return false }
             numbers += 1
         }

@@ -28,14 +28,19 @@ final class Exchange {
     /// When the body began to arrive.
     private var begun: Int64 = 0
     private var arrivedBytes = 0
+    /// Bytes of the body that there is room for, where they are counted.
+    private var heldBytes = HeldBytes.counted / 2
     /// There was no room for the body.
     private var isBusy = false
+    /// The target was refused, past the library.
+    private let isRefused: Bool
 
     /// - Parameter problem: what is wrong with the target; nil for nothing.
-    init(target: String, problem: String?, _ watched: WatchedConnection?) {
+    init(target: String, problem: String?, isRefused: Bool = false, _ watched: WatchedConnection?) {
         request = HTTPRequest(method: .other, target: target)
         request.problem = problem
         self.watched = watched
+        self.isRefused = isRefused
     }
 
     /// Whether the exchange counts as an open request.
@@ -48,6 +53,7 @@ final class Exchange {
         bridge.openRequests.enter()
         bridge.begunRequests.add(1, ordering: .relaxed)
         phase = .receiving
+        if isRefused { return .NO }
         if let refusal = RequestHeadLimit.refusal(connection, bridge.options) {
             watched?.refuse(refusal)
             return .NO
@@ -73,11 +79,12 @@ final class Exchange {
             request.bodyIsTooLarge = true
             // Too much to drop: the answer goes out at once, and the connection closes.
             if length > bridge.options.droppedBodyLimit { return run(connection, bridge) }
-        } else if holds(length, bridge) {
+        } else if length < HeldBytes.counted || bridge.held.hasRoom {
             request.body.reserveCapacity(length)
         } else {
             isBusy = true
-            return run(connection, bridge)
+            // Who sends it without having asked reads the answer when that is done.
+            if header("Expect", connection) != nil { return run(connection, bridge) }
         }
         return .YES
     }
@@ -88,9 +95,7 @@ final class Exchange {
         arrivedBytes += piece.count
         watched?.allow(options, bytes: arrivedBytes, since: begun)
         if !request.bodyIsTooLarge, !isBusy, request.body.count + piece.count <= options.bodyLimit {
-            // Of a body in pieces the length is not known before.
-            let hasRoom = arrivedBytes <= request.body.capacity || holds(2 * arrivedBytes, bridge)
-            if hasRoom {
+            if arrivedBytes <= heldBytes || holdsMore(bridge) {
                 request.body.append(contentsOf: piece)
                 return .YES
             }
@@ -109,10 +114,12 @@ final class Exchange {
     func run(_ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
         watched?.suspendDeadline()
         let run = RequestRun(connection, bridge)
+        if !holdsRequest(bridge) { isBusy = true }
         let request = self.request
         self.request.body = []
+        self.request.holdsBody = nil
         phase = .running(run)
-        if isBusy { return queue(bridge.options.busy, connection, bridge) }
+        if isBusy { return queue(bridge.options.busy(request), connection, bridge) }
         guard bridge.mayBeginHandler() else { return queue(bridge.options.unfinished, connection, bridge) }
         run.start {
             run.give(await bridge.handler(request))
@@ -202,16 +209,22 @@ final class Exchange {
         return droppedBytes <= bridge.options.droppedBodyLimit ? .YES : .NO
     }
 
-    /// Whether there is room for a body of so many bytes. One that is compressed holds what it may become.
-    private func holds(_ bytes: Int, _ bridge: HTTPBridge) -> Bool {
-        guard let watched else { return true }
-        let isCompressed = request.contentEncoding != nil
-        return bridge.held.hold(
-            isCompressed ? min(bytes * Self.mostInflation, bridge.options.bodyLimit) : bytes, watched)
+    /// Whether there is room for the body as it grows: for twice what has arrived, not for what was announced.
+    private func holdsMore(_ bridge: HTTPBridge) -> Bool {
+        heldBytes = min(2 * arrivedBytes, max(request.body.capacity, arrivedBytes))
+        return watched.map { bridge.held.hold(heldBytes, .arrivingBody, $0) } ?? true
     }
 
-    /// Deflate makes no more of a byte.
-    private static let mostInflation = 1032
+    /// Whether there is room for the body while the handler runs, which may make more of it.
+    private func holdsRequest(_ bridge: HTTPBridge) -> Bool {
+        guard let watched, !request.body.isEmpty else { return true }
+        if request.contentEncoding != nil {
+            request.holdsBody = { [held = bridge.held, size = request.body.count] in
+                held.hold(size + $0, .request, watched)
+            }
+        }
+        return bridge.held.hold(request.body.count, .request, watched)
+    }
 
     private func header(_ name: StaticString, _ connection: OpaquePointer) -> String? {
         var value: UnsafePointer<CChar>?
@@ -241,13 +254,14 @@ final class Exchange {
 
     private func queue(_ given: HTTPResponse, _ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
         var response = given
-        // Of a file the headers: its pieces have times of their own.
-        var size = response.stream == nil ? response.parts.reduce(0) { $0 + $1.buffer.count } : 0
-        if let watched, !bridge.held.hold(size, watched, isForced: response.isOutcome) {
+        let memory =
+            response.stream.map(ResponseSender.memory) ?? response.parts.reduce(0) { $0 + $1.buffer.count }
+        if let watched, !bridge.held.hold(memory, .answer, watched, isForced: response.isOutcome) {
             response.whenSent?(false)
-            response = bridge.options.busy
-            size = 0
+            response = bridge.options.busy(request)
         }
+        // Of a file the headers: its pieces have times of their own.
+        let size = response.parts.reduce(0) { $0 + $1.buffer.count }
         whenSent = response.whenSent
         watched?.allow(bridge.options, bytes: size, isAnswer: true)
         let made =

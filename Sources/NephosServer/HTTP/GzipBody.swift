@@ -72,6 +72,7 @@ extension HTTPRequest {
                     throw Refusal(.badRequest, "the body is not the gzip that its Content-Encoding says it is")
                 }
             }
+            if let holds = request.holdsBody, !holds(request.body.count) { throw Refusal(ServiceError.noRoom) }
             return request
         default: throw .unknownEncoding(contentEncoding)
         }

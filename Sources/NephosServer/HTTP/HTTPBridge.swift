@@ -89,13 +89,17 @@ final class HTTPBridge: @unchecked Sendable {
 private let targetCallback: nephos_mhd_target = { closure, target, connection in
     let watched = connection.flatMap(nephos_mhd_socket_context).map(WatchedConnection.from)
     if let bridge = HTTPBridge.from(closure) { watched?.allow(bridge.options) }
+    var isRefused = false
     if let target, let bridge = HTTPBridge.from(closure),
         let refusal = RequestHeadLimit.refusal(target: target, bridge.options)
     {
+        // What has arrived already would be carried out all the same.
+        isRefused = true
         watched?.refuse(refusal)
     }
     let exchange = Exchange(
-        target: target.map { String(cString: $0) } ?? "", problem: target.flatMap(AmbiguousHeaders.problem), watched)
+        target: target.map { String(cString: $0) } ?? "", problem: target.flatMap(AmbiguousHeaders.problem),
+        isRefused: isRefused, watched)
     return Unmanaged.passRetained(exchange).toOpaque()
 }
 

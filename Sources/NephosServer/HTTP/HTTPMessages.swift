@@ -38,6 +38,8 @@ package struct HTTPRequest: Sendable {
     package var stream: BodyStream?
     /// What a transfer is asked for with.
     package var transfer = TransferHeaders()
+    /// Whether there is room for so many bytes that the body inflates to; nil without a count.
+    package var holdsBody: (@Sendable (Int) -> Bool)?
 
     package init(
         method: HTTPMethod, target: String, host: String? = nil, origin: String? = nil, body: [UInt8] = [],

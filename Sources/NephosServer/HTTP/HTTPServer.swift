@@ -55,7 +55,7 @@ package final class HTTPServer: Sendable {
         package var heldLimit = Limits.heldBytes
         package var heldPatience = 10.0
         /// Says that there is no room.
-        package var busy = HTTPResponse(status: 503)
+        package var busy: @Sendable (HTTPRequest) -> HTTPResponse = { _ in HTTPResponse(status: 503) }
 
         package init() {}
     }

@@ -44,6 +44,7 @@ final class ResponseSender: @unchecked Sendable {
     private let connection: OpaquePointer
     private let watched: WatchedConnection?
     private let options: HTTPServer.Options
+    private let held: HeldBytes
     /// Is entered while the connection is suspended.
     private let suspended: DispatchGroup
     private let state = Mutex(State())
@@ -53,7 +54,13 @@ final class ResponseSender: @unchecked Sendable {
         self.connection = connection
         self.watched = watched
         options = bridge.options
+        held = bridge.held
         suspended = bridge.runningHandlers
+    }
+
+    /// Bytes of memory that it takes to send a stream.
+    static func memory(_ stream: ResponseStream) -> Int {
+        Int(clamping: stream.length) <= blockSize ? 2 * Int(stream.length) : blockSize + pieceSize
     }
 
     func makeResponse() -> OpaquePointer? {
@@ -100,6 +107,7 @@ final class ResponseSender: @unchecked Sendable {
     /// Gives the client the time that a piece may take.
     private func allowed(_ bytes: Int) -> Int {
         watched?.allowPiece(options, bytes: bytes)
+        if let watched { held.renew(watched) }
         return bytes
     }
 

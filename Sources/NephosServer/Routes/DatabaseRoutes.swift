@@ -55,7 +55,9 @@ extension RoutedRequest {
     /// The answer with this message.
     func answer<Message: WireMessage>(_ message: Message) -> HTTPResponse {
         details?.note(message)
-        return .message(message)
+        var response = HTTPResponse.message(message)
+        response.isOutcome = (message as? RecordsResponse)?.records.contains { !$0.isFailure } ?? true
+        return response
     }
 
     /// Who asks, and of which database.

@@ -33,7 +33,8 @@ extension Route {
     /// No sign-in: a client with the token may poll. `nephosReceived`, our addition, says which notification the poll
     /// before this one brought (`none`: none), so that one whose answer was lost comes again; without it a notification
     /// counts as received once its answer was sent. Clients ask with GET or with POST.
-    static let courier = Route([.get, .post], "/" + CourierPath.module) { routed throws(Refusal) in
+    static let courier = Route([.get, .post], "/" + CourierPath.module, bodyLimit: 16 * 1024) {
+        routed throws(Refusal) in
         // It has no body, so a notification in its answer would be lost.
         if routed.request.method == .head { return .json(Array("{}".utf8)) }
         let path = try CourierPath(routed.target.components)

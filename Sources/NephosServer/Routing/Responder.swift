@@ -29,12 +29,16 @@ package final class Responder: Sendable {
     }
 
     /// What a request is answered for which there is no room.
-    package static var busy: HTTPResponse {
-        var refusal = Refusal(
-            .tryAgainLater, "the server holds as much for its clients as it may: ask again, for less at a time")
-        refusal.retryAfter = 2
-        return refusal.response(requestID: RequestIDs().next(), signIn: nil)
+    package static func busy(_ request: HTTPRequest) -> HTTPResponse {
+        let requestID = busyIDs.next()
+        var response = Refusal(ServiceError.noRoom).response(requestID: requestID, signIn: nil)
+        response.headers.append(HTTPHeader("X-Apple-Request-UUID", requestID))
+        if let reader = request.origin, reader != "null", (try? LoopbackGuard.check(request)) != nil {
+            response.headers += CrossOrigin.headers(allowing: reader)
+        }
+        return response
     }
+    private static let busyIDs = RequestIDs()
 
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
         let start = ContinuousClock.now
@@ -63,7 +67,7 @@ package final class Responder: Sendable {
             response = refusal.response(requestID: requestID, signIn: Self.signInURL(request))
         }
         response.headers.append(HTTPHeader("X-Apple-Request-UUID", requestID))
-        response.isOutcome = route?.changes ?? false
+        if route?.changes != true { response.isOutcome = false }
         if let reader { response.headers += CrossOrigin.headers(allowing: reader) }
         let duration = ContinuousClock.now - start
         let stages = timing.stages

@@ -78,7 +78,7 @@ struct Route: Sendable {
     }
 
     /// Whether what answers may have changed something.
-    var changes: Bool { path.hasSuffix("/modify") || path.hasSuffix("/import") }
+    var changes: Bool { path.hasSuffix("/modify") }
 
     func answers(_ method: HTTPMethod) -> Bool {
         methods.contains(method == .head ? .get : method)

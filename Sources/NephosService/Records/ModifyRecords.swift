@@ -126,6 +126,8 @@ struct ModifyRecords {
         var shortGUIDs: [Int: String] = [:]
         /// What is kept of this, for a repetition of the request.
         var outcomeBytes = 0
+        /// For what the answer is written of.
+        var room: AnswersInMemory.Room?
 
         /// Whether something was saved or deleted, and whether something was not.
         var changes: Bool { outcomes.contains { !$0.isRefused } }
@@ -189,6 +191,7 @@ struct ModifyRecords {
             }
             try keepClientChangeToken(row, outcomes, in: transaction)
         }
+        applied.room = try AnswersInMemory.room(for: applied.outcomes)
         applied.userRecordNames = try userRecordNames(applied.outcomes, accounts, transaction)
         applied.shares = try shares(applied.outcomes, accounts, transaction)
         return applied

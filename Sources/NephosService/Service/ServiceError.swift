@@ -125,7 +125,7 @@ extension ServiceError {
     static let unavailable = ServiceError(
         .tryAgainLater, .serviceUnavailable, "The service is shutting down", retryAfter: 1)
     static let busy = ServiceError(.tryAgainLater, .zoneBusy, "The database is busy", retryAfter: 1)
-    static let noRoom = ServiceError(
+    package static let noRoom = ServiceError(
         .tryAgainLater, .zoneBusy, "The service holds as much for its clients as it may: ask again, for less at a time",
         retryAfter: 2)
     /// The request may be repeated with its key.

@@ -71,4 +71,6 @@ package enum RecordResult: Hashable, Sendable {
     case record(RecordDictionary)
     case deleted(DeletedRecord)
     case failure(ErrorDictionary)
+
+    package var isFailure: Bool { if case .failure = self { true } else { false } }
 }

@@ -7,14 +7,20 @@ import Testing
 @Suite struct HeldBytesTests {
     private static let large = 20_000_000
 
-    private func withServer(patience: Double, _ body: (UInt16) async throws -> Void) async throws {
+    /// - Parameter slow: what a request for `/slow` waits for.
+    private func withServer(
+        patience: Double, slow: Gate = Gate(), _ body: (UInt16) async throws -> Void
+    ) async throws {
         var options = HTTPServer.Options()
         options.heldLimit = 50_000_000
         options.heldPatience = patience
-        options.busy = Responder.busy
+        options.busy = { Responder.busy($0) }
         options.stopTimeout = 1
         let server = try HTTPServer(ListeningSocket.loopback(port: 0), options: options) { request in
-            let size = request.target == "/small" ? 10 : Self.large
+            if request.target == "/slow" { await slow.pass() }
+            let size =
+                ["/small", "/slow"].contains(request.target)
+                ? 10 : request.target == "/huge" ? 3 * Self.large : Self.large
             var response = HTTPResponse(status: 200, body: [UInt8](repeating: 0x78, count: size))
             response.isOutcome = request.target == "/modify"
             return response
@@ -80,23 +86,100 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "Content-Encoding: gzip\r\n"])
-    func `a body for which there is no room is refused before it is sent`(_ header: String) async throws {
+    @Test func `nobody is ended where that makes too little room`() async throws {
+        try await withServer(patience: 0) { port in
+            let first = try await stalled(port)
+            let second = try await stalled(port)
+            expectBusy(try await ask(port, "/huge"))
+            for stalled in [first, second] { #expect(try await stalled.bytes(Self.large).count == Self.large) }
+        }
+    }
+
+    @Test func `an outcome ends others that hold bytes, so that outcomes that nobody reads have a bound`() async throws
+    {
         try await withServer(patience: 3600) { port in
-            let length = header.isEmpty ? 16_000_000 : 16_000
-            let head =
-                "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(length)\r\n\(header)Expect: 100-continue\r\n\r\n"
-            var senders: [TestConnection] = []
-            // A compressed body may become as long as any: 16 MiB.
-            for _ in 0..<3 {
-                let sender = try TestConnection(port: port)
-                try await sender.send(head)
-                #expect(try await sender.bytes(12) == Array("HTTP/1.1 100".utf8))
-                senders.append(sender)
+            var stalled: [TestConnection] = []
+            for _ in 0..<5 { stalled.append(try await self.stalled(port, "/modify")) }
+            for (place, connection) in stalled.enumerated() {
+                let count = try? await connection.bytes(Self.large).count
+                // 50 MB have room for two.
+                #expect((count != nil) == (place >= 3), "\(place)")
+            }
+        }
+    }
+
+    private static func post(_ length: Int, _ headers: String = "") -> String {
+        "POST / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost:8000\r\nContent-Length: \(length)\r\n\(headers)\r\n"
+    }
+
+    /// Less than a request's body may have; there is room for three.
+    private static let length = 16_650_000
+
+    /// Clients that have sent a body but for its last byte.
+    private func senders(_ count: Int, _ port: UInt16) async throws -> [TestConnection] {
+        var senders: [TestConnection] = []
+        for _ in 0..<count {
+            let sender = try TestConnection(port: port)
+            try await sender.send(Self.post(Self.length))
+            try await sender.send([UInt8](repeating: 0x20, count: Self.length - 1))
+            senders.append(sender)
+        }
+        return senders
+    }
+
+    @Test func `what is announced takes no room, and what arrives does`() async throws {
+        try await withServer(patience: 3600) { port in
+            var announced: [TestConnection] = []
+            for _ in 0..<20 {
+                let connection = try TestConnection(port: port)
+                try await connection.send(Self.post(Self.length, "Content-Encoding: gzip\r\n"))
+                announced.append(connection)
+            }
+            #expect(try await ask(port, "/large").status == 200)
+            let senders = try await senders(3, port)
+            var status = 200
+            while status == 200 { status = try await ask(port, "/large").status }
+            #expect(status == 503)
+            withExtendedLifetime((announced, senders)) {}
+        }
+    }
+
+    @Test func `a body for which there is no room is refused before it is sent, or when it has been`() async throws {
+        try await withServer(patience: 3600) { port in
+            let senders = try await senders(3, port)
+            var isRefused = false
+            while !isRefused {
+                let late = try TestConnection(port: port)
+                try await late.send(Self.post(Self.length, "Expect: 100-continue\r\n"))
+                isRefused = try await late.bytes(12) == Array("HTTP/1.1 503".utf8)
+                late.abandon()
             }
             let late = try TestConnection(port: port)
-            try await late.send(head)
-            expectBusy(try await late.response())
+            try await late.send(Self.post(Self.length))
+            try await late.send([UInt8](repeating: 0x20, count: Self.length))
+            let refusal = try await late.response()
+            expectBusy(refusal)
+            // A page's script may read it.
+            #expect(refusal.headers["access-control-allow-origin"] == "http://localhost:8000")
+            #expect(refusal.headers["x-apple-request-uuid"] != nil)
+            withExtendedLifetime(senders) {}
+        }
+    }
+
+    @Test func `a request that is worked on is not ended`() async throws {
+        let gate = Gate()
+        try await withServer(patience: 0, slow: gate) { port in
+            let slow = try TestConnection(port: port)
+            let body = [UInt8](repeating: 0x20, count: 9_000_000)
+            try await slow.send("POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.count)\r\n\r\n")
+            try await slow.send(body)
+            await gate.arrived(1)
+            let first = try await stalled(port)
+            let second = try await stalled(port)
+            let third = try await stalled(port)
+            await gate.open()
+            #expect(try await slow.response().status == 200)
+            withExtendedLifetime((first, second, third)) {}
         }
     }
 }
