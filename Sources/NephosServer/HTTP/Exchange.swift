@@ -169,12 +169,20 @@ final class Exchange {
     }
 
     /// The library calls with nothing until the connection is not suspended any more: only then comes the body. What is
-    /// answered before closes the connection.
+    /// answered before closes the connection; where the client does not wait for that, a short body is dropped first.
     private func proceedBeforeBody(
         _ run: RequestRun, _ stream: BodyStream, _ connection: OpaquePointer, _ bridge: HTTPBridge
     ) -> MHD_Result {
         switch run.proceed(reading: stream) {
-        case .answered(let response): return queue(response, connection, bridge)
+        case .answered(let response):
+            let length = request.transfer.contentLength ?? .max
+            guard length <= bridge.options.droppedBodyLimit, header("Expect", connection) == nil else {
+                return queue(response, connection, bridge)
+            }
+            early = response
+            hasBegunBody = true
+            watched?.allow(bridge.options, bytes: Int(length))
+            return .YES
         case .suspended: return .YES
         case .reading:
             hasBegunBody = true

@@ -187,6 +187,22 @@ import Testing
         }
     }
 
+    @Test func `a client that sends a refused file without having asked reads the answer, and may go on`() async throws
+    {
+        try await withServer { client in
+            let url = try await client.uploadURL(record: "a", field: "file")
+            let forged = url.replacingOccurrences(of: "http://127.0.0.1:\(client.port)", with: "").dropLast(4) + "AAAA"
+            let connection = try TestConnection(port: client.port)
+            for _ in 0..<2 {
+                try await connection.send(
+                    "POST \(forged) HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 8000000\r\n\r\n")
+                try await connection.send([UInt8](repeating: 0x78, count: 8_000_000))
+                let answer = try await connection.response()
+                #expect(answer.status >= 400 && answer.text.contains("serverErrorCode"), "\(answer.text)")
+            }
+        }
+    }
+
     @Test func `a database that is full refuses files with QUOTA_EXCEEDED`() async throws {
         var configuration = ServiceConfiguration()
         configuration.assetBytesPerDatabase = 1500
