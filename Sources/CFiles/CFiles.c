@@ -2,7 +2,9 @@
 #include "CFiles.h"
 
 #include <fcntl.h>
+#if __has_include(<linux/openat2.h>)
 #include <linux/openat2.h>
+#endif
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -23,4 +25,8 @@ int cfiles_open_cached(const char *path) {
 #else
     return -1;
 #endif
+}
+
+void cfiles_begin_writeback(int descriptor, int64_t offset, int64_t count) {
+    sync_file_range(descriptor, (off64_t)offset, (off64_t)count, SYNC_FILE_RANGE_WRITE);
 }

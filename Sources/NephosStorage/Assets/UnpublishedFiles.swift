@@ -1,3 +1,4 @@
+import CFiles
 import Glibc
 
 /// What files of assets may be called: letters, digits, `-` and `_`.
@@ -85,6 +86,11 @@ package final class UnpublishedFile {
     private let directory: String
     package private(set) var path: String
     private var descriptor: Int32
+    private var size: Int64 = 0
+    /// Up to where the disk was told to begin.
+    private var begun: Int64 = 0
+    /// Bytes with which it is worth the call.
+    private static let writebackSize: Int64 = 4 << 20
 
     fileprivate init(_ path: String, in directory: String) throws {
         self.path = path
@@ -102,6 +108,11 @@ package final class UnpublishedFile {
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw StorageError(system: errno, while: "writing an asset file") }
             rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        }
+        size += Int64(bytes.count)
+        if size - begun >= Self.writebackSize {
+            cfiles_begin_writeback(descriptor, begun, size - begun)
+            begun = size
         }
     }
 
