@@ -96,7 +96,7 @@ final class NotificationFeed: Sendable {
                 // The service may have forgotten the token; it gives the same one as long as it has not.
                 state.token = nil
                 failures += 1
-                let seconds = BackOff.seconds(
+                let seconds = RetryDelay.seconds(
                     afterFailures: failures, retryAfter: error.retryAfter, random: environment.random())
                 try? await environment.sleep(seconds)
             }

@@ -88,6 +88,6 @@ final class SyncScheduler: Sendable {
     }
 
     private func wait(_ failures: Int, _ retryAfter: Double?) -> Double {
-        BackOff.seconds(afterFailures: failures, retryAfter: retryAfter, random: environment.random())
+        RetryDelay.seconds(afterFailures: failures, retryAfter: retryAfter, random: environment.random())
     }
 }

@@ -1,5 +1,5 @@
 /// How long to wait before something that failed is tried again.
-enum BackOff {
+enum RetryDelay {
     /// Seconds: the longest wait that grows by itself.
     static let longestWait = 300.0
 

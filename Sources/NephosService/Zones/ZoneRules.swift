@@ -1,0 +1,25 @@
+import NephosWire
+
+/// What a zone can do follows from its name: custom zones are atomic and keep a change feed, the default zone does
+/// neither (`CKRecordZone.Capabilities`, Apple's documentation).
+enum ZoneRules {
+    static func isDefault(_ zoneName: String) -> Bool { zoneName == ZoneIDDictionary.defaultZoneName }
+    static func isAtomic(_ zoneName: String) -> Bool { !isDefault(zoneName) }
+    static func hasChangeFeed(_ zoneName: String) -> Bool { !isDefault(zoneName) }
+    /// Whether a deletion takes its owned records along at once, or leaves that to the background
+    /// (`CKRecord.ReferenceAction.deleteSelf`: "asynchronous in the default zone and immediate in a custom zone").
+    static func cascadesImmediately(_ zoneName: String) -> Bool { !isDefault(zoneName) }
+
+    static func checkName(_ name: String) throws(ServiceError) {
+        let bytes = name.utf8
+        if bytes.isEmpty { throw .invalid("zoneName must not be empty") }
+        guard bytes.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), bytes.count <= Limits.zoneNameLength else {
+            throw .invalid(
+                "zoneName '\(Identifier.excerpt(name))' must hold 1 to \(Limits.zoneNameLength) printable ASCII characters"
+            )
+        }
+        if bytes.first == UInt8(ascii: "_") {
+            throw .invalid("zoneName '\(Identifier.excerpt(name))' must not begin with an underscore")
+        }
+    }
+}
