@@ -16,6 +16,7 @@ package final class PostgresEngine: StorageEngine {
 
     private let state = Mutex(State())
     private let pool: PostgresPool
+    private let lookups: LookupPipeline
     private let signals: PostgresSignals
     private let clock: DatabaseClock
     private let schema: String
@@ -25,9 +26,11 @@ package final class PostgresEngine: StorageEngine {
     private static let triesBesideOthers = 4
 
     init(
-        pool: PostgresPool, signals: PostgresSignals, clock: DatabaseClock, schema: String, options: PostgresOptions
+        pool: PostgresPool, lookups: LookupPipeline, signals: PostgresSignals, clock: DatabaseClock, schema: String,
+        options: PostgresOptions
     ) {
         self.pool = pool
+        self.lookups = lookups
         self.signals = signals
         self.clock = clock
         self.schema = schema
@@ -60,16 +63,43 @@ package final class PostgresEngine: StorageEngine {
         }
     }
 
+    package func read<T: Sendable>(
+        expecting length: ReadLength, _ body: @escaping @Sendable (any StorageReader) throws -> T
+    ) async throws -> T {
+        if length == .lookup, let result = try await lookup(body) { return try result.get() }
+        return try await read(body)
+    }
+
+    /// What a body gives or throws that reads one record of a zone; nil where that is not all that it reads, or could not be
+    /// read with others'.
+    private func lookup<T>(_ body: (any StorageReader) throws -> T) async throws -> Result<T, any Error>? {
+        _ = try begin()
+        defer { end() }
+        let connection = ZoneLookupConnection(schema: schema)
+        _ = Self.run(body, over: connection)
+        guard let wanted = connection.wanted, let row = await lookups.row(of: wanted) else { return nil }
+        let lookup = ZoneLookupConnection(schema: schema, row: row)
+        let result = Self.run(body, over: lookup)
+        return lookup.needsMore ? nil : result
+    }
+
+    private static func run<T>(
+        _ body: (any StorageReader) throws -> T, over connection: ZoneLookupConnection
+    ) -> Result<T, any Error> {
+        let reader = SQLReader(connection)
+        defer { reader.invalidate() }
+        return Result { try body(reader) }
+    }
+
     private static func read<T: Sendable>(
         _ connection: PostgresConnection, _ schema: String, _ wait: HorizonWait, answered: Int64,
         _ body: (any StorageReader) throws -> T
     ) throws -> Read<T> {
-        // What was prepared may be gone, once; so may what is cached be stale, and one statement may not be enough.
+        // What was prepared may be gone, once; so may what is cached be stale.
         for attempt in 1... {
             try connection.use(schema: schema)
             connection.begin(
-                .reading, horizonWait: wait, answered: answered, wantsVersions: connection.again == .versions,
-                isOneStatement: connection.again == nil)
+                .reading, horizonWait: wait, answered: answered, wantsVersions: connection.again == .versions)
             let reader = SQLReader(connection)
             defer { reader.invalidate() }
             do {
@@ -81,7 +111,7 @@ package final class PostgresEngine: StorageEngine {
             } catch {
                 // It may have failed because of what was stale.
                 if connection.again == nil { try? connection.checkVersions() }
-                if connection.again == nil || attempt > 3 {
+                if connection.again == nil || attempt > 2 {
                     connection.rollback()
                     throw error
                 }

@@ -62,4 +62,12 @@ package struct PostgresOptions: Sendable {
         self.log = log
         self.migrations = migrations
     }
+
+    /// Of connections that read for many callers at once: what takes longer is read again by an ordinary read.
+    var forLookups: PostgresOptions {
+        var options = self
+        options.statementMilliseconds = min(statementMilliseconds, 1000)
+        options.lockMilliseconds = min(lockMilliseconds, 100)
+        return options
+    }
 }

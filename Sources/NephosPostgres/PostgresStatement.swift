@@ -19,11 +19,17 @@ struct PostgresRows {
     }
 }
 
+/// What runs statements.
+protocol StatementRunner: AnyObject {
+    /// - Returns: its rows; nil where it gives none.
+    func run(_ statement: PostgresStatement) throws -> PostgresRows?
+}
+
 /// A statement of a connection's, its parameters and its rows. A statement that gives rows gives all at once: the size of
 /// what it gives is bounded in its text.
 final class PostgresStatement: SQLStatement {
     let sql: SQL
-    private unowned let connection: PostgresConnection
+    private unowned let connection: any StatementRunner
     private(set) var parameters = PostgresLink.Parameters()
     /// For what is found in a transaction: the zone and the names that were asked for.
     private(set) var integers: [Int64] = []
@@ -31,7 +37,7 @@ final class PostgresStatement: SQLStatement {
     private var rows: PostgresRows?
     private var row = -1
 
-    init(_ sql: SQL, _ connection: PostgresConnection) {
+    init(_ sql: SQL, _ connection: any StatementRunner) {
         self.sql = sql
         self.connection = connection
     }

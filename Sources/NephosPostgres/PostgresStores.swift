@@ -1,3 +1,4 @@
+import Glibc
 package import NephosStorage
 
 /// The stores in a PostgreSQL database: each in a schema of its own, and a schema that says which there are.
@@ -5,6 +6,7 @@ package final class PostgresStores: StoreProvider {
     private let address: PostgresAddress
     private let options: PostgresOptions
     let pool: PostgresPool
+    private let lookups: LookupPipeline
     private let signals: PostgresSignals
     private let horizon: HorizonWatch
     private let clock: DatabaseClock
@@ -29,6 +31,9 @@ package final class PostgresStores: StoreProvider {
         horizon = HorizonWatch(options.log)
         signals = PostgresSignals(address, options, clock, horizon)
         pool = PostgresPool(options) { try PostgresConnection(address, options, damage: damage) }
+        lookups = LookupPipeline(threads: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 4)) {
+            try PostgresConnection(address, options.forLookups, damage: damage)
+        }
         try connected { connection in
             if !options.acceptsUnsafeServer { try ServerChecks.run(address, connection) }
             try clock.measure(connection)
@@ -56,7 +61,7 @@ package final class PostgresStores: StoreProvider {
     package var horizonHolder: HorizonHolder? { horizon.holder ?? HorizonHolder(seconds: 0, applicationName: "") }
 
     /// How often the server was waited for. Exact while nothing runs.
-    package var roundTrips: Int { pool.roundTrips }
+    package var roundTrips: Int { pool.roundTrips + lookups.roundTrips }
 
     private var lockKey: (Int32, Int32) { PostgresAddress.lockKey(options.prefix) }
     private var table: String { "\(PostgresAddress.quoted(options.prefix)).store" }
@@ -75,7 +80,8 @@ package final class PostgresStores: StoreProvider {
         try connected { connection in
             let schema = try schema(of: id, connection)
             try migrate(schema, connection)
-            return PostgresEngine(pool: pool, signals: signals, clock: clock, schema: schema, options: options)
+            return PostgresEngine(
+                pool: pool, lookups: lookups, signals: signals, clock: clock, schema: schema, options: options)
         }
     }
 
@@ -191,6 +197,7 @@ package final class PostgresStores: StoreProvider {
 
     package func close() {
         pool.close()
+        lookups.close()
         signals.close()
     }
 }

@@ -2,8 +2,6 @@ import NephosStorage
 
 /// A zone that is looked up, and what is read of it next: it comes in the same answer.
 struct ZoneExpectation {
-    /// Whether the zone and its record are read by one statement, without a transaction around it, unless more is wanted.
-    var mayBeOneStatement = false
     private var name = ""
     private(set) var records: [String] = []
     private(set) var shares = 0
@@ -11,8 +9,6 @@ struct ZoneExpectation {
     private var zone = ZoneKey(owner: OwnerID(rawValue: 0), id: 0)
     private var recordRows: PostgresRows?
     private var shareRows: PostgresRows?
-
-    init(mayBeOneStatement: Bool = false) { self.mayBeOneStatement = mayBeOneStatement }
 
     mutating func expect(_ name: String, records: [String], shares: Int) {
         end()
@@ -58,32 +54,8 @@ extension PostgresConnection {
         if records.allSatisfy(\.isStorable) { expectation.expect(name, records: records, shares: shares) }
     }
 
-    /// Looks up a zone with what is read of it next.
-    func runTogether(_ statement: PostgresStatement) throws -> PostgresRows? {
-        mode == .reading ? try runAsOne(statement) : try runBesideZone(statement)
-    }
-
-    /// One statement for the zone, its record and the versions: what it finds is of one moment.
-    private func runAsOne(_ statement: PostgresStatement) throws -> PostgresRows? {
-        guard expectation.mayBeOneStatement, expectation.records.count == 1, expectation.shares == 0 else {
-            expectation.end()
-            return try run(statement)
-        }
-        var parameters = statement.parameters
-        parameters.add(text: expectation.records[0].utf8)
-        let lookup = query("lookup", PostgresSQL.zoneWithRecord, parameters)
-        guard let result = try perform([lookup], isWhole: true).first else { return nil }
-        try learnVersions(result, from: PostgresSQL.zoneColumnCount + PostgresSQL.recordColumnCount)
-        let zone = PostgresRows(result, from: 0)
-        let record = PostgresRows(result, from: PostgresSQL.zoneColumnCount)
-        let key = ZoneKey(
-            owner: OwnerID(rawValue: statement.integers[0]), id: PostgresStatement.integer(result, 0, 0))
-        if zone.count > 0 { expectation.keep(key, records: record, shares: nil) }
-        return zone
-    }
-
     /// Locks the records with the look-up of their zone.
-    private func runBesideZone(_ statement: PostgresStatement) throws -> PostgresRows? {
+    func runBesideZone(_ statement: PostgresStatement) throws -> PostgresRows? {
         let names = expectation.records
         let owner = statement.integers[0]
         let isOne = names.count == 1

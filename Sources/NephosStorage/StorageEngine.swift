@@ -46,6 +46,9 @@ package enum ReadLength: Sendable {
     /// It may turn out to be long.
     case short
     case long
+    /// Of one zone and one record, which the body names by `expectZone` before it reads anything. The body may run on the
+    /// caller's thread, and several times; where it reads more it is a short read.
+    case lookup
 }
 
 extension StorageEngine {

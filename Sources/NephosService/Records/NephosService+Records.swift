@@ -83,7 +83,8 @@ extension NephosService {
                 request, caller: caller, configuration: self.configuration,
                 encodesRecords: context.takesEncodedRecords)
             let moment = store.schemas.now
-            return try await store.read(by: caller) { reader in
+            let length: ReadLength = request.records.count == 1 ? .lookup : .short
+            return try await store.read(by: caller, expecting: length) { reader in
                 let permissions = try RecordPermissions(caller, store.schemas, asOf: moment, reader)
                 return try lookup.run(accounts: store.accounts, permissions: permissions, reader)
             }

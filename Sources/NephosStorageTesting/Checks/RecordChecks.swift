@@ -37,6 +37,50 @@ extension StorageConformance {
             try expect(try await engine.record(ZoneKey(owner: OwnerID(rawValue: 5), id: zone.id), "a"), equals: nil)
             try expect(try await engine.record(ZoneKey(owner: zone.owner, id: zone.id + 1), "a"), equals: nil)
         },
+        .engine("A lookup finds the one record that it names, and may read more than that") { engine in
+            let (zone, other) = (try await engine.makeZone(), try await engine.makeZone("Other"))
+            try await engine.save(zone, "a")
+            try await engine.save(other, "a", fields: "other", isDeleted: true)
+            @Sendable func lookup(_ zone: String, _ names: [String], owner: OwnerID = .everyone) async throws
+                -> [RecordRow?]
+            {
+                try await engine.read(expecting: .lookup) { reader in
+                    reader.expectZone(named: zone, records: names, shares: 0)
+                    guard let zone = try reader.zone(owner: owner, named: zone) else { return [] }
+                    return try names.map { try reader.record(zone: zone.key, named: $0) }
+                }
+            }
+            try expect(try await lookup("Zone", ["a"]), equals: [try await engine.record(zone, "a")])
+            try expect(try await lookup("Other", ["a"]), equals: [try await engine.record(other, "a")])
+            try expect(try await lookup("Zone", ["none"]), equals: [nil])
+            try expect(try await lookup("None", ["a"]), equals: [])
+            try expect(try await lookup("Zone", ["a"], owner: OwnerID(rawValue: 5)), equals: [])
+            try expect(try await lookup("Zone", ["a", "none"]).map { $0?.name }, equals: ["a", nil])
+            try await expect(.text, "a name with a NUL") { _ = try await lookup("Zone", ["a\u{0}"]) }
+            do {
+                try await engine.read(expecting: .lookup) { reader in
+                    reader.expectZone(named: "Zone", records: ["a"], shares: 0)
+                    _ = try reader.zone(owner: .everyone, named: "Zone")
+                    throw Refusal()
+                }
+                try expect(false, "what the body throws is thrown")
+            } catch is Refusal {}
+            let both = try await engine.read(expecting: .lookup) { reader in
+                reader.expectZone(named: "Zone", records: ["a"], shares: 0)
+                let found = try reader.zone(owner: .everyone, named: "Zone")
+                let zones = try reader.zones(owner: .everyone)
+                return (found?.name, zones.map(\.name))
+            }
+            try expect(both.0, equals: "Zone")
+            try expect(both.1, equals: ["Other", "Zone"])
+            try expect(try await engine.read(expecting: .lookup) { _ in 1 }, equals: 1)
+            // What was answered is seen, by whatever way it is read.
+            for sequence in 0..<20 {
+                let fields = "\(sequence)"
+                try await engine.save(zone, "a", fields: fields)
+                try expect(try await lookup("Zone", ["a"]).first??.fields, equals: Array(fields.utf8))
+            }
+        },
         .engine("Writing a record again replaces every column and moves it in the feed") { engine in
             let zone = try await engine.makeZone()
             try await engine.write {
