@@ -6,7 +6,7 @@ import Synchronization
 /// Assets as objects of a bucket: `<container>/<environment>/<name>` behind the prefix.
 ///
 /// An upload is written to a file of a directory of this server's, and goes to the bucket in one request once it is whole. Its
-/// entry in the directory goes when the row is committed, so one that a start finds there leads to an object that may have no
+/// entry in the directory goes when the row is committed, so one that is found there later leads to an object that may have no
 /// row. Several servers may share a bucket, each with a directory of its own.
 package final class ObjectAssetStore: AssetStore {
     private let requests: ObjectRequests
@@ -78,7 +78,7 @@ private final class ObjectWriter: AssetFileWriter, @unchecked Sendable {
     }
 
     deinit {
-        // An object that was published stays announced: the next start removes it, and no thread waits for that here.
+        // An object that was published stays announced and is removed later: no thread waits for that here.
         if published == nil { file.remove() }
     }
 
@@ -91,6 +91,8 @@ private final class ObjectWriter: AssetFileWriter, @unchecked Sendable {
         let key = try store.key(name)
         try file.announce(name, durably: true)
         published = name
+        // Whether or not it was answered, it may be there.
+        defer { file.empty() }
         try requests.put(key, file: file.path, hash: hash.finish())
     }
 
@@ -102,7 +104,7 @@ private final class ObjectWriter: AssetFileWriter, @unchecked Sendable {
     func discard() {
         if isSettled { return }
         if let published {
-            // Where the service cannot be reached the entry stays, and the next start tries again.
+            // Where the service cannot be reached the entry stays, and it is tried again later.
             guard (try? store.remove(published)) != nil else { return }
         }
         isSettled = true

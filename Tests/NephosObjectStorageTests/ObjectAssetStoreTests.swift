@@ -87,6 +87,20 @@ struct ObjectAssetStoreTests {
         #expect(try store().files(after: "", limit: 10) == [])
     }
 
+    @Test func `what could not be stored takes no room, and is removed once the service can be reached`() throws {
+        defer { try? FileManager.default.removeItem(at: spool) }
+        let store = store()
+        // It may have been stored all the same.
+        try service.setFaults(["500", "500", "500", "500"])
+        #expect(throws: StorageError.self) { try write(bytes(100_000), as: "file", to: store) }
+        let left = try entries()
+        #expect(left.count == 1 && left[0].hasSuffix(".file"))
+        let size = try FileManager.default.attributesOfItem(atPath: "\(spool.path)/\(left[0])")[.size] as? Int
+        #expect(size == 0)
+        for leftover in try store.leftovers(olderThan: 0) { try leftover.end(false) }
+        #expect(try entries() == [] && store.files(after: "", limit: 10) == [])
+    }
+
     @Test func `an answer of 500, a slow and a cut one are repeated, and not for ever`() throws {
         defer { try? FileManager.default.removeItem(at: spool) }
         let store = store { $0.silence = .seconds(1) }

@@ -45,8 +45,15 @@ final class WatchedConnection: Sendable {
     /// Writes an answer past libmicrohttpd and ends the connection. Only where none has been begun, on the connection's
     /// thread.
     func refuse(_ answer: [UInt8]) {
-        _ = send(descriptor, answer, answer.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+        answerEarly(answer)
         shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
+    /// The same while a body arrives, which the client may go on to send for a while: what arrives at a connection that
+    /// is closed makes its system forget the answer.
+    func answerEarly(_ answer: [UInt8]) {
+        _ = send(descriptor, answer, answer.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+        shutdown(descriptor, Int32(SHUT_WR))
     }
 
     func suspendDeadline() {

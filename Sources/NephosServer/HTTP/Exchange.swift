@@ -22,6 +22,8 @@ final class Exchange {
     private var whenSent: (@Sendable (Bool) -> Void)?
     /// The answer of a handler that did not want the whole body: it can be sent when that has arrived.
     private var early: HTTPResponse?
+    /// Whether it was sent past the library.
+    private var isToldEarly = false
     /// Whether what the library calls with is the body, and its end.
     private var hasBegunBody = false
     private let watched: WatchedConnection?
@@ -102,16 +104,16 @@ final class Exchange {
             isBusy = true
             request.body = []
         }
-        if isBusy { return arrivedBytes <= options.droppedBodyLimit ? .YES : .NO }
-        droppedBytes += request.body.count + piece.count
+        if isBusy { return drop(piece.count, bridge) { RawAnswer.bytes(options.busy(request)) } }
         request.bodyIsTooLarge = true
-        request.body = []
-        return droppedBytes <= options.droppedBodyLimit ? .YES : .NO
+        defer { request.body = [] }
+        return drop(request.body.count + piece.count, bridge) { RawAnswer.bodyTooLarge(options) }
     }
 
     /// The request is whole: runs the handler. It starts on this thread, and if it answers without having waited for
     /// anything, the answer is queued at once; otherwise the connection is suspended until the handler can go on.
     func run(_ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
+        if isToldEarly { return .NO }
         watched?.suspendDeadline()
         let run = RequestRun(connection, bridge)
         if !holdsRequest(bridge) { isBusy = true }
@@ -209,12 +211,21 @@ final class Exchange {
                 // The rest has to arrive soon: a dripping client would keep the connection.
                 watched?.allow(bridge.options)
             }
-        } else {
-            droppedBytes += piece.count
         }
         guard let response = early else { return .YES }
-        if piece.isEmpty { return queue(response, connection, bridge) }
-        return droppedBytes <= bridge.options.droppedBodyLimit ? .YES : .NO
+        if piece.isEmpty { return isToldEarly ? .NO : queue(response, connection, bridge) }
+        return drop(piece.count, bridge) { RawAnswer.bytes(response) }
+    }
+
+    /// The client goes on to send what is not taken: it is told past the library after so many bytes, and after twice as many
+    /// the connection ends.
+    private func drop(_ count: Int, _ bridge: HTTPBridge, _ answer: () -> [UInt8]) -> MHD_Result {
+        droppedBytes += count
+        let limit = bridge.options.droppedBodyLimit
+        guard droppedBytes > limit, !isToldEarly else { return droppedBytes <= 2 * limit ? .YES : .NO }
+        isToldEarly = true
+        watched?.answerEarly(answer())
+        return watched == nil ? .NO : .YES
     }
 
     /// Whether there is room for the body as it grows: for twice what has arrived, not for what was announced.

@@ -7,17 +7,16 @@ import NephosWire
 enum RequestHeadLimit {
     /// Bytes that are left for the headers of the answer, and for the piece of the body that arrives.
     static let answerRoom = 1536
-    private static let requestIDs = RequestIDs()
 
     /// Why a target is refused as soon as it is known; nil where it is not.
     static func refusal(target: UnsafePointer<CChar>, _ options: HTTPServer.Options) -> [UInt8]? {
         if ParameterLimit.isExceeded(target) {
-            return answer(
+            return RawAnswer.error(
                 "414 URI Too Long", "the request has more than \(ParameterLimit.count) parameters in its query")
         }
         let limit = options.connectionMemory - answerRoom
         return strlen(target) <= limit
-            ? nil : answer("414 URI Too Long", "the request's target is longer than \(limit) bytes")
+            ? nil : RawAnswer.error("414 URI Too Long", "the request's target is longer than \(limit) bytes")
     }
 
     /// Why a request is refused whose headers have arrived; nil where it is not.
@@ -25,18 +24,8 @@ enum RequestHeadLimit {
         let limit = options.connectionMemory - answerRoom
         return nephos_mhd_request_memory(connection) <= limit
             ? nil
-            : answer(
+            : RawAnswer.error(
                 "431 Request Header Fields Too Large",
                 "the request's line and headers take more than \(limit) bytes, with 64 for each header and parameter")
-    }
-
-    /// The whole answer, as bytes.
-    private static func answer(_ status: String, _ reason: String) -> [UInt8] {
-        let dictionary = ErrorDictionary(uuid: requestIDs.next(), serverErrorCode: .badRequest, reason: reason)
-        let body = dictionary.encoded() + [UInt8(ascii: "\n")]
-        let head =
-            "HTTP/1.1 \(status)\r\nContent-Type: application/json; charset=UTF-8\r\n"
-            + "Content-Length: \(body.count)\r\nConnection: close\r\n\r\n"
-        return Array(head.utf8) + body
     }
 }

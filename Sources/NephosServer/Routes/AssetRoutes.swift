@@ -13,6 +13,9 @@ enum AssetRoutes {
     private static func upload(_ routed: RoutedRequest) async throws(Refusal) -> HTTPResponse {
         let path = try AssetPath(routed.target.components)
         guard let stream = routed.request.stream else { throw .noHandler }
+        if let encoding = routed.request.contentEncoding, encoding.lowercased() != "identity" {
+            throw Refusal(.badRequest, "a file is stored as it is sent: it cannot have a Content-Encoding")
+        }
         do {
             let upload = try await routed.service.beginUpload(
                 path.token, size: routed.request.transfer.contentLength, container: path.container, path.environment,

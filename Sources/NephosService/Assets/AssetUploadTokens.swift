@@ -37,6 +37,7 @@ struct AssetUploadTokens {
         return AssetUploadResponse(
             tokens: try request.tokens.map { token in
                 let name = token.recordName ?? makeRecordName()
+                if let error = try RecordName.refusalOfSystems(name, caller, reader) { throw error }
                 try AssetRules.checkMaySave(
                     token, recordName: name, in: zone, isNew: token.recordName == nil, permissions, reader)
                 let target = AssetTarget(

@@ -117,7 +117,9 @@ extension ServiceError {
         retryAfter: 1)
 
     static let noRoomForAssets = ServiceError(
-        .tryAgainLater, .serviceUnavailable, "the service's disk has no room for files", retryAfter: 30)
+        .tryAgainLater, .serviceUnavailable,
+        "the service's disk has no room for files: \(Limits.freeDisk >> 20) MiB stay free there for records",
+        retryAfter: 30)
 
     package static let uploadTooSlow = ServiceError(
         .tryAgainLater, .serviceUnavailable,

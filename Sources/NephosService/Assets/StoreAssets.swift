@@ -27,7 +27,14 @@ final class StoreAssets: Sendable {
         let any = try await engine.isShared ? true : engine.read { try $0.hasAssets() }
         anyAsset.store(any, ordering: .releasing)
         // Other servers may be receiving files.
-        let age = engine.isShared ? Limits.receiptLifetime / 1000 : 0
+        try await endLeftovers(olderThan: engine.isShared ? Self.leftoverAge : 0)
+    }
+
+    /// Seconds after which a file that was about to be kept is no more.
+    private static let leftoverAge = Limits.receiptLifetime / 1000
+
+    /// Ends what was published and may have no row: of a process that ended, or because object storage could not be told.
+    private func endLeftovers(olderThan age: Int64) async throws {
         let left = try await files.threads.run { [files] in try files.leftovers(olderThan: age) }
         if left.isEmpty { return }
         let known = try await engine.read { reader in
@@ -64,10 +71,25 @@ final class StoreAssets: Sendable {
         asset.file = "\(AssetContent.name(asset.content))-\(environment.makeUUID().filter { $0 != "-" }.lowercased())"
         let name = asset.file
         try await files.threads.run { try file.publish(as: name) }
+        let kept: AssetRow
+        do {
+            kept = try await insert(asset, insteadOf: damaged, limit: limit)
+        } catch {
+            // Where the answer to the commit was lost, its row may be there.
+            if (error as? StorageError)?.code != .unknownOutcome { try? await files.threads.run { file.discard() } }
+            throw error
+        }
+        try await files.threads.run { if kept.file == name { try file.settle() } else { file.discard() } }
+        collectIfDue()
+        return kept
+    }
+
+    /// Inserts the row of a published file.
+    /// - Returns: the row of the content, which names another file where that was there first.
+    private func insert(_ new: AssetRow, insteadOf damaged: AssetRow?, limit: Int64) async throws -> AssetRow {
         // A reader of a record that has the file has to find it: it counts before it is committed.
         anyAsset.store(true, ordering: .releasing)
-        let new = asset
-        let kept = try await engine.write { transaction in
+        return try await engine.write { transaction in
             if var known = try Self.keepKnown(new, transaction) {
                 // What came since the look at the file is another upload's, and whole.
                 guard known.file == damaged?.file else { return known }
@@ -82,9 +104,6 @@ final class StoreAssets: Sendable {
             try transaction.insert(new)
             return new
         }
-        try await files.threads.run { if kept.file == name { try file.settle() } else { file.discard() } }
-        collectIfDue()
-        return kept
     }
 
     private static func keepKnown(_ asset: AssetRow, _ transaction: any StorageTransaction) throws -> AssetRow? {
@@ -103,6 +122,7 @@ final class StoreAssets: Sendable {
             do {
                 let now = environment.now()
                 try await collect(neededBefore: now)
+                try await endLeftovers(olderThan: Self.leftoverAge)
                 nextCollection.withLock { $0 = now + Limits.purgeInterval }
                 return true
             } catch {

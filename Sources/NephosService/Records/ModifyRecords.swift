@@ -202,11 +202,10 @@ struct ModifyRecords {
     private func withoutSystemsNames(
         _ operation: Result<ValidOperation, ServiceError>, at index: Int, _ reader: any StorageReader
     ) throws -> Result<ValidOperation, ServiceError> {
-        guard case .success(let valid) = operation, RecordName.isSystems(valid.recordName),
-            valid.recordName != caller.userRecordName
+        guard case .success(let valid) = operation,
+            let error = try RecordName.refusalOfSystems(valid.recordName, caller, reader)
         else { return operation }
-        if try reader.account(userRecordName: valid.recordName) != nil { return .failure(.anothersUserRecord) }
-        let error = RecordName.isNotAllowed(valid.recordName)
+        if error == .anothersUserRecord { return .failure(error) }
         if !request.wantsServerRecord { throw Self.requestError(error, at: index) }
         return .failure(error)
     }

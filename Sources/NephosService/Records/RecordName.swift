@@ -1,3 +1,5 @@
+import NephosStorage
+
 /// The names of records: 1 to 255 printable ASCII characters, without a leading underscore (`CKRecord.ID`, Apple's
 /// documentation).
 enum RecordName {
@@ -5,8 +7,14 @@ enum RecordName {
     /// store knows.
     static func isSystems(_ name: String) -> Bool { name.utf8.first == UInt8(ascii: "_") }
 
-    static func isNotAllowed(_ name: String) -> ServiceError {
-        .invalid("recordName '\(Identifier.excerpt(name))' must not begin with an underscore")
+    /// Why a caller may not save a record of a name that only the system gives: it is another's user record, or there is
+    /// none of that name.
+    static func refusalOfSystems(
+        _ name: String, _ caller: Caller, _ reader: any StorageReader
+    ) throws -> ServiceError? {
+        guard isSystems(name), name != caller.userRecordName else { return nil }
+        if try reader.account(userRecordName: name) != nil { return .anothersUserRecord }
+        return .invalid("recordName '\(Identifier.excerpt(name))' must not begin with an underscore")
     }
 
     /// What can be said of a name without the store.

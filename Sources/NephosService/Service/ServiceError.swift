@@ -134,6 +134,6 @@ extension ServiceError {
     )
     /// A client keeps its changes and tries again: a disk that is full has room again once an operator made it.
     static let diskFailure = ServiceError(
-        .tryAgainLater, .serviceUnavailable, "The service cannot read or write its disk; its log has the details",
+        .tryAgainLater, .serviceUnavailable, "The service cannot use its storage; its log has the details",
         retryAfter: 30)
 }

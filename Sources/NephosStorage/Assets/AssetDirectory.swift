@@ -92,8 +92,11 @@ package final class AssetDirectory: AssetStore {
     package func files(after name: String, limit: Int) throws -> [String] {
         var found: [String] = []
         for folder in try FileSystem.names(in: "\(path)/files") where folder >= name.prefix(2) {
-            for file in try FileSystem.names(in: "\(path)/files/\(folder)") where Self.isBehind(file, name) {
-                found.append(file)
+            let place = "\(path)/files/\(folder)"
+            // Others may have put something there, which is none of ours.
+            guard folder.utf8.count == 2, FileSystem.isDirectory(place) else { continue }
+            for file in try FileSystem.names(in: place) where Self.isBehind(file, name) {
+                if AssetFileName.isSafe(file), file.hasPrefix(folder) { found.append(file) }
             }
             if found.count >= limit { break }
         }
@@ -164,7 +167,10 @@ private final class AssetDirectoryWriter: AssetFileWriter, @unchecked Sendable {
         self.isDurable = isDurable
     }
 
-    deinit { discard() }
+    deinit {
+        // What was published may have its row: it is looked up later.
+        if published == nil { discard() }
+    }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws { try file.write(bytes) }
 
@@ -173,7 +179,12 @@ private final class AssetDirectoryWriter: AssetFileWriter, @unchecked Sendable {
         // By its name a later start finds what it was about to become. The entry is made durable with the link.
         try file.announce(name, durably: false)
         published = name
-        try directory.link(file.path, as: name, durably: isDurable)
+        do {
+            try directory.link(file.path, as: name, durably: isDurable)
+        } catch {
+            discard()
+            throw error
+        }
     }
 
     func settle() throws {

@@ -135,6 +135,9 @@ package final class UnpublishedFile {
         }
     }
 
+    /// Gives up what was written. The entry stays, and says what was about to be published.
+    package func empty() { truncate(path, 0) }
+
     /// Removes the entry. What was linked elsewhere stays there.
     package func remove() {
         if descriptor >= 0 { close(descriptor) }

@@ -78,7 +78,7 @@ struct VerifyCommand {
             let findings = try await StoreVerification(engine, files).run()
             await engine.close()
             isWhole = tell(findings, of: id) && isWhole
-            list(findings.orphans)
+            list(findings.orphans, all: false)
         }
         if !isWhole { throw Cloud.Failure(message: "not everything is whole.") }
     }
@@ -109,7 +109,7 @@ struct VerifyCommand {
             let findings = try await StoreVerification(snapshot, files).run()
             withExtendedLifetime(hold) {}
             isWhole = tell(findings, of: id, broken) && isWhole
-            list(findings.orphans)
+            list(findings.orphans, all: removal != nil)
             guard let removal else { continue }
             if !broken.isEmpty {
                 Console.print("  no file is deleted: the database is damaged\n")
@@ -120,9 +120,12 @@ struct VerifyCommand {
         if !isWhole { throw Cloud.Failure(message: "not everything is whole.") }
     }
 
-    private static func list(_ orphans: [String]) {
+    /// - Parameter all: whether each is named, as those are that are about to be deleted.
+    private static func list(_ orphans: [String], all: Bool) {
         if orphans.isEmpty { return }
-        for name in orphans.prefix(20) { Console.print("  file \(name) has no row\n") }
+        let named = orphans.prefix(all ? .max : 20)
+        for name in named { Console.print("  file \(name) has no row\n") }
+        if named.count < orphans.count { Console.print("  and \(orphans.count - named.count) more\n") }
         Console.print("  \(count(orphans)) without a row\n")
     }
 

@@ -187,6 +187,35 @@ import Testing
         }
     }
 
+    @Test func `a client that sends far more than is taken reads why, and a file that is compressed is refused`()
+        async throws
+    {
+        var configuration = ServiceConfiguration()
+        configuration.assetSize = 1000
+        try await withServer(configuration) { client in
+            let url = try await client.uploadURL(record: "r", field: "f")
+            let path = url.replacingOccurrences(of: "http://127.0.0.1:\(client.port)", with: "")
+            let connection = try TestConnection(port: client.port)
+            try await connection.send(
+                "POST \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n")
+            let piece = Array("100000\r\n".utf8) + [UInt8](repeating: 0x78, count: 1 << 20) + Array("\r\n".utf8)
+            for _ in 0..<40 { try await connection.send(piece) }
+            let answer = try await connection.response()
+            #expect(answer.status == 413 && answer.text.contains("1000 bytes"))
+            let encoded = try await client.request("POST", url, ["Content-Encoding": "gzip"], body: "x")
+            #expect(encoded.status == 400 && encoded.text.contains("Content-Encoding"))
+        }
+    }
+
+    @Test func `an address is given for names that may be saved`() async throws {
+        try await withServer { client in
+            let answer = try await client.post(
+                "assets/upload", #"{"tokens":[{"recordName":"_x","recordType":"Note","fieldName":"f"}]}"#)
+            #expect(answer["serverErrorCode"] as? String == "BAD_REQUEST")
+            #expect((answer["reason"] as? String)?.contains("underscore") == true)
+        }
+    }
+
     @Test func `a client that sends a refused file without having asked reads the answer, and may go on`() async throws
     {
         try await withServer { client in

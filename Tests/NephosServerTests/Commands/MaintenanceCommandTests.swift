@@ -104,6 +104,15 @@ import Testing
             let orphan = found[0].deletingLastPathComponent().appendingPathComponent(
                 found[0].lastPathComponent.prefix(64) + "-orphan")
             try FileManager.default.copyItem(at: found[0], to: orphan)
+            // What is none of ours is passed over, and stays.
+            let others = ["a.txt", "zz/hello world", "\(found[0].lastPathComponent.prefix(2))/zz"].map {
+                data.appendingPathComponent("iCloud.test/development.assets/files/\($0)")
+            }
+            for other in others {
+                try FileManager.default.createDirectory(
+                    at: other.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try Data([1]).write(to: other)
+            }
             var flipped = try Data(contentsOf: found[1])
             flipped[3] ^= 1
             try flipped.write(to: found[1])
@@ -127,7 +136,7 @@ import Testing
             #expect(!FileManager.default.fileExists(atPath: orphan.path))
             let nothing = try await nephos("verify", "--data", data.path, "--remove-orphans", "--yes")
             #expect(nothing.output.hasSuffix("  no file without a row, nothing is deleted\n"), "\(nothing.output)")
-            #expect(FileManager.default.fileExists(atPath: found[0].path))
+            for file in [found[0]] + others { #expect(FileManager.default.fileExists(atPath: file.path)) }
         }
     }
 

@@ -172,12 +172,28 @@ import Testing
         }
     }
 
-    @Test func closesTheConnectionOfAnEndlessBody() async throws {
-        try await withServer(Self.small(10, dropped: 1000), handler: Self.echo) { server in
+    @Test func `an endless body is answered, and its connection ends`() async throws {
+        try await withServer(Self.small(10, dropped: 5000), handler: Self.echo) { server in
             let connection = try TestConnection(port: server.port)
             try await connection.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
-            let piece = String(repeating: "x", count: 4096)
-            try await connection.send("1000\r\n\(piece)\r\n")
+            let piece = "1000\r\n\(String(repeating: "x", count: 4096))\r\n"
+            try await connection.send(piece + piece)
+            let answer = try await connection.response()
+            #expect(answer.status == 413 && answer.text.contains("larger than 10 bytes"))
+            #expect(answer.headers["connection"] == "close")
+            // Nobody reads on for ever.
+            try await connection.send(piece)
+            #expect(try await connection.isClosedByServer())
+        }
+    }
+
+    @Test func `a body that ends after its refusal was sent is not answered again`() async throws {
+        try await withServer(Self.small(10, dropped: 5000), handler: Self.echo) { server in
+            let connection = try TestConnection(port: server.port)
+            try await connection.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+            let piece = "1000\r\n\(String(repeating: "x", count: 4096))\r\n"
+            try await connection.send(piece + piece + "0\r\n\r\n")
+            #expect(try await connection.response().status == 413)
             #expect(try await connection.isClosedByServer())
         }
     }

@@ -18,7 +18,7 @@ struct DiskFailureTests {
             await #expect(throws: ServiceError.self) { _ = try await database.modify([.create("lost")]) })
         #expect(error.code == .tryAgainLater && error.clientCode == .serviceUnavailable)
         #expect(error.retryAfter == 30)
-        #expect(error.reason.contains("disk") && !error.reason.contains("/data"))
+        #expect(error.reason.contains("storage") && !error.reason.contains("/data"))
         #expect(cloud.log.all.contains { $0.contains("/data is full") })
         stores.isFull.store(false, ordering: .relaxed)
         #expect(try await database.existing("kept", "lost") == ["kept"])
