@@ -1,7 +1,7 @@
 import NephosStorage
 
-/// Reads single records for many callers at once, on connections of its own: those that wait go in one pipeline with one sync,
-/// so that a record has neither a round trip nor a wake-up to itself. What goes wrong is left to ordinary reads.
+/// Reads single records for many callers at once, of all stores, on connections of its own: those that wait go in one pipeline
+/// with one sync, so that a record has neither a round trip nor a wake-up to itself. What goes wrong is left to ordinary reads.
 final class LookupPipeline: @unchecked Sendable {
     private struct Waiting {
         let lookup: ZoneLookup
@@ -9,11 +9,14 @@ final class LookupPipeline: @unchecked Sendable {
         let resume: (ZoneLookup.Row?) -> Void
     }
 
-    /// As many results are in memory at a time as ordinary reads would have there.
     private static let batch = 16
     private static let mostWaiting = 256
+    /// Bytes of rows that callers may hold: with those that arrive no more than ordinary reads have in memory.
+    private static let mostBytes = 16 << 20
     /// After this time under way a batch is held up by something, and other lookups should not be.
     private static let patienceNanoseconds: Int64 = 10_000_000
+    /// After a failure nothing is tried for so long.
+    private static let pauseNanoseconds: Int64 = 1_000_000_000
     /// After this time without work a thread ends; its connection stays open for the next.
     private static let restNanoseconds: Int64 = 5_000_000_000
 
@@ -26,15 +29,21 @@ final class LookupPipeline: @unchecked Sendable {
     private var threads: Set<Int> = []
     private var resting = 0
     private var idle: [PostgresConnection] = []
+    /// Until when a store's lookups are ordinary reads, and all.
+    private var pauses: [String: MonotonicTime] = [:]
+    private var pause: MonotonicTime?
+    private var heldBytes = 0
     private var isClosed = false
     private var trips = 0
 
     private let mostThreads: Int
+    private let losses: ConnectionLosses
     private let open: @Sendable () throws -> PostgresConnection
 
     /// - Parameter threads: the most batches at the same time, each on a connection of its own.
-    init(threads: Int, open: @escaping @Sendable () throws -> PostgresConnection) {
+    init(threads: Int, losses: ConnectionLosses, open: @escaping @Sendable () throws -> PostgresConnection) {
         mostThreads = threads
+        self.losses = losses
         self.open = open
         condition = Condition(lock)
     }
@@ -42,20 +51,27 @@ final class LookupPipeline: @unchecked Sendable {
     /// How often the server was waited for. Exact while nothing runs.
     var roundTrips: Int { lock.withLock { trips } }
 
-    /// - Returns: nil where it should be an ordinary read.
+    /// - Returns: the row, to be given to `release` when it is not used any more; nil where it should be an ordinary read.
     func row(of lookup: ZoneLookup) async -> ZoneLookup.Row? {
         await withUnsafeContinuation { continuation in
-            if !add(Waiting(lookup: lookup) { continuation.resume(returning: $0) }) {
-                continuation.resume(returning: nil)
-            }
+            add(Waiting(lookup: lookup) { continuation.resume(returning: $0) })
         }
     }
 
-    private func add(_ next: Waiting) -> Bool {
+    func release(_ row: ZoneLookup.Row) { lock.withLock { heldBytes -= row.bytes } }
+
+    private func add(_ next: Waiting) {
         lock.lock()
-        guard !isClosed, waiting.count < Self.mostWaiting, !isHeldUp else {
+        guard !isClosed, waiting.count < Self.mostWaiting, heldBytes < Self.mostBytes, !isPaused(next.lookup.schema)
+        else {
             lock.unlock()
-            return false
+            return next.resume(nil)
+        }
+        if isHeldUp {
+            let refused = takeWaiting()
+            lock.unlock()
+            for waiting in refused + [next] { waiting.resume(nil) }
+            return
         }
         waiting.append(next)
         // A thread that is at work takes it with its next batch, unless that is full.
@@ -70,14 +86,28 @@ final class LookupPipeline: @unchecked Sendable {
         // Not before: it would wait for the lock.
         if wakes { condition.signal() }
         if let started { start(started) }
-        return true
     }
 
-    /// Under the lock.
+    // MARK: Under the lock
+
     private var isHeldUp: Bool {
         if underWay.isEmpty { return false }
         let now = MonotonicTime.now
         return underWay.values.contains { now - $0 > Self.patienceNanoseconds }
+    }
+
+    private func isPaused(_ schema: String) -> Bool {
+        if pause == nil && pauses.isEmpty { return false }
+        let now = MonotonicTime.now
+        if let pause, pause > now { return true }
+        pause = nil
+        pauses = pauses.filter { $0.value > now }
+        return pauses[schema] != nil
+    }
+
+    private func takeWaiting() -> [Waiting] {
+        defer { waiting = [] }
+        return waiting
     }
 
     // MARK: The threads
@@ -86,77 +116,93 @@ final class LookupPipeline: @unchecked Sendable {
         do {
             try EngineThread.start { [self] in work(number) }
         } catch {
-            lock.withLock { _ = threads.remove(number) }
-            refuseWaiting()
+            let refused = lock.withLock {
+                threads.remove(number)
+                return takeWaiting()
+            }
+            for waiting in refused { waiting.resume(nil) }
         }
     }
 
     private func work(_ number: Int) {
         var connection = lock.withLock { idle.popLast() }
-        while let batch = take(number) {
-            let (rows, used) = read(batch, connection)
-            connection = used
-            lock.withLock { underWay[number] = nil }
+        while let batch = take(number, &connection) {
+            let (rows, refused) = read(batch, number, &connection)
             for (index, waiting) in batch.enumerated() { waiting.resume(index < rows.count ? rows[index] : nil) }
+            for waiting in refused { waiting.resume(nil) }
         }
-        let isOver = lock.withLock {
-            threads.remove(number)
-            if !isClosed, let connection { idle.append(connection) }
-            return isClosed
-        }
-        if isOver { connection?.close() }
+        connection?.close()
     }
 
-    /// Those of one store that wait; nil where none came for a while, or the pipeline is closed.
-    private func take(_ number: Int) -> [Waiting]? {
+    /// Those that wait; nil where none came for a while, or the pipeline is closed, and the thread ends. Then the connection is
+    /// kept for the next one.
+    private func take(_ number: Int, _ connection: inout PostgresConnection?) -> [Waiting]? {
         lock.lock()
         defer { lock.unlock() }
         let end = MonotonicTime.now + Self.restNanoseconds
         while waiting.isEmpty {
-            if isClosed || MonotonicTime.now >= end { return nil }
+            if isClosed || MonotonicTime.now >= end {
+                threads.remove(number)
+                if !isClosed, let kept = connection {
+                    idle.append(kept)
+                    connection = nil
+                }
+                return nil
+            }
             resting += 1
             _ = condition.wait(until: end)
             resting -= 1
         }
-        let schema = waiting[0].lookup.schema
-        let count = waiting.prefix(Self.batch).prefix { $0.lookup.schema == schema }.count
+        let count = min(Self.batch, waiting.count)
         defer { waiting.removeFirst(count) }
         underWay[number] = .now
         return Array(waiting.prefix(count))
     }
 
-    /// - Returns: the rows, none where they could not be read, and the connection that can be used again.
+    /// - Returns: the rows, of fewer than the batch where one failed, and others that are to be read in another way.
     private func read(
-        _ batch: [Waiting], _ former: PostgresConnection?
-    ) -> ([ZoneLookup.Row], PostgresConnection?) {
-        guard let connection = try? former ?? open() else { return ([], nil) }
-        let before = former?.roundTrips ?? 0
-        defer { lock.withLock { trips += connection.roundTrips - before } }
+        _ batch: [Waiting], _ number: Int, _ connection: inout PostgresConnection?
+    ) -> ([ZoneLookup.Row], [Waiting]) {
+        var rows: [ZoneLookup.Row] = []
+        var failed: String?
+        var made = 0
         do {
-            return (try connection.look(up: batch.map(\.lookup)), connection)
+            if let former = connection, former.lossesBefore != losses.count {
+                former.close()
+                connection = nil
+            }
+            let ready = try connection ?? losses.opening(open)
+            connection = ready
+            let before = ready.roundTrips
+            defer { made = ready.roundTrips - before }
+            (rows, failed) = try ready.look(up: batch.map(\.lookup))
         } catch {
-            connection.close()
-            return ([], nil)
+            if let lost = connection {
+                if lost.isBroken { losses.note(lost) }
+                lost.close()
+            }
+            connection = nil
         }
-    }
-
-    private func refuseWaiting() {
-        let refused = lock.withLock {
-            defer { waiting = [] }
-            return waiting
+        return lock.withLock {
+            underWay[number] = nil
+            trips += made
+            heldBytes += rows.reduce(0) { $0 + $1.bytes }
+            if let failed { pauses[failed] = .now + Self.pauseNanoseconds }
+            if connection != nil { return (rows, []) }
+            pause = .now + Self.pauseNanoseconds
+            return (rows, takeWaiting())
         }
-        for waiting in refused { waiting.resume(nil) }
     }
 
     /// Closes the connections, each once what it does is done.
     func close() {
-        let idle = lock.withLock {
+        let (idle, refused) = lock.withLock {
             isClosed = true
             defer { self.idle = [] }
-            return self.idle
+            return (self.idle, takeWaiting())
         }
         condition.broadcast()
         for connection in idle { connection.close() }
-        refuseWaiting()
+        for waiting in refused { waiting.resume(nil) }
     }
 }

@@ -40,6 +40,8 @@ final class PostgresConnection: SQLConnection, StatementRunner {
     private var statements = [PostgresStatement?](repeating: nil, count: SQL.allCases.count)
     private var prepared: Set<String> = []
     private var schemas: [String: Int] = [:]
+    /// The statement that looks up a record, by its store's schema.
+    var lookupStatements: [String: (name: String, text: String)] = [:]
     private(set) var schema = ""
     /// The stores whose lineage was compared with the database's, which stays the same as long as the connection.
     private var checkedSchemas: Set<String> = []
@@ -102,12 +104,16 @@ final class PostgresConnection: SQLConnection, StatementRunner {
 
     // MARK: Transactions
 
+    /// Looks whether the database is what a store has noted of it, once.
+    func check(schema: String) throws {
+        if !checkedSchemas.contains(schema) { try use(schema: schema) }
+    }
+
     /// Has what follows mean a store's tables.
     func use(schema: String) throws {
         if self.schema != schema {
             self.schema = schema
-            if schemas[schema] == nil { schemas[schema] = schemas.count }
-            try link.send([.text("SET search_path TO \(PostgresAddress.quoted(schema)), pg_catalog")])
+            link.goesFirst = .text("SET search_path TO \(PostgresAddress.quoted(schema)), pg_catalog")
         }
         if checkedSchemas.contains(schema) { return }
         try checkLineage()
@@ -203,7 +209,7 @@ final class PostgresConnection: SQLConnection, StatementRunner {
         if mode == .writing && PostgresSQL.writes(sql) && !PostgresSQL.besideOthers.contains(sql) { try runAlone() }
         let withReach = sql == .zoneByName && expectsFeeds
         let query = Queued(
-            name: "\(schemas[schema] ?? 0)_\(sql.rawValue)_\(mode == .writing ? 1 : withReach ? 2 : 0)",
+            name: "\(number(ofSchema: schema))_\(sql.rawValue)_\(mode == .writing ? 1 : withReach ? 2 : 0)",
             text: withReach ? PostgresSQL.zoneWithReach : PostgresSQL.text(sql, mode),
             parameters: statement.parameters)
         if sql == .insertRequestKey { mayRepeat() }
@@ -239,10 +245,17 @@ final class PostgresConnection: SQLConnection, StatementRunner {
         }
     }
 
+    /// What the names of a store's statements begin with on this connection.
+    func number(ofSchema schema: String) -> Int {
+        if let number = schemas[schema] { return number }
+        schemas[schema] = schemas.count
+        return schemas.count - 1
+    }
+
     func query(
         _ name: String, _ text: String, _ parameters: PostgresLink.Parameters = .init()
     ) -> Queued {
-        Queued(name: "\(schemas[schema] ?? 0)_\(name)", text: text, parameters: parameters)
+        Queued(name: "\(number(ofSchema: schema))_\(name)", text: text, parameters: parameters)
     }
 
     func enqueue(_ query: Queued) throws {

@@ -46,8 +46,21 @@ package final class PostgresEngine: StorageEngine {
     }
 
     package func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
+        try await read(expecting: .short, body)
+    }
+
+    package func read<T: Sendable>(
+        expecting length: ReadLength, _ body: @escaping @Sendable (any StorageReader) throws -> T
+    ) async throws -> T {
         let answered = try begin()
         defer { end() }
+        if length == .lookup, let result = await lookup(body) { return try result.get() }
+        return try await readInTransaction(answered, body)
+    }
+
+    private func readInTransaction<T: Sendable>(
+        _ answered: Int64, _ body: @escaping @Sendable (any StorageReader) throws -> T
+    ) async throws -> T {
         let deadline = MonotonicTime.now + options.horizonNanoseconds
         var wait = HorizonWait()
         while true {
@@ -63,22 +76,14 @@ package final class PostgresEngine: StorageEngine {
         }
     }
 
-    package func read<T: Sendable>(
-        expecting length: ReadLength, _ body: @escaping @Sendable (any StorageReader) throws -> T
-    ) async throws -> T {
-        if length == .lookup, let result = try await lookup(body) { return try result.get() }
-        return try await read(body)
-    }
-
     /// What a body gives or throws that reads one record of a zone; nil where that is not all that it reads, or could not be
     /// read with others'.
-    private func lookup<T>(_ body: (any StorageReader) throws -> T) async throws -> Result<T, any Error>? {
-        _ = try begin()
-        defer { end() }
+    private func lookup<T>(_ body: (any StorageReader) throws -> T) async -> Result<T, any Error>? {
         let connection = ZoneLookupConnection(schema: schema)
         _ = Self.run(body, over: connection)
         guard let wanted = connection.wanted, let row = await lookups.row(of: wanted) else { return nil }
-        let lookup = ZoneLookupConnection(schema: schema, row: row)
+        defer { lookups.release(row) }
+        let lookup = ZoneLookupConnection(schema: schema, finding: row, of: wanted)
         let result = Self.run(body, over: lookup)
         return lookup.needsMore ? nil : result
     }

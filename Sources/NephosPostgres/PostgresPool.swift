@@ -33,15 +33,16 @@ final class PostgresPool: @unchecked Sendable {
     /// Round trips of connections that were closed.
     private var formerRoundTrips = 0
     private var connections: [ObjectIdentifier: PostgresConnection] = [:]
-    /// How often connections were lost, those counted once that were made at the same time: what took one away has taken
-    /// them all. A server that is cut off says nothing, and each of them would be waited for.
-    private var losses = 0
 
+    private let losses: ConnectionLosses
     private let options: PostgresOptions
     private let open: @Sendable () throws -> PostgresConnection
 
-    init(_ options: PostgresOptions, open: @escaping @Sendable () throws -> PostgresConnection) {
+    init(
+        _ options: PostgresOptions, losses: ConnectionLosses, open: @escaping @Sendable () throws -> PostgresConnection
+    ) {
         self.options = options
+        self.losses = losses
         self.open = open
     }
 
@@ -56,7 +57,7 @@ final class PostgresPool: @unchecked Sendable {
             add { [self] connection in
                 let result = Result { try body(try connection.get()) }
                 // Before who asked may ask again.
-                if case .success(let connection) = connection, connection.isBroken { noteLoss(of: connection) }
+                if case .success(let connection) = connection, connection.isBroken { losses.note(connection) }
                 continuation.resume(with: result)
             }
         }
@@ -101,12 +102,12 @@ final class PostgresPool: @unchecked Sendable {
     private func work() {
         var connection = lock.withLock { idle.popLast() }
         let rest = Resting(lock)
-        while let next = take(rest) {
+        while let next = take(rest, &connection) {
             if MonotonicTime.now.nanoseconds > next.deadline.nanoseconds {
                 next.run(.failure(Self.late))
                 continue
             }
-            if let former = connection, former.isBroken || lock.withLock({ former.lossesBefore != losses }) {
+            if let former = connection, former.isBroken || former.lossesBefore != losses.count {
                 forget(former)
                 connection = nil
             }
@@ -118,21 +119,24 @@ final class PostgresPool: @unchecked Sendable {
                 next.run(.failure(error))
             }
         }
-        let isOver = lock.withLock {
-            threads -= 1
-            if let connection, !isClosed, !connection.isBroken { idle.append(connection) }
-            return isClosed
-        }
-        if let connection, isOver || connection.isBroken { forget(connection) }
+        if let connection { forget(connection) }
     }
 
-    /// The next that waits; nil where nothing came for a while, or the pool is closed.
-    private func take(_ rest: Resting) -> Waiting? {
+    /// The next that waits; nil where nothing came for a while, or the pool is closed, and the thread ends. Then the connection
+    /// is kept for the next one.
+    private func take(_ rest: Resting, _ connection: inout PostgresConnection?) -> Waiting? {
         lock.lock()
         defer { lock.unlock() }
         let end = MonotonicTime.now + Self.restNanoseconds
         while waiting.isEmpty {
-            if isClosed || MonotonicTime.now.nanoseconds >= end.nanoseconds { return nil }
+            if isClosed || MonotonicTime.now.nanoseconds >= end.nanoseconds {
+                threads -= 1
+                if let kept = connection, !isClosed, !kept.isBroken {
+                    idle.append(kept)
+                    connection = nil
+                }
+                return nil
+            }
             rest.isWoken = false
             resting.append(rest)
             _ = rest.condition.wait(until: end)
@@ -150,15 +154,9 @@ final class PostgresPool: @unchecked Sendable {
     }
 
     private func make() throws -> PostgresConnection {
-        let losses = lock.withLock { self.losses }
-        let connection = try open()
-        connection.lossesBefore = losses
+        let connection = try losses.opening(open)
         lock.withLock { connections[ObjectIdentifier(connection)] = connection }
         return connection
-    }
-
-    private func noteLoss(of connection: PostgresConnection) {
-        lock.withLock { if connection.lossesBefore == losses { losses += 1 } }
     }
 
     private func forget(_ connection: PostgresConnection) {

@@ -228,13 +228,17 @@ enum PostgresSQL {
     static let subscribedTypes = "SELECT owner, record_type FROM subscribed_type WHERE version > $1"
     static let horizon = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, base FROM store_state"
 
-    /// A live zone by its name, its record of a name, and the versions: parts of one row, null where there is none.
-    static let zoneWithRecord = """
-        SELECT \(SQL.qualified(SQL.zoneColumns, "zone")), \(SQL.recordColumns(of: "record")), \(versionColumns)
-        FROM store_state
-        LEFT JOIN zone ON zone.owner = $1 AND zone.name = $2 AND zone.deleted = 0
-        LEFT JOIN record ON record.owner = zone.owner AND record.zone = zone.id AND record.name = $3
-        """
+    /// A live zone by its name, its record of a name, and the versions: parts of one row, null where there is none. Of a store
+    /// that need not be the one that the connection is at.
+    static func zoneWithRecord(in schema: String) -> String {
+        let schema = PostgresAddress.quoted(schema)
+        return """
+            SELECT \(SQL.qualified(SQL.zoneColumns, "zone")), \(SQL.recordColumns(of: "record")), \(versionColumns)
+            FROM \(schema).store_state
+            LEFT JOIN \(schema).zone ON zone.owner = $1 AND zone.name = $2 AND zone.deleted = 0
+            LEFT JOIN \(schema).record ON record.owner = zone.owner AND record.zone = zone.id AND record.name = $3
+            """
+    }
     /// Two of a zone by its name, beside which that is not changed.
     static func recordsOfZone(_ mode: Mode) -> String { mode == .writing ? lockedRecordsOfZone : recordsOfZone }
     private static let recordsOfZone = byZoneName(text(.recordsByNames, .alone))

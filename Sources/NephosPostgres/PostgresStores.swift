@@ -30,8 +30,9 @@ package final class PostgresStores: StoreProvider {
         clock = DatabaseClock(options.clock)
         horizon = HorizonWatch(options.log)
         signals = PostgresSignals(address, options, clock, horizon)
-        pool = PostgresPool(options) { try PostgresConnection(address, options, damage: damage) }
-        lookups = LookupPipeline(threads: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 4)) {
+        let losses = ConnectionLosses()
+        pool = PostgresPool(options, losses: losses) { try PostgresConnection(address, options, damage: damage) }
+        lookups = LookupPipeline(threads: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 4), losses: losses) {
             try PostgresConnection(address, options.forLookups, damage: damage)
         }
         try connected { connection in

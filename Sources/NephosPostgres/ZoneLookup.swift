@@ -1,3 +1,4 @@
+import CPostgres
 import NephosStorage
 
 /// A zone and one record of it, by their names: what a `LookupPipeline` reads with one statement.
@@ -6,6 +7,12 @@ struct ZoneLookup: Sendable {
     let owner: Int64
     let zone: String
     let record: String
+
+    /// Byte by byte: different names may be equal strings.
+    func isSame(as other: ZoneLookup) -> Bool {
+        schema == other.schema && owner == other.owner && zone.utf8.elementsEqual(other.zone.utf8)
+            && record.utf8.elementsEqual(other.record.utf8)
+    }
 
     /// The zone's columns, the record's and the versions: all null but the last where there is none.
     ///
@@ -17,25 +24,36 @@ struct ZoneLookup: Sendable {
         var zone: PostgresRows { PostgresRows(result, from: 0) }
         var record: PostgresRows { PostgresRows(result, from: PostgresSQL.zoneColumnCount) }
         static var versionsColumn: Int { PostgresSQL.zoneColumnCount + PostgresSQL.recordColumnCount }
+        /// Of memory.
+        var bytes: Int { PQresultMemorySize(result.handle) }
     }
 }
 
 extension PostgresConnection {
-    /// Looks up several in one store, each by a statement of its own, outside of transactions.
-    /// - Throws: also where one of them fails; then the connection is not to be used again.
-    func look(up lookups: [ZoneLookup]) throws -> [ZoneLookup.Row] {
-        guard let schema = lookups.first?.schema else { return [] }
-        try use(schema: schema)
-        let queries = lookups.map { lookup in
+    /// Looks up several, each by a statement of its own, outside of transactions.
+    /// - Returns: the rows, and the store of the first that failed: none behind it was read.
+    /// - Throws: where the connection is not to be used again.
+    func look(up lookups: [ZoneLookup]) throws -> (rows: [ZoneLookup.Row], failed: String?) {
+        let queries = try lookups.map { lookup in
+            try check(schema: lookup.schema)
             var parameters = PostgresLink.Parameters()
             parameters.add(text: String(lookup.owner).utf8)
             parameters.add(text: lookup.zone.utf8)
             parameters.add(text: lookup.record.utf8)
-            return query("lookup", PostgresSQL.zoneWithRecord, parameters)
+            let (name, text) = lookupStatement(in: lookup.schema)
+            return Queued(name: name, text: text, parameters: parameters)
         }
         let (results, failure) = try exchange(queries)
-        if let failure { throw failure.storageError(while: PostgresSQL.zoneWithRecord) }
-        return results.map { ZoneLookup.Row(result: $0) }
+        if let failure, failure.needsPreparation { throw failure }
+        let rows = results.map { ZoneLookup.Row(result: $0) }
+        return (rows, failure == nil || rows.count == lookups.count ? nil : lookups[rows.count].schema)
+    }
+
+    private func lookupStatement(in schema: String) -> (name: String, text: String) {
+        if let known = lookupStatements[schema] { return known }
+        let made = ("\(number(ofSchema: schema))_lookup", PostgresSQL.zoneWithRecord(in: schema))
+        lookupStatements[schema] = made
+        return made
     }
 }
 
@@ -49,6 +67,8 @@ final class ZoneLookupConnection: SQLConnection, StatementRunner {
 
     private let schema: String
     private let row: ZoneLookup.Row?
+    /// What the row is of.
+    private let found: ZoneLookup?
     private var versions = ContentVersions()
     private var expectation = ZoneExpectation()
     /// What the body wants, if that is all that it asked for.
@@ -56,9 +76,10 @@ final class ZoneLookupConnection: SQLConnection, StatementRunner {
     /// Whether the body asked for what is not here.
     private(set) var needsMore = false
 
-    init(schema: String, row: ZoneLookup.Row? = nil) {
+    init(schema: String, finding row: ZoneLookup.Row? = nil, of found: ZoneLookup? = nil) {
         self.schema = schema
         self.row = row
+        self.found = found
         if let row { versions.learn(row.result, from: ZoneLookup.Row.versionsColumn) }
     }
 
@@ -69,11 +90,13 @@ final class ZoneLookupConnection: SQLConnection, StatementRunner {
         guard statement.sql == .zoneByName, expectation.isOf(statement), expectation.records.count == 1,
             expectation.shares == 0
         else { throw missing() }
+        let lookup = ZoneLookup(
+            schema: schema, owner: statement.integers[0], zone: statement.texts[0], record: expectation.records[0])
         guard let row else {
-            wanted = ZoneLookup(
-                schema: schema, owner: statement.integers[0], zone: statement.texts[0], record: expectation.records[0])
+            wanted = lookup
             throw missing()
         }
+        guard let found, found.isSame(as: lookup) else { throw missing() }
         let zone = row.zone
         guard zone.count > 0 else {
             expectation.end()
