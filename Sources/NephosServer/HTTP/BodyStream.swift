@@ -10,8 +10,8 @@ package final class BodyStream: Sendable {
         case isTooSlow
     }
 
-    /// Bytes that a piece has, but for the last one.
-    private static let pieceSize = 256 * 1024
+    /// Bytes that a piece has, but for the last one, where few bodies arrive.
+    static let largestPiece = 256 * 1024
     /// Bytes that may arrive together with the last of a piece: more than the server reads at a time.
     private static let pieceSlack = 32 * 1024
 
@@ -25,6 +25,9 @@ package final class BodyStream: Sendable {
 
     private let state = Mutex(State())
     private let begin = ContinuousClock.now
+    let pieceSize: Int
+
+    init(pieceSize: Int = largestPiece) { self.pieceSize = pieceSize }
 
     // MARK: The handler
 
@@ -43,7 +46,7 @@ package final class BodyStream: Sendable {
 
     func receive(_ bytes: UnsafeRawBufferPointer, slowest: Int64, grace: Duration) {
         let received = state.withLock { state in
-            if state.piece.isEmpty { state.piece.reserveCapacity(Self.pieceSize + Self.pieceSlack) }
+            if state.piece.isEmpty { state.piece.reserveCapacity(pieceSize + Self.pieceSlack) }
             state.piece.append(contentsOf: bytes)
             state.received += Int64(bytes.count)
             return state.received
@@ -78,7 +81,7 @@ package final class BodyStream: Sendable {
                 state.reader = nil
                 return (reader, .failure(failure))
             }
-            let isDue = state.hasEnded || state.piece.count >= Self.pieceSize
+            let isDue = state.hasEnded || state.piece.count >= pieceSize
             guard isDue else { return (nil, .success(nil)) }
             state.reader = nil
             if state.piece.isEmpty { return (reader, .success(nil)) }
@@ -91,9 +94,22 @@ package final class BodyStream: Sendable {
 
 /// The bodies that arrive, so that a server that stops can end them.
 final class BodyStreams: Sendable {
+    /// Bytes that the pieces of many bodies have together, one of each.
+    private static let budget = 32 << 20
+    private static let smallestPiece = 16 * 1024
+
     private let streams = Mutex<[ObjectIdentifier: BodyStream]>([:])
 
-    func add(_ stream: BodyStream) { streams.withLock { $0[ObjectIdentifier(stream)] = stream } }
+    /// One more: the more there are, the smaller its pieces.
+    func begin() -> BodyStream {
+        streams.withLock { streams in
+            let share = max(Self.smallestPiece, Self.budget / (streams.count + 1))
+            let stream = BodyStream(pieceSize: min(BodyStream.largestPiece, share))
+            streams[ObjectIdentifier(stream)] = stream
+            return stream
+        }
+    }
+
     func remove(_ stream: BodyStream) { streams.withLock { $0[ObjectIdentifier(stream)] = nil } }
     func cutAll() { for stream in streams.withLock({ Array($0.values) }) { stream.fail(.isCut) } }
 }

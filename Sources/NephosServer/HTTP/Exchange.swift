@@ -156,12 +156,11 @@ final class Exchange {
         // How slowly it may arrive is up to `BodyStream`.
         watched?.suspendDeadline()
         let run = RequestRun(connection, bridge)
-        let stream = BodyStream()
+        let stream = bridge.streams.begin()
         request.stream = stream
         let request = self.request
         self.request.stream = nil
         phase = .streaming(run, stream)
-        bridge.streams.add(stream)
         guard bridge.mayBeginHandler() else { return queue(bridge.options.unfinished, connection, bridge) }
         run.start {
             run.give(await bridge.handler(request))
