@@ -154,9 +154,9 @@ final class PostgresSignals: @unchecked Sendable {
         while true {
             let (wake, isClosed) = lock.withLock { (wakeUp.read, self.isClosed) }
             if isClosed { return }
-            if try connection.waitForNotifications(orFor: wake, milliseconds: options.lookMilliseconds) {
-                for payload in try connection.takeNotifications() { deliver(payload) }
-            } else {
+            // Some may have been read with what measuring gave: no wait would end for those.
+            for payload in try connection.takeNotifications() { deliver(payload) }
+            if try !connection.waitForNotifications(orFor: wake, milliseconds: options.lookMilliseconds) {
                 // A connection may be lost without a word.
                 nextMeasure = .now
                 deliverToAll()

@@ -1,6 +1,7 @@
 import Foundation
 import NephosPostgresTesting
 import NephosStorage
+import Synchronization
 import Testing
 
 @testable import NephosPostgres
@@ -106,6 +107,41 @@ import Testing
         killer.close()
         for engine in [one, other] { await engine.close() }
         for stores in [first, second] { stores.close() }
+    }
+
+    @Test func `a signal is heard that comes while the database's clock is read`() async throws {
+        var options = TestCluster.options(connections: 1)
+        options.lookMilliseconds = 20
+        let address = try TestCluster.address.get()
+        let prefix = options.prefix
+        let notifies = Mutex(false)
+        let clock = options.clock
+        options.clock = {
+            let isDue = notifies.withLock { notifies in
+                defer { notifies = false }
+                return notifies
+            }
+            if isDue {
+                let other = try? PostgresConnection(address, PostgresOptions(acceptsUnsafeServer: true), damage: nil)
+                let payload = "other \(StoreSignals.polls.rawValue) \(prefix)_1"
+                _ = try? other?.ask("SELECT pg_notify('\(prefix)', '\(payload)')::text")
+                other?.close()
+            }
+            return clock()
+        }
+        let stores = try PostgresStores(address, options: options)
+        let engine = try stores.open(TestCluster.newStore())
+        let (heard, hear) = AsyncStream<StoreSignals>.makeStream()
+        engine.onSignals { hear.yield($0) }
+        var signals = heard.makeAsyncIterator()
+        #expect(await signals.next() == .all)
+        notifies.withLock { $0 = true }
+        // Between them it looks for everything.
+        var isHeard = false
+        for _ in 0..<500 where !isHeard { isHeard = await signals.next() == .polls }
+        #expect(isHeard)
+        await engine.close()
+        stores.close()
     }
 
     @Test func `the oldest transaction that writes is known with its age and its application's name`() async throws {
