@@ -37,9 +37,15 @@ package final class ObjectAssetStore: AssetStore {
     package func remove(_ name: String) throws { try requests.delete(try key(name)) }
 
     package func files(after name: String, limit: Int) throws -> [String] {
-        let (keys, _) = try requests.list(
-            after: name.isEmpty ? "" : "\(place)/\(name)", under: "\(place)/", limit: limit)
-        return keys.map { String($0.dropFirst(place.count + 1)) }
+        var last = name.isEmpty ? "" : "\(place)/\(name)"
+        while true {
+            let (keys, _) = try requests.list(after: last, under: "\(place)/", limit: limit)
+            guard let end = keys.last else { return [] }
+            // Others may have put something there, which is none of ours.
+            let names = keys.map { String($0.dropFirst(place.count + 1)) }.filter(AssetFileName.isSafe)
+            if !names.isEmpty { return names }
+            last = end
+        }
     }
 
     package func leftovers(olderThan seconds: Int64) throws -> [AssetLeftover] {

@@ -68,6 +68,28 @@ struct ObjectAssetStoreTests {
         #expect(throws: StorageError.self) { _ = try store.open("../other") }
     }
 
+    @Test func `objects and files that are none of ours are passed over`() throws {
+        defer { try? FileManager.default.removeItem(at: spool) }
+        let store = store()
+        for name in ["file-1", "file-3"] { try write([1], as: name, to: store).settle() }
+        let requests = ObjectRequests(service.options(secret: nil))
+        try FileManager.default.createDirectory(at: spool, withIntermediateDirectories: true)
+        let other = spool.appendingPathComponent("a.tar.gz")
+        try Data([1]).write(to: other)
+        // The SHA-256 of a byte that is 1.
+        let digest: [UInt8] = [
+            0x4B, 0xF5, 0x12, 0x2F, 0x34, 0x45, 0x54, 0xC5, 0x3B, 0xDE, 0x2E, 0xBB, 0x8C, 0xD2, 0xB7, 0xE3,
+            0xD1, 0x60, 0x0A, 0xD6, 0x31, 0xC3, 0x85, 0xA5, 0xD7, 0xCC, 0xE2, 0x3C, 0x77, 0x85, 0x45, 0x9A,
+        ]
+        for name in ["file-2.txt", "file-4.txt", "sub/file"] {
+            try requests.put("\(id.container)/\(id.environment)/\(name)", file: other.path, hash: digest)
+        }
+        #expect(try store.files(after: "", limit: 10) == ["file-1", "file-3"])
+        #expect(try store.files(after: "file-1", limit: 1) == ["file-3"])
+        #expect(try store.files(after: "file-3", limit: 1) == [])
+        #expect(try store.leftovers(olderThan: 0).isEmpty && entries() == ["a.tar.gz"])
+    }
+
     @Test func `an upload is one request, and a small file's download another`() throws {
         defer { try? FileManager.default.removeItem(at: spool) }
         let store = store()

@@ -24,6 +24,8 @@ final class Exchange {
     private var early: HTTPResponse?
     /// Whether it was sent past the library.
     private var isToldEarly = false
+    /// When the first of the body was dropped.
+    private var dropsSince: Int64 = 0
     /// Whether what the library calls with is the body, and its end.
     private var hasBegunBody = false
     private let watched: WatchedConnection?
@@ -106,6 +108,7 @@ final class Exchange {
         }
         if isBusy { return drop(piece.count, bridge) { RawAnswer.bytes(options.busy(request)) } }
         request.bodyIsTooLarge = true
+        if let watched { bridge.held.release(watched) }
         defer { request.body = [] }
         return drop(request.body.count + piece.count, bridge) { RawAnswer.bodyTooLarge(options) }
     }
@@ -176,12 +179,12 @@ final class Exchange {
     ) -> MHD_Result {
         switch run.proceed(reading: stream) {
         case .answered(let response):
-            let length = request.transfer.contentLength ?? .max
-            guard length <= bridge.options.droppedBodyLimit, header("Expect", connection) == nil else {
-                return queue(response, connection, bridge)
-            }
+            // Who asked sends nothing.
+            if header("Expect", connection) != nil { return queue(response, connection, bridge) }
             early = response
             hasBegunBody = true
+            let length = request.transfer.contentLength ?? .max
+            if length > bridge.options.droppedBodyLimit { return answerEarly(RawAnswer.bytes(response), bridge) }
             watched?.allow(bridge.options, bytes: Int(length))
             return .YES
         case .suspended: return .YES
@@ -216,16 +219,29 @@ final class Exchange {
         return drop(piece.count, bridge) { RawAnswer.bytes(response) }
     }
 
-    /// The client goes on to send what is not taken: it is told past the library after so many bytes, and after twice as many
-    /// the connection ends.
+    /// What is not taken goes on to arrive: the client is told past the library after so many bytes or half a minute, and after
+    /// twice as many the connection ends.
     private func drop(_ count: Int, _ bridge: HTTPBridge, _ answer: () -> [UInt8]) -> MHD_Result {
         droppedBytes += count
         let limit = bridge.options.droppedBodyLimit
-        guard droppedBytes > limit, !isToldEarly else { return droppedBytes <= 2 * limit ? .YES : .NO }
-        isToldEarly = true
-        watched?.answerEarly(answer())
-        return watched == nil ? .NO : .YES
+        let now = WatchedConnection.now
+        if dropsSince == 0 { dropsSince = now }
+        let isDue = droppedBytes > limit || now - dropsSince > Self.dropPatience
+        if isDue && !isToldEarly { return answerEarly(answer(), bridge) }
+        return droppedBytes <= 2 * limit ? .YES : .NO
     }
+
+    /// Sends an answer past the library while the body goes on to arrive.
+    private func answerEarly(_ answer: [UInt8], _ bridge: HTTPBridge) -> MHD_Result {
+        guard let watched else { return .NO }
+        isToldEarly = true
+        watched.answerEarly(answer)
+        watched.allow(bridge.options)
+        return .YES
+    }
+
+    /// Milliseconds: shorter than what arrives may take.
+    private static let dropPatience: Int64 = 30_000
 
     /// Whether there is room for the body as it grows: for twice what has arrived, not for what was announced.
     private func holdsMore(_ bridge: HTTPBridge) -> Bool {

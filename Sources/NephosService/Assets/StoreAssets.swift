@@ -40,7 +40,19 @@ final class StoreAssets: Sendable {
         let known = try await engine.read { reader in
             try left.map { try reader.hasAssetFile(named: $0.name) }
         }
-        try await files.threads.run { for (leftover, hasRow) in zip(left, known) { try leftover.end(hasRow) } }
+        let end = { @Sendable [files, environment] in
+            try await files.threads.run {
+                for (leftover, hasRow) in zip(left, known) {
+                    do {
+                        try leftover.end(hasRow)
+                    } catch {
+                        environment.log("the unfinished file \(leftover.name) stays: \(error)")
+                    }
+                }
+            }
+        }
+        // Records are not to wait for object storage that cannot be reached.
+        if files.threads === FileThreads.network { Task { try await end() } } else { try await end() }
     }
 
     /// Whether the disk has room for more bytes without taking it from what saves of records need.

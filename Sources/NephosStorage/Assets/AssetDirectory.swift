@@ -139,16 +139,19 @@ package final class AssetDirectory: AssetStore {
 
     // MARK: What its files need
 
-    /// Links a file to its place, and makes that durable.
-    fileprivate func link(_ temporary: String, as name: String, durably: Bool) throws {
+    /// Links a file to its place.
+    fileprivate func link(_ temporary: String, as name: String) throws {
         try AssetFileName.check(name)
         try FileSystem.makeDirectory(directory(of: name))
         guard Glibc.link(temporary, path(of: name)) == 0 else {
             throw StorageError(system: errno, while: "publishing the asset file \(name)")
         }
-        // The entry in `uploads` is older, so journaling file systems keep it with this one. Where one does not, a loss of
-        // power before the row is committed leaves a file without a row, which `nephos verify` lists.
-        if durably { try FileSystem.synchronize(directory: directory(of: name)) }
+    }
+
+    /// Makes a link durable. The entry in `uploads` is older, so journaling file systems keep it with this one. Where one does
+    /// not, a loss of power before the row is committed leaves a file without a row, which `nephos verify` lists.
+    fileprivate func synchronizeFolder(of name: String) throws {
+        try FileSystem.synchronize(directory: directory(of: name))
     }
 }
 
@@ -176,11 +179,12 @@ private final class AssetDirectoryWriter: AssetFileWriter, @unchecked Sendable {
 
     func publish(as name: String) throws {
         if isDurable { try file.synchronize() }
-        // By its name a later start finds what it was about to become. The entry is made durable with the link.
-        try file.announce(name, durably: false)
-        published = name
         do {
-            try directory.link(file.path, as: name, durably: isDurable)
+            // By its name a later start finds what it was about to become. The entry is made durable with the link.
+            try file.announce(name, durably: false)
+            try directory.link(file.path, as: name)
+            published = name
+            if isDurable { try directory.synchronizeFolder(of: name) }
         } catch {
             discard()
             throw error

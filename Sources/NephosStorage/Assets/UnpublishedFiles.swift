@@ -49,7 +49,9 @@ package struct UnpublishedFiles: Sendable {
                 unlink("\(path)/\(entry)")
                 return nil
             }
-            return (String(entry[entry.index(after: dot)...]), "\(path)/\(entry)")
+            let name = String(entry[entry.index(after: dot)...])
+            // Others may have put something there, which is none of ours.
+            return AssetFileName.isSafe(name) ? (name, "\(path)/\(entry)") : nil
         }
     }
 
