@@ -7,6 +7,7 @@ final class ConnectionLosses: Sendable {
 
     var count: Int { losses.load(ordering: .acquiring) }
 
+    /// Counts a lost connection, unless one of its generation was counted.
     func note(_ connection: PostgresConnection) {
         _ = losses.compareExchange(
             expected: connection.lossesBefore, desired: connection.lossesBefore + 1, ordering: .acquiringAndReleasing)

@@ -1,7 +1,7 @@
 import NephosStorage
 
-/// Reads single records for many callers at once, of all stores, on connections of its own: those that wait go in one pipeline
-/// with one sync, so that a record has neither a round trip nor a wake-up to itself. What goes wrong is left to ordinary reads.
+/// Batches lookups of single records, of all stores, in libpq's pipeline mode on dedicated connections: a batch costs one round
+/// trip and one sync. A lookup that fails, or cannot be batched, falls back to a read transaction of the pool's.
 final class LookupPipeline: @unchecked Sendable {
     private struct Waiting {
         let lookup: ZoneLookup
@@ -11,13 +11,11 @@ final class LookupPipeline: @unchecked Sendable {
 
     private static let batch = 16
     private static let mostWaiting = 256
-    /// Bytes of rows that callers may hold: with those that arrive no more than ordinary reads have in memory.
+    /// The limit of the memory of rows that callers hold, in bytes; each thread's last batch may exceed it.
     private static let mostBytes = 16 << 20
-    /// After this time under way a batch is held up by something, and other lookups should not be.
+    /// The latency after which a batch counts as stalled, and later lookups fall back.
     private static let patienceNanoseconds: Int64 = 10_000_000
-    /// After a failure nothing is tried for so long.
-    private static let pauseNanoseconds: Int64 = 1_000_000_000
-    /// After this time without work a thread ends; its connection stays open for the next.
+    /// The idle time after which a thread ends; its connection stays open.
     private static let restNanoseconds: Int64 = 5_000_000_000
 
     // Sendable because `lock` guards these.
@@ -29,20 +27,27 @@ final class LookupPipeline: @unchecked Sendable {
     private var threads: Set<Int> = []
     private var resting = 0
     private var idle: [PostgresConnection] = []
-    /// Until when a store's lookups are ordinary reads, and all.
-    private var pauses: [String: MonotonicTime] = [:]
-    private var pause: MonotonicTime?
+    /// The ends of the backoff of stores whose lookup failed, by schema, and of all stores after a lost connection.
+    private var backoffs: [String: MonotonicTime] = [:]
+    private var backoff: MonotonicTime?
     private var heldBytes = 0
     private var isClosed = false
     private var trips = 0
 
     private let mostThreads: Int
+    private let backoffNanoseconds: Int64
     private let losses: ConnectionLosses
     private let open: @Sendable () throws -> PostgresConnection
 
-    /// - Parameter threads: the most batches at the same time, each on a connection of its own.
-    init(threads: Int, losses: ConnectionLosses, open: @escaping @Sendable () throws -> PostgresConnection) {
+    /// - Parameters:
+    ///   - threads: the most batches at the same time, each on a connection of its own.
+    ///   - backoffNanoseconds: how long lookups fall back after a failure.
+    init(
+        threads: Int, losses: ConnectionLosses, backoffNanoseconds: Int64 = 1_000_000_000,
+        open: @escaping @Sendable () throws -> PostgresConnection
+    ) {
         mostThreads = threads
+        self.backoffNanoseconds = backoffNanoseconds
         self.losses = losses
         self.open = open
         condition = Condition(lock)
@@ -51,7 +56,7 @@ final class LookupPipeline: @unchecked Sendable {
     /// How often the server was waited for. Exact while nothing runs.
     var roundTrips: Int { lock.withLock { trips } }
 
-    /// - Returns: the row, to be given to `release` when it is not used any more; nil where it should be an ordinary read.
+    /// - Returns: the row, which the caller gives to `release` after use; nil where the lookup falls back to a read transaction.
     func row(of lookup: ZoneLookup) async -> ZoneLookup.Row? {
         await withUnsafeContinuation { continuation in
             add(Waiting(lookup: lookup) { continuation.resume(returning: $0) })
@@ -62,12 +67,12 @@ final class LookupPipeline: @unchecked Sendable {
 
     private func add(_ next: Waiting) {
         lock.lock()
-        guard !isClosed, waiting.count < Self.mostWaiting, heldBytes < Self.mostBytes, !isPaused(next.lookup.schema)
+        guard !isClosed, waiting.count < Self.mostWaiting, heldBytes < Self.mostBytes, !isBackedOff(next.lookup.schema)
         else {
             lock.unlock()
             return next.resume(nil)
         }
-        if isHeldUp {
+        if isStalled {
             let refused = takeWaiting()
             lock.unlock()
             for waiting in refused + [next] { waiting.resume(nil) }
@@ -90,19 +95,19 @@ final class LookupPipeline: @unchecked Sendable {
 
     // MARK: Under the lock
 
-    private var isHeldUp: Bool {
+    private var isStalled: Bool {
         if underWay.isEmpty { return false }
         let now = MonotonicTime.now
         return underWay.values.contains { now - $0 > Self.patienceNanoseconds }
     }
 
-    private func isPaused(_ schema: String) -> Bool {
-        if pause == nil && pauses.isEmpty { return false }
+    private func isBackedOff(_ schema: String) -> Bool {
+        if backoff == nil && backoffs.isEmpty { return false }
         let now = MonotonicTime.now
-        if let pause, pause > now { return true }
-        pause = nil
-        pauses = pauses.filter { $0.value > now }
-        return pauses[schema] != nil
+        if let backoff, backoff > now { return true }
+        backoff = nil
+        backoffs = backoffs.filter { $0.value > now }
+        return backoffs[schema] != nil
     }
 
     private func takeWaiting() -> [Waiting] {
@@ -134,8 +139,8 @@ final class LookupPipeline: @unchecked Sendable {
         connection?.close()
     }
 
-    /// Those that wait; nil where none came for a while, or the pipeline is closed, and the thread ends. Then the connection is
-    /// kept for the next one.
+    /// The next batch; nil after the idle time or once the pipeline is closed. Then the thread ends, and its connection joins the
+    /// idle ones.
     private func take(_ number: Int, _ connection: inout PostgresConnection?) -> [Waiting]? {
         lock.lock()
         defer { lock.unlock() }
@@ -159,7 +164,7 @@ final class LookupPipeline: @unchecked Sendable {
         return Array(waiting.prefix(count))
     }
 
-    /// - Returns: the rows, of fewer than the batch where one failed, and others that are to be read in another way.
+    /// - Returns: the rows, fewer than the batch where one failed, and waiting lookups that fall back.
     private func read(
         _ batch: [Waiting], _ number: Int, _ connection: inout PostgresConnection?
     ) -> ([ZoneLookup.Row], [Waiting]) {
@@ -187,9 +192,9 @@ final class LookupPipeline: @unchecked Sendable {
             underWay[number] = nil
             trips += made
             heldBytes += rows.reduce(0) { $0 + $1.bytes }
-            if let failed { pauses[failed] = .now + Self.pauseNanoseconds }
+            if let failed { backoffs[failed] = .now + backoffNanoseconds }
             if connection != nil { return (rows, []) }
-            pause = .now + Self.pauseNanoseconds
+            backoff = .now + backoffNanoseconds
             return (rows, takeWaiting())
         }
     }

@@ -353,7 +353,7 @@ final class PostgresConnection: SQLConnection, StatementRunner {
         return last.isEmpty ? [] : Array(results.suffix(last.count))
     }
 
-    /// Sends statements together, after those that prepare them where that was not done yet.
+    /// Sends statements as one batch with one sync, each after its Parse message where it is not prepared yet.
     /// - Returns: what each gave, and why the first failed that did: nothing behind it ran.
     func exchange(_ queries: [Queued]) throws -> ([PostgresLink.Result], PostgresError?) {
         var batch: [PostgresLink.Query] = []

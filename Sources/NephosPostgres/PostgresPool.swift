@@ -122,8 +122,8 @@ final class PostgresPool: @unchecked Sendable {
         if let connection { forget(connection) }
     }
 
-    /// The next that waits; nil where nothing came for a while, or the pool is closed, and the thread ends. Then the connection
-    /// is kept for the next one.
+    /// The next waiting request; nil after the idle time or once the pool is closed. Then the thread ends, and its connection joins
+    /// the idle ones.
     private func take(_ rest: Resting, _ connection: inout PostgresConnection?) -> Waiting? {
         lock.lock()
         defer { lock.unlock() }

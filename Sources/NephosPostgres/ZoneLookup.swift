@@ -135,6 +135,7 @@ final class ZoneLookupConnection: SQLConnection, StatementRunner {
     var isInTransaction: Bool { false }
     func schemaVersion() throws -> Int { 0 }
     func setSchemaVersion(_ version: Int) throws { throw missing() }
+    /// The read transaction that the lookup falls back to logs it.
     func noteDamage(_ record: RecordRowView) { needsMore = true }
     func close() {}
 }

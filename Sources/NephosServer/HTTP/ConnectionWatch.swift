@@ -49,8 +49,8 @@ final class WatchedConnection: Sendable {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// The same while a body arrives, which the client may go on to send for a while: what arrives at a connection that
-    /// is closed makes its system forget the answer.
+    /// Writes an answer past libmicrohttpd and shuts down sending only: bytes that arrive at a closed socket cause a reset, which
+    /// can discard the answer before the client reads it (RFC 9112 §9.6, lingering close).
     func answerEarly(_ answer: [UInt8]) {
         _ = send(descriptor, answer, answer.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
         shutdown(descriptor, Int32(SHUT_WR))

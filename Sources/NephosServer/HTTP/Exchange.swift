@@ -23,7 +23,7 @@ final class Exchange {
     /// The answer of a handler that did not want the whole body: it can be sent when that has arrived.
     private var early: HTTPResponse?
     /// Whether it was sent past the library.
-    private var isToldEarly = false
+    private var isAnsweredEarly = false
     /// When the first of the body was dropped.
     private var dropsSince: Int64 = 0
     /// Whether what the library calls with is the body, and its end.
@@ -116,7 +116,7 @@ final class Exchange {
     /// The request is whole: runs the handler. It starts on this thread, and if it answers without having waited for
     /// anything, the answer is queued at once; otherwise the connection is suspended until the handler can go on.
     func run(_ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
-        if isToldEarly { return .NO }
+        if isAnsweredEarly { return .NO }
         watched?.suspendDeadline()
         let run = RequestRun(connection, bridge)
         if !holdsRequest(bridge) { isBusy = true }
@@ -184,7 +184,10 @@ final class Exchange {
             early = response
             hasBegunBody = true
             let length = request.transfer.contentLength ?? .max
-            if length > bridge.options.droppedBodyLimit { return answerEarly(RawAnswer.bytes(response), bridge) }
+            if length > bridge.options.droppedBodyLimit {
+                return watched == nil
+                    ? queue(response, connection, bridge) : answerEarly(RawAnswer.bytes(response), bridge)
+            }
             watched?.allow(bridge.options, bytes: Int(length))
             return .YES
         case .suspended: return .YES
@@ -215,26 +218,26 @@ final class Exchange {
             }
         }
         guard let response = early else { return .YES }
-        if piece.isEmpty { return isToldEarly ? .NO : queue(response, connection, bridge) }
+        if piece.isEmpty { return isAnsweredEarly ? .NO : queue(response, connection, bridge) }
         return drop(piece.count, bridge) { RawAnswer.bytes(response) }
     }
 
-    /// What is not taken goes on to arrive: the client is told past the library after so many bytes or half a minute, and after
-    /// twice as many the connection ends.
+    /// Drops bytes of a refused body. After `droppedBodyLimit` bytes or `dropPatience` the refusal is sent past the library, after
+    /// twice as many bytes the connection is closed.
     private func drop(_ count: Int, _ bridge: HTTPBridge, _ answer: () -> [UInt8]) -> MHD_Result {
         droppedBytes += count
         let limit = bridge.options.droppedBodyLimit
         let now = WatchedConnection.now
         if dropsSince == 0 { dropsSince = now }
         let isDue = droppedBytes > limit || now - dropsSince > Self.dropPatience
-        if isDue && !isToldEarly { return answerEarly(answer(), bridge) }
+        if isDue && !isAnsweredEarly { return answerEarly(answer(), bridge) }
         return droppedBytes <= 2 * limit ? .YES : .NO
     }
 
     /// Sends an answer past the library while the body goes on to arrive.
     private func answerEarly(_ answer: [UInt8], _ bridge: HTTPBridge) -> MHD_Result {
         guard let watched else { return .NO }
-        isToldEarly = true
+        isAnsweredEarly = true
         watched.answerEarly(answer)
         watched.allow(bridge.options)
         return .YES

@@ -30,7 +30,7 @@ final class StoreAssets: Sendable {
         try await endLeftovers(olderThan: engine.isShared ? Self.leftoverAge : 0)
     }
 
-    /// Seconds after which a file that was about to be kept is no more.
+    /// The age, in seconds, after which an announced upload counts as abandoned.
     private static let leftoverAge = Limits.receiptLifetime / 1000
 
     /// Ends what was published and may have no row: of a process that ended, or because object storage could not be told.
