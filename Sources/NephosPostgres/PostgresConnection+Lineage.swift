@@ -12,37 +12,32 @@ extension PostgresConnection {
     /// How many transactions a lost database may have been ahead of its copy.
     private static let jump = "(1::bigint << 32)"
 
-    /// Compares the database with what the store has noted of it.
-    func checkLineage() throws {
-        let isNoted = try ask(
-            """
-            SELECT (s.system_identifier = l.system_identifier AND s.timeline = l.timeline
-                AND s.synchronous = l.synchronous)::text FROM store_state AS s CROSS JOIN lineage() AS l
-            """)
-        if isNoted.first?.first == "false" { try noteLineage() }
+    /// Compares the database's lineage with the one that the store has noted. Outside of transactions.
+    func checkLineage(of schema: String) throws {
+        let isNoted = try askInTransaction(
+            [
+                """
+                SELECT (s.system_identifier = l.system_identifier AND s.timeline = l.timeline
+                    AND s.synchronous = l.synchronous)::text FROM store_state AS s CROSS JOIN lineage() AS l
+                """
+            ], schema)
+        if isNoted.first?.first == "false" { try noteLineage(of: schema) }
     }
 
-    /// Notes what the database is, outside of transactions. Where it was replaced, it is a new incarnation of the store. Other
-    /// servers and connections may do the same at the time: one does.
-    func noteLineage() throws {
+    /// Notes the database's lineage, outside of transactions. A replaced database is a new incarnation of the store. Of
+    /// several servers and connections that do so concurrently, one has an effect.
+    func noteLineage(of schema: String) throws {
         let (first, second) = PostgresAddress.lockKey(schema)
         // The lock keeps out every write, and is taken before the snapshots of the others.
-        for text in [
-            "BEGIN ISOLATION LEVEL READ COMMITTED", "SELECT pg_advisory_xact_lock(\(first), \(second))::text",
-            Self.beginEpoch, Self.noteLost, Self.goOnAbove,
-            """
-            UPDATE store_state AS s SET system_identifier = l.system_identifier, timeline = l.timeline,
-                synchronous = l.synchronous FROM lineage() AS l
-            """,
-            "COMMIT",
-        ] {
-            do {
-                _ = try ask(text)
-            } catch {
-                if !isBroken { _ = try? ask("ROLLBACK") }
-                throw error
-            }
-        }
+        _ = try askInTransaction(
+            [
+                "SELECT pg_advisory_xact_lock(\(first), \(second))::text",
+                Self.beginEpoch, Self.noteLost, Self.goOnAbove,
+                """
+                UPDATE store_state AS s SET system_identifier = l.system_identifier, timeline = l.timeline,
+                    synchronous = l.synchronous FROM lineage() AS l
+                """,
+            ], schema)
     }
 
     /// Whether the copy may lack what was answered: as a condition on the store `s` and the database `l`.

@@ -16,7 +16,22 @@ extension PostgresConnection {
     func ask(_ text: String) throws -> [[String]] {
         let (results, failure) = try link.run([.text(text)])
         if let failure { throw failure.storageError(while: text) }
-        guard let result = results.last else { return [] }
+        return results.last.map(Self.texts) ?? []
+    }
+
+    /// Runs statements in a transaction of their own on a store's tables, each with its own snapshot, in one round trip.
+    /// - Returns: the rows of the last: texts.
+    func askInTransaction(_ texts: [String], _ schema: String) throws -> [[String]] {
+        let batch = ["BEGIN ISOLATION LEVEL READ COMMITTED", Self.setPath(schema)] + texts + ["COMMIT"]
+        let (results, failure) = try link.run(batch.map(PostgresLink.Query.text))
+        if let failure {
+            if !isBroken { try? link.send([.text("ROLLBACK")]) }
+            throw failure.storageError(while: batch[min(results.count, batch.count - 1)])
+        }
+        return results.dropLast().last.map(Self.texts) ?? []
+    }
+
+    private static func texts(_ result: PostgresLink.Result) -> [[String]] {
         let columns = Int(PQnfields(result.handle))
         return (0..<result.rows).map { row in
             (0..<columns).map { String(decoding: PostgresStatement.bytes(result, row, $0), as: UTF8.self) }

@@ -1,7 +1,9 @@
 import CPostgres
 import NephosStorage
 
-/// A connection of the pool's, with one store's tables before it at a time, and one transaction on them.
+/// A connection of the pool's, with one transaction at a time, on one store's tables.
+///
+/// Outside of transactions the search path is `pg_catalog`: a statement there names its schema, or is refused.
 ///
 /// What begins a transaction, and statements whose outcome is not awaited, are not sent before something is wanted: so
 /// they go together with that, or with the commit.
@@ -104,20 +106,23 @@ final class PostgresConnection: SQLConnection, StatementRunner {
 
     // MARK: Transactions
 
-    /// Looks whether the database is what a store has noted of it, once.
+    /// Compares the database's lineage with the store's, once for each store.
     func check(schema: String) throws {
-        if !checkedSchemas.contains(schema) { try use(schema: schema) }
+        if checkedSchemas.contains(schema) { return }
+        try checkLineage(of: schema)
+        checkedSchemas.insert(schema)
     }
 
-    /// Has what follows mean a store's tables.
+    /// Selects the store of the next transactions. Each sets its own search path: a session's would be rolled back with the
+    /// transaction that set it.
     func use(schema: String) throws {
-        if self.schema != schema {
-            self.schema = schema
-            link.goesFirst = .text("SET search_path TO \(PostgresAddress.quoted(schema)), pg_catalog")
-        }
-        if checkedSchemas.contains(schema) { return }
-        try checkLineage()
-        checkedSchemas.insert(schema)
+        self.schema = schema
+        try check(schema: schema)
+    }
+
+    /// Resolves unqualified names in a store's schema until the transaction ends.
+    static func setPath(_ schema: String) -> String {
+        "SET LOCAL search_path TO \(PostgresAddress.quoted(schema)), pg_catalog"
     }
 
     func begin(writing: Bool) throws { begin(writing ? .writing : .reading) }
@@ -384,13 +389,14 @@ final class PostgresConnection: SQLConnection, StatementRunner {
 
     private func beginning() -> [Queued] {
         func plain(_ name: String, _ text: String) -> Queued { Queued(name: name, text: text, parameters: .init()) }
+        let path = query("path", Self.setPath(schema))
         guard mode != .reading else {
-            return [plain("read", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")]
+            return [plain("read", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"), path]
         }
         let lock = mode == .alone ? "pg_advisory_xact_lock" : "pg_advisory_xact_lock_shared"
         let key = PostgresAddress.lockKey(schema)
         return [
-            plain("write", "BEGIN ISOLATION LEVEL READ COMMITTED"),
+            plain("write", "BEGIN ISOLATION LEVEL READ COMMITTED"), path,
             query(mode == .alone ? "alone" : "beside", "SELECT \(lock)(\(key.0), \(key.1))"),
             query("state", PostgresSQL.state),
         ]

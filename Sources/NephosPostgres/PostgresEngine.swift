@@ -198,7 +198,7 @@ package final class PostgresEngine: StorageEngine {
                 guard let again = connection.again, attempt < options.attempts, !connection.isBroken else {
                     throw error
                 }
-                if again == .lineage { try connection.noteLineage() }
+                if again == .lineage { try connection.noteLineage(of: schema) }
                 if again == .alone || attempt >= Self.triesBesideOthers { mode = .alone }
                 if again == .conflict {
                     EngineThread.sleep(nanoseconds: Int64.random(in: 100_000...Int64(attempt) * 2_000_000))
@@ -214,8 +214,7 @@ package final class PostgresEngine: StorageEngine {
     private func analyzeTables() {
         Task { [pool, schema] in
             _ = try? await pool.run { connection in
-                try connection.use(schema: schema)
-                try TableStatistics.update(connection)
+                try TableStatistics.update(connection, schema)
             }
         }
     }

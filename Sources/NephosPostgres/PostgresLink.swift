@@ -63,8 +63,6 @@ final class PostgresLink {
 
     private let handle: OpaquePointer
     private let statementMilliseconds: Int
-    /// Goes before the next batch that is waited for, and with it: where it fails nothing of that runs.
-    var goesFirst: Query?
     /// How many queries were sent of each batch whose results were not read yet.
     private var unread: [Int] = []
     private(set) var isBroken = false
@@ -210,20 +208,11 @@ final class PostgresLink {
     /// Sends queries.
     /// - Returns: what each gave, and why the first failed that did: nothing behind it ran.
     func run(_ queries: [Query]) throws -> ([Result], PostgresError?) {
-        let first = goesFirst.map { [$0] } ?? []
-        goesFirst = nil
-        try send(first + queries)
+        try send(queries)
         roundTrips += 1
         let deadline = MonotonicTime.now + Int64(statementMilliseconds + 5000) * 1_000_000
         while unread.count > 1 { _ = try read(unread.removeFirst(), deadline) }
-        let (results, failure) = try read(unread.removeFirst(), deadline)
-        guard results.count >= first.count else {
-            // What follows would be something else than it was meant to.
-            isBroken = true
-            throw StorageError(
-                .inputOutput, "PostgreSQL: \(failure?.message ?? "no answer"), while setting a connection")
-        }
-        return (Array(results.dropFirst(first.count)), failure)
+        return try read(unread.removeFirst(), deadline)
     }
 
     private func read(_ count: Int, _ deadline: MonotonicTime) throws -> ([Result], PostgresError?) {

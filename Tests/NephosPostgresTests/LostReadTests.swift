@@ -57,16 +57,6 @@ import Testing
         }
     }
 
-    @Test func `nothing runs on a connection that could not be set to its store`() async throws {
-        let connection = try PostgresConnection(
-            try TestCluster.address.get(), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
-        defer { connection.close() }
-        try connection.execute("CREATE TEMPORARY TABLE done (n INTEGER)")
-        connection.link.goesFirst = .text("SELECT 1 / 0")
-        let error = #expect(throws: StorageError.self) { _ = try connection.ask("INSERT INTO pg_temp.done VALUES (1)") }
-        #expect(error?.code == .inputOutput && connection.isBroken)
-    }
-
     @Test func `where one connection is lost none that was made before it is used again`() async throws {
         try await withProxy(connections: 2) { engine, proxy in
             /// Two reads, each of which waits until the other has begun.

@@ -1,0 +1,235 @@
+import NephosPostgresTesting
+import NephosStorage
+import NephosStorageTesting
+import Synchronization
+import Testing
+
+@testable import NephosPostgres
+
+/// Stores that alternate on one connection: whichever way a transaction ended before, the next reaches its own store's tables.
+@Suite(.overPostgreSQL, .oneAtATime) struct StoreAlternationTests {
+    /// Called before the statements of a write that follow.
+    private typealias Hook = @Sendable () -> Void
+
+    private let stores: PostgresStores
+    private let prefix: String
+    private let other: Other
+    private let hook = Mutexed<Hook?>(nil)
+
+    init() throws {
+        var options = TestCluster.options(connections: 1)
+        options.lockMilliseconds = 20
+        options.horizonNanoseconds = 10_000_000
+        let hook = hook
+        options.beforeStatement = { hook.value?() }
+        prefix = options.prefix
+        let address = try PostgresAddress("\(try TestCluster.text.get()) application_name=\(prefix)")
+        stores = try PostgresStores(address, options: options)
+        other = Other(
+            try PostgresConnection(
+                try TestCluster.address.get(), PostgresOptions(acceptsUnsafeServer: true), damage: nil))
+    }
+
+    @Test func `a store's transaction reaches its own tables after every ending of another's`() async throws {
+        let alternation = try await StoreAlternation(stores)
+        try await alternation.check(StoreAlternation.endings + repeats + losses)
+        await alternation.close()
+        stores.close()
+    }
+
+    @Test func `a statement outside of transactions that names no schema is refused`() async throws {
+        let engine = try stores.open(TestCluster.newStore())
+        _ = try await engine.read { try $0.recordTypes() }
+        _ = try await engine.write { try $0.insertRecordType("Note") }
+        for text in ["SELECT count(*)::text FROM record_type", "SELECT base::text FROM store_state"] {
+            await #expect(throws: StorageError.self) { _ = try await stores.pool.run { try $0.ask(text) } }
+        }
+        await engine.close()
+        stores.close()
+    }
+
+    /// Each reason for which a transaction is repeated.
+    private var repeats: [StoreAlternation.Ending] {
+        [
+            .init("a write repeated for a conflict") { store in
+                let name = "conflict\(UInt64.random(in: .min ... .max))"
+                let schema = try schema(of: store)
+                try await intercept(at: 2) {
+                    let columns = "deleted, created_at, created_by, modified_at, modified_by, checksum"
+                    try other.ask(
+                        """
+                        INSERT INTO \(schema).record (id, owner, zone, name, type, sequence, fields, \(columns))
+                        SELECT max(id) + 1, owner, zone, '\(name)', 'Note', max(sequence) + 1,
+                            convert_to('\(store.name)', 'UTF8'), 0, 1, 1, 1, 1, 0 FROM \(schema).record GROUP BY owner, zone
+                        """)
+                } during: {
+                    try await write(store, name)
+                }
+            },
+            .init("a read and a write whose statements have to be prepared again") { store in
+                for _ in 0..<2 {
+                    try await stores.pool.run { try $0.execute("DEALLOCATE ALL") }
+                    _ = try await store.engine.read { try $0.recordTypes() }
+                    try await stores.pool.run { try $0.execute("DEALLOCATE ALL") }
+                    try await write(store, "same")
+                }
+            },
+            .init("a read that waits for the horizon") { store in
+                try other.ask("BEGIN")
+                try other.ask("SELECT pg_current_xact_id()::text")
+                defer { _ = try? other.ask("ROLLBACK") }
+                try await write(store, "same")
+                _ = try await store.engine.read { try $0.completeUpTo(zone: store.zone) }
+            },
+            .init("a read and a write of stale versions") { store in
+                let isCurrent = try await store.engine.read { try $0.isCurrent(-1, of: .catalog) }
+                #expect(!isCurrent)
+                let wasCurrent = try await store.engine.write { transaction in
+                    let isCurrent = try transaction.isCurrent(-1, of: .catalog)
+                    try put("same", store, transaction)
+                    return isCurrent
+                }
+                #expect(!wasCurrent)
+            },
+            .init("a write that finds the database replaced") { store in
+                let incarnation = try "SELECT incarnation::text FROM \(schema(of: store)).store_state"
+                let before = try other.ask(incarnation)
+                try other.ask("UPDATE \(schema(of: store)).store_state SET synchronous = 1 - synchronous")
+                try await write(store, "same")
+                #expect(try other.ask(incarnation) == before)
+            },
+        ]
+    }
+
+    /// What is lost or refused on the way.
+    private var losses: [StoreAlternation.Ending] {
+        [
+            .init("a read whose body ignores a statement that failed") { store in
+                try await whileLocked(store, "record") {
+                    let rows = try await store.engine.read { try? $0.records(zone: store.zone, after: 0, limit: 1) }
+                    #expect(rows == nil)
+                }
+            },
+            .init("a write whose body ignores a statement that failed") { store in
+                try await whileLocked(store, "record") {
+                    await #expect(throws: StorageError.self) {
+                        try await store.engine.write { transaction in
+                            _ = try? transaction.record(zone: store.zone, named: "same")
+                            _ = try? put("same", store, transaction)
+                        }
+                    }
+                }
+            },
+            .init("a write whose connection is lost") { store in
+                for statement in 1...2 {
+                    try await intercept(at: statement) {
+                        try terminate()
+                    } during: {
+                        // The outcome of a lost commit is unknown.
+                        try? await write(store, "same")
+                    }
+                }
+            },
+            .init("a connection whose first use is refused") { store in
+                try terminate()
+                try await whileLocked(store, "store_state") {
+                    await #expect(throws: StorageError.self) { _ = try await store.engine.read { try $0.recordTypes() } }
+                }
+            },
+            .init("a first use that notes another lineage") { store in
+                try terminate()
+                try other.ask("UPDATE \(schema(of: store)).store_state SET synchronous = 1 - synchronous")
+                _ = try await store.engine.read { try $0.recordTypes() }
+            },
+            .init("an analysis of its tables") { store in
+                let schema = try schema(of: store)
+                _ = try await stores.pool.run { try TableStatistics.update($0, schema) }
+            },
+        ]
+    }
+
+    // MARK: -
+
+    private func write(_ store: StoreAlternation.Store, _ name: String) async throws {
+        try await store.engine.write { transaction in
+            _ = try transaction.record(zone: store.zone, named: name)
+            try put(name, store, transaction)
+        }
+    }
+
+    private func put(
+        _ name: String, _ store: StoreAlternation.Store, _ transaction: any StorageTransaction
+    ) throws {
+        try transaction.put(
+            RecordRow(
+                zone: store.zone, name: name, type: "Note", sequence: transaction.nextSequence(), createdAt: 1,
+                createdBy: 2, modifiedAt: 3, modifiedBy: 4,
+                fields: Array(store.name.utf8)))
+    }
+
+    private func schema(of store: StoreAlternation.Store) throws -> String {
+        let number = try other.ask(
+            """
+            SELECT id::text FROM \(prefix).store
+            WHERE container = '\(store.id.container)' AND environment = '\(store.id.environment)'
+            """)
+        return "\(prefix)_\(number[0][0])"
+    }
+
+    /// Runs `interception` before the n-th exchange of `body`'s writes.
+    private func intercept(
+        at number: Int, _ interception: @escaping @Sendable () throws -> Void, during body: () async throws -> Void
+    ) async throws {
+        let count = Mutexed(0)
+        hook.value = {
+            count.value += 1
+            if count.value == number { #expect(throws: Never.self) { try interception() } }
+        }
+        defer { hook.value = nil }
+        try await body()
+        #expect(count.value >= number)
+    }
+
+    private func whileLocked(
+        _ store: StoreAlternation.Store, _ table: String, _ body: () async throws -> Void
+    ) async throws {
+        try other.ask("BEGIN")
+        defer { _ = try? other.ask("ROLLBACK") }
+        try other.ask("LOCK TABLE \(schema(of: store)).\(table) IN ACCESS EXCLUSIVE MODE")
+        try await body()
+    }
+
+    /// Ends the pool's connection.
+    private func terminate() throws {
+        try other.ask(
+            """
+            SELECT pg_terminate_backend(pid, 5000)::text FROM pg_stat_activity
+            WHERE application_name = '\(prefix)'
+            """)
+    }
+}
+
+/// A connection that tests use from one thread after the other.
+private final class Other: @unchecked Sendable {
+    private let connection: PostgresConnection
+    private let lock = Lock()
+
+    init(_ connection: PostgresConnection) { self.connection = connection }
+
+    deinit { connection.close() }
+
+    @discardableResult
+    func ask(_ text: String) throws -> [[String]] { try lock.withLock { try connection.ask(text) } }
+}
+
+/// A value behind a lock.
+private final class Mutexed<Value: Sendable>: Sendable {
+    private let mutex: Mutex<Value>
+
+    init(_ value: Value) { mutex = Mutex(value) }
+
+    var value: Value {
+        get { mutex.withLock { $0 } }
+        set { mutex.withLock { $0 = newValue } }
+    }
+}
