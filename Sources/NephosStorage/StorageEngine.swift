@@ -69,6 +69,11 @@ package protocol StorageReader: ShareReader {
     /// Advances where nothing that clients hold is good any more: the database was replaced by one that may lack some of it.
     func tokenEpoch() throws -> Int64
 
+    /// Rows of all tables whose zone does not exist, live or deleted. Scans the tables.
+    func rowsWithoutZone(limit: Int) throws -> [StrayRows]
+    /// Rows of all tables whose account does not exist, live or deleted. Scans the tables.
+    func rowsWithoutAccount(limit: Int) throws -> [StrayRows]
+
     /// The account of that name, which was not deleted.
     func account(named name: String) throws -> AccountRow?
     /// The account, whether or not it was deleted.

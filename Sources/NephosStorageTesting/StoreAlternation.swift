@@ -142,7 +142,7 @@ extension StoreAlternation {
 
     private static func save(_ name: String, in store: Store) async throws {
         try await store.engine.write { transaction in
-            try transaction.put(
+            _ = try transaction.put(
                 .sample(store.zone, name, sequence: transaction.nextSequence(), fields: store.name))
         }
     }

@@ -4,6 +4,7 @@ import NephosWire
 
 /// Holds a store against the files of its assets:
 ///
+/// - every row's zone and account exist;
 /// - every record can be read, and the files of its assets have rows that say that they are needed;
 /// - every record has its entries in the indexes of its type, and no index has others (`IndexVerification`);
 /// - every row's file is there, with its size and its content;
@@ -46,6 +47,7 @@ package struct StoreVerification: Sendable {
     package func run() async throws -> Findings {
         var findings = Findings()
         let names = try await allFiles()
+        try await checkOwners(&findings)
         try await checkZones(&findings)
         var known = try await checkRows(&findings)
         for file in try await engine.read({ try $0.condemnedAssetFiles(limit: .max) }) { known.insert(file) }
@@ -61,6 +63,19 @@ package struct StoreVerification: Sendable {
                 if page.isEmpty { return names }
                 names += page
             }
+        }
+    }
+
+    // MARK: Owners
+
+    private func checkOwners(_ findings: inout Findings) async throws {
+        let strays = try await engine.read(expecting: .long) { reader in
+            try reader.rowsWithoutZone(limit: Self.pageSize) + reader.rowsWithoutAccount(limit: Self.pageSize)
+        }
+        for rows in strays {
+            let subject = rows.owner.map { "zone \(rows.id) of owner \($0)" } ?? "account \(rows.id)"
+            findings.note(
+                "\(rows.count) \(rows.count == 1 ? "row" : "rows") of \(rows.table): \(subject) (\(rows.column)) does not exist")
         }
     }
 

@@ -45,6 +45,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case requestKey, insertRequestKey, purgeRequestKeys, requestKeyTime, requestKeySizes, oldestRequestKeyTime
     case requestKeyAccount, countRequestKeys
     case keysOfSubject, keysOfKind, putKey, removeKey, removeKeysOfSubject, purgeKeys
+    case rowsWithoutZone, rowsWithoutAccount
 
     package var text: String {
         switch self {
@@ -438,6 +439,7 @@ package enum SQL: Int, CaseIterable, Sendable {
             .condemnAsset, .removeCondemnedAsset:
             assetText
         case .keysOfSubject, .keysOfKind, .putKey, .removeKey, .removeKeysOfSubject, .purgeKeys: keyText
+        case .rowsWithoutZone, .rowsWithoutAccount: verificationText
         case .requestKey, .insertRequestKey, .purgeRequestKeys, .requestKeyTime, .requestKeySizes,
             .oldestRequestKeyTime, .requestKeyAccount, .countRequestKeys:
             requestKeyText

@@ -2,6 +2,48 @@ import NephosStorage
 
 extension StorageConformance {
     static let zones: [StorageCheck] = [
+        .engine("Rows whose zone or account does not exist are found, and no others") { engine in
+            let zone = try await engine.write { transaction in
+                let owner = try transaction.insertAccount(name: "a", userRecordName: "_a").owner
+                let deleted = try transaction.insertZone(owner: owner, name: "Deleted", sequence: 1).key
+                try transaction.markZoneDeleted(deleted, sequence: 2, at: 1, reason: 0)
+                let zone = try transaction.insertZone(owner: owner, name: "Z", sequence: 3).key
+                for (index, zone) in [zone, deleted].enumerated() {
+                    var record = RecordRow.sample(zone, "r", sequence: Int64(4 + index))
+                    (record.createdBy, record.modifiedBy) = (owner.rawValue, 0)
+                    try transaction.put(record)
+                    try transaction.insert(ReferenceRow(zone: zone, target: "t", kind: .parent, source: "r"))
+                }
+                return zone
+            }
+            let none = try await engine.read { try ($0.rowsWithoutZone(limit: 9), $0.rowsWithoutAccount(limit: 9)) }
+            try expect(none.0 + none.1, equals: [])
+            // A zone of nobody's; another owner's zone; an account that does not exist.
+            let strays = [ZoneKey(owner: zone.owner, id: 77), ZoneKey(owner: OwnerID(rawValue: 55), id: zone.id)]
+            try await engine.write { transaction in
+                for (index, stray) in strays.enumerated() {
+                    for name in ["x", "y"] {
+                        var record = RecordRow.sample(stray, name, sequence: try transaction.nextSequence())
+                        (record.createdBy, record.modifiedBy) = (index == 0 ? 66 : 0, zone.owner.rawValue)
+                        try transaction.put(record)
+                    }
+                }
+                _ = try transaction.insertZone(owner: OwnerID(rawValue: 88), name: "Z", sequence: transaction.nextSequence())
+            }
+            let found = try await engine.read { try ($0.rowsWithoutZone(limit: 9), $0.rowsWithoutAccount(limit: 9)) }
+            try expect(
+                Set(found.0),
+                equals: Set(
+                    strays.map {
+                        StrayRows(table: "record", column: "zone", id: $0.id, owner: $0.owner.rawValue, count: 2)
+                    }))
+            try expect(
+                Set(found.1),
+                equals: [
+                    StrayRows(table: "record", column: "created_by", id: 66, owner: nil, count: 2),
+                    StrayRows(table: "zone", column: "owner", id: 88, owner: nil, count: 1),
+                ])
+        },
         .engine("A zone is found by its owner and name") { engine in
             let zone = try await engine.write {
                 try $0.insertZone(owner: OwnerID(rawValue: 3), name: "Notes", sequence: $0.nextSequence())

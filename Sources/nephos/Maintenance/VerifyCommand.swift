@@ -32,7 +32,7 @@ struct VerifyCommand {
         Usage: nephos verify [OPTIONS]
 
         Reads all records and all files of assets, and says what is damaged, missing or
-        not needed. A server may run meanwhile. The status is 1 where something is wrong.
+        not needed, and which rows belong to a zone or an account that does not exist. A server may run meanwhile. The status is 1 where something is wrong.
 
         A file that no row names harms nobody. Files that are uploaded while it runs count
         as such, and so do those of another store in the same place: delete them only where
@@ -57,7 +57,10 @@ struct VerifyCommand {
         guard let text = arguments["--storage"] else { return try StoredData.run { try await run(data, removal) } }
         if removal != nil { throw UsageError("'--remove-orphans' and '--storage' exclude each other.") }
         let address = try StorageAddress.parse(text, option: "--storage")
-        let options = PostgresOptions(connections: 2, acceptsUnsafeServer: arguments.has("--accept-unsafe-storage"))
+        // A statement that looks for stray rows scans whole tables.
+        let options = PostgresOptions(
+            connections: 2, statementMilliseconds: 3_600_000,
+            acceptsUnsafeServer: arguments.has("--accept-unsafe-storage"))
         try StoredData.run { try await run(data, over: address, options) }
     }
 

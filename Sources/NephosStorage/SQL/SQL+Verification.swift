@@ -1,0 +1,45 @@
+extension SQL {
+    /// The statements of a store's verification: rows whose zone or account does not exist.
+    var verificationText: String {
+        switch self {
+        case .rowsWithoutZone:
+            [
+                "record", "reference", "index_entry", "asset_reference", "shared_record", "share", "wrapped_key",
+            ].map { table in
+                """
+                SELECT '\(table)', owner, zone, count(*) FROM \(table)
+                WHERE zone <> 0 AND NOT EXISTS (
+                    SELECT 1 FROM zone WHERE zone.id = \(table).zone AND zone.owner = \(table).owner)
+                GROUP BY owner, zone
+                """
+            }.joined(separator: " UNION ALL ") + " LIMIT $1"
+        case .rowsWithoutAccount:
+            [
+                ("zone", "owner"), ("asset", "owner"), ("wrapped_key", "owner"), ("membership", "account"),
+                ("share_participant", "account"), ("subscription", "account"), ("push_token", "account"),
+                ("request_key", "account"), ("outbox", "account"), ("record", "created_by"), ("record", "modified_by"),
+            ].map { table, account in
+                """
+                SELECT '\(table)', '\(account)', \(account), count(*) FROM \(table)
+                WHERE \(account) > 0 AND NOT EXISTS (SELECT 1 FROM account WHERE account.id = \(table).\(account))
+                GROUP BY \(account)
+                """
+            }.joined(separator: " UNION ALL ") + " LIMIT $1"
+        default: preconditionFailure("\(self) is no statement of a verification")
+        }
+    }
+}
+
+extension SQLReader {
+    package final func rowsWithoutZone(limit: Int) throws -> [StrayRows] {
+        try rows(.rowsWithoutZone, bind: { try $0.bind(limit: limit) }) {
+            StrayRows(table: $0.text(0), column: "zone", id: $0.integer(2), owner: $0.integer(1), count: $0.integer(3))
+        }
+    }
+
+    package final func rowsWithoutAccount(limit: Int) throws -> [StrayRows] {
+        try rows(.rowsWithoutAccount, bind: { try $0.bind(limit: limit) }) {
+            StrayRows(table: $0.text(0), column: $0.text(1), id: $0.integer(2), owner: nil, count: $0.integer(3))
+        }
+    }
+}
