@@ -54,6 +54,7 @@ extension DatabaseRequestContext {
     ) async throws(CKError) {
         let ring = session.keyRing
         var roots: [KeyRing.GroupName: [String]] = [:]
+        for zone in Set(refused.map { request.keyZone(of: $0.0, call.scope) }) { await ring.forget(zone) }
         for (operation, result) in refused {
             guard case .failure(let error) = result else { continue }
             let name = KeyRing.GroupName(zone: request.keyZone(of: operation, call.scope), group: error.keyGroup ?? "")
@@ -63,7 +64,6 @@ extension DatabaseRequestContext {
                 if !isFirst || !operation.hasClearValues { roots[name, default: []].append(recordName) }
                 if let root = operation.record.share?.forRecord?.recordName { roots[name, default: []].append(root) }
             }
-            await ring.forget(name.zone)
         }
         guard call.scope == .private else { return }
         try await keyed { (ring) async throws(KeyFailure) in

@@ -268,6 +268,7 @@ actor KeyRing {
     /// Forgets what is known of a zone, as its keys, or those of its records, are others by now.
     func forget(_ zone: KeyZone) {
         groups = groups.filter { $0.key.zone != zone }
+        recordGroups = recordGroups.filter { $0.key.zone != zone }
         recordKeys = recordKeys.filter { $0.key.zone != zone }
         olderRecordKeys = olderRecordKeys.filter { $0.key.zone != zone }
     }

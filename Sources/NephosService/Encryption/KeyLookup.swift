@@ -38,6 +38,18 @@ struct KeyLookup {
         return response
     }
 
+    /// The share whose key the caller looks up in vain, and nobody was told yet: its devices have keys, and the service has not the
+    /// share's present one for them, or none at all.
+    func shareWithoutKey(_ request: LookupKeysRequest) throws -> ShareRow? {
+        guard request.wantsGroup, let account = caller.account,
+            let part = zone.shared?.participations.first(where: {
+                StoredGroupKeys.group(of: $0.share) == request.group
+            }), try GroupState.read(request.group, zone.key, reader).attention == 0,
+            try KeyAttention.lacksKey(account, part.share, caller, reader)
+        else { return nil }
+        return part.share
+    }
+
     private func addGroup(_ group: String, _ standing: KeyStanding, to response: inout KeysResponse) throws {
         response.group = try StoredGroupKeys.all(of: group, zone.key, reader)
         response.signers = try StoredGroupKeys.signers(of: group, zone.key, reader)

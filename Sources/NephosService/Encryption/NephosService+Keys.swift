@@ -70,16 +70,35 @@ extension NephosService {
                 throw ServiceError.limitExceeded(
                     "number of records exceeds the limit of \(Limits.operationsPerRequest)")
             }
-            return try await store.read(by: caller) { reader in
+            let (response, missing) = try await store.read(by: caller) { reader -> (KeysResponse, ShareRow?) in
                 guard let zone = try Self.zone(request.zoneID, caller, reader) else {
                     let address = caller.address(request.zoneID)
                     // The default zone, which always exists, is made by the first save.
-                    if address.isOwn, ZoneRules.isDefault(address.zoneName) { return KeysResponse() }
+                    if address.isOwn, ZoneRules.isDefault(address.zoneName) { return (KeysResponse(), nil) }
                     throw try ZoneRegistry.notFound(address, owner: caller.owner, reader)
                 }
-                return try KeyLookup(caller: caller, zone: zone, reader: reader).response(request)
+                let lookup = KeyLookup(caller: caller, zone: zone, reader: reader)
+                return (try lookup.response(request), try lookup.shareWithoutKey(request))
+            }
+            if let missing { try await self.noteKeyAttention([missing.id], caller, store) }
+            return response
+        }
+    }
+
+    /// Has the owners' devices of shares see to their keys, those that do not know of it yet.
+    private func noteKeyAttention(_ shares: [Int64], _ caller: Caller, _ store: Store) async throws {
+        let environment = self.environment
+        let leftEvents = try await store.write(by: caller) { transaction in
+            let indexes = IndexWriter(
+                definitions: try store.indexes.definitions(in: transaction), accounts: store.accounts)
+            return try shares.reduce(false) { leftEvents, id in
+                try KeyAttention.note(
+                    share: id, by: caller, indexes, store.notifier, now: environment.now(), in: transaction)
+                    || leftEvents
             }
         }
+        if leftEvents { store.fanOut.wake() }
+        store.background.wake()
     }
 
     /// Gives a group its next key, wraps it for others, and keeps the keys of records that were wrapped under it

@@ -1,0 +1,138 @@
+import CloudKitLocal
+import Foundation
+import NephosWire
+import Testing
+
+@testable import CloudKit
+
+/// Shares that were made before anything was encrypted: their keys come when something is.
+@Suite struct FirstSealedValueTests: SharedValuesChecks {
+    private typealias Cloud = SharedValuesTests.Cloud
+
+    private func plain(_ name: String, parent: String? = nil) -> CKRecord {
+        let record = CKRecord(recordType: "Item", recordID: id(name))
+        record["title"] = name
+        if let parent { record.parent = CKRecord.Reference(recordID: id(parent), action: .none) }
+        return record
+    }
+
+    /// Shares a list of which nothing is encrypted, with everybody who has the URL.
+    private func sharePlainList(_ owner: CKContainer) async throws -> CKShare {
+        let database = owner.privateCloudDatabase
+        _ = try await database.save(CKRecordZone(zoneID: Cloud.zoneID))
+        let root = plain("list")
+        let share = CKShare(rootRecord: root)
+        share.publicPermission = .readWrite
+        try await database.saveAll([root, plain("milk", parent: "list"), plain("eggs", parent: "list"), share])
+        return share
+    }
+
+    /// What an owner's device does at its next sync.
+    private func sync(_ owner: CKContainer) async throws {
+        _ = try await owner.privateCloudDatabase.recordZoneChanges(inZoneWith: Cloud.zoneID, since: nil)
+    }
+
+    @Test(arguments: [true, false])
+    func `who accepted a share before its first encrypted value gets the key at the owner's next sync`(
+        escrows: Bool
+    ) async throws {
+        let cloud = try Cloud(escrows: escrows)
+        defer { cloud.removeKeys() }
+        let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
+        let share = try await sharePlainList(owner)
+        try await guest.join(share.url)
+        let zone = try await sharedZone(guest)
+        let milk = try await owner.privateCloudDatabase.record(for: id("milk"))
+        milk.encryptedValues["text"] = "Milk"
+        _ = try await owner.privateCloudDatabase.save(milk)
+        // Settled already, as the guest has no devices with keys yet.
+        try await sync(owner)
+        await #expect(codeOf { _ = try await text(guest.sharedCloudDatabase, "milk", in: zone) } == .zoneBusy)
+        try await sync(owner)
+        #expect(try await text(guest.sharedCloudDatabase, "milk", in: zone) == "Milk")
+        let changes = try await guest.sharedCloudDatabase.recordZoneChanges(inZoneWith: zone, since: nil)
+        #expect(changes.modificationResultsByID.count == 4)
+    }
+
+    @Test(arguments: [true, false])
+    func `a participant encrypts the first value of a share once the owner's devices have heard of it`(
+        escrows: Bool
+    ) async throws {
+        let cloud = try Cloud(escrows: escrows)
+        defer { cloud.removeKeys() }
+        let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
+        let share = try await sharePlainList(owner)
+        try await guest.join(share.url)
+        let zone = try await sharedZone(guest)
+        let milk = try await guest.sharedCloudDatabase.record(for: id("milk", zone))
+        milk.encryptedValues["text"] = "Oat milk"
+        await #expect(codeOf { _ = try await guest.sharedCloudDatabase.save(milk) } == .zoneBusy)
+        try await sync(owner)
+        _ = try await guest.sharedCloudDatabase.save(milk)
+        #expect(try await text(owner.privateCloudDatabase, "milk", in: Cloud.zoneID) == "Oat milk")
+    }
+
+    @Test func `a lookup of a key in vain is noted once until the owner's devices settle it`() async throws {
+        let cloud = try Cloud()
+        let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
+        let share = try await sharePlainList(owner)
+        try await guest.join(share.url)
+        let zone = try await sharedZone(guest)
+        func tag() async throws -> String? {
+            try await owner.privateCloudDatabase.record(for: share.recordID).recordChangeTag
+        }
+        func lookUp() async throws {
+            _ = try await guest.session.service.lookupKeys(
+                LookupKeysRequest(
+                    zoneID: ZoneIDDictionary(zoneName: zone.zoneName, ownerRecordName: zone.ownerName),
+                    group: share.recordID.recordName, wantsGroup: true), ServiceCall(scope: .shared))
+        }
+        let before = try await guest.sharedCloudDatabase.record(for: id(share.recordID.recordName, zone))
+            .recordChangeTag
+        // Who has no devices with keys cannot be handed one.
+        try await lookUp()
+        #expect(
+            try await guest.sharedCloudDatabase.record(for: id(share.recordID.recordName, zone)).recordChangeTag
+                == before)
+        _ = try await guest.session.keyRing.device()
+        try await lookUp()
+        let noted = try await guest.sharedCloudDatabase.record(for: id(share.recordID.recordName, zone))
+            .recordChangeTag
+        #expect(noted != before)
+        try await lookUp()
+        #expect(
+            try await guest.sharedCloudDatabase.record(for: id(share.recordID.recordName, zone)).recordChangeTag
+                == noted)
+        try await sync(owner)
+        // The key is there: no lookup is in vain any more.
+        let settled = try await tag()
+        try await lookUp()
+        #expect(try await tag() == settled)
+    }
+
+    @Test func `who knew records of a former share saves them in one that was made anew`() async throws {
+        let cloud = try Cloud()
+        let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
+        let root = try await cloud.makeList(owner)
+        let eggs = Cloud.record("eggs", "Eggs", parent: "list")
+        _ = try await owner.privateCloudDatabase.save(eggs)
+        let share = try await cloud.share(root, of: owner)
+        try await guest.join(share.url)
+        let zone = try await sharedZone(guest)
+        func write(_ name: String, _ text: String) async throws {
+            let record = try await guest.sharedCloudDatabase.record(for: id(name, zone))
+            record.encryptedValues["text"] = text
+            _ = try await guest.sharedCloudDatabase.save(record)
+        }
+        try await write("milk", "Oat milk")
+        try await write("eggs", "Two eggs")
+        _ = try await owner.privateCloudDatabase.deleteRecord(withID: share.recordID)
+        let again = try await cloud.share(
+            try await owner.privateCloudDatabase.record(for: root.recordID), of: owner)
+        #expect(again.recordID != share.recordID)
+        try await guest.join(again.url)
+        try await write("milk", "Soy milk")
+        try await write("eggs", "Three eggs")
+        #expect(try await text(owner.privateCloudDatabase, "eggs", in: Cloud.zoneID) == "Three eggs")
+    }
+}
