@@ -53,6 +53,9 @@ extension KeyRing {
         let learnt = group(of: record.name, parent: record.parent, in: zone)
         let group = learnt ?? present.last { !$0.group.isEmpty }?.group ?? ""
         let (place, groupKeys) = try await keys(of: GroupName(zone: zone, group: group), making: true)
+        if learnt != nil, groupKeys.isEmpty, dropOutdatedGroup(of: record.name, parent: record.parent, in: zone) {
+            return try await keyToSeal(record, in: zone, present)
+        }
         if let zoneKey = groupKeys.recordKeys.last, zoneKey.version == groupKeys.current {
             return SealingKey(key: zoneKey.key)
         }

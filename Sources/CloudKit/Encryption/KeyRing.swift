@@ -48,7 +48,9 @@ actor KeyRing {
     private var pins: [String: KeptKeys.Pin] = [:]
     /// The group whose key is to wrap those of a record, as far as the service said. The older half goes when there are too
     /// many, here and below.
-    private var recordGroups: [RecordName: String] = [:]
+    private var recordGroups: [RecordName: LearntGroup] = [:]
+    /// Counts the calls of `forget`.
+    private var epoch = 0
     private var recordKeys: [RecordName: [KnownKey]] = [:]
     private var olderRecordKeys: [RecordName: [KnownKey]] = [:]
     /// Records in each half.
@@ -57,6 +59,11 @@ actor KeyRing {
     struct GroupName: Hashable, Sendable {
         var zone: KeyZone
         var group: String
+    }
+
+    private struct LearntGroup {
+        var group: String
+        var epoch: Int
     }
 
     private struct RecordName: Hashable {
@@ -268,7 +275,7 @@ actor KeyRing {
     /// Forgets what is known of a zone, as its keys, or those of its records, are others by now.
     func forget(_ zone: KeyZone) {
         groups = groups.filter { $0.key.zone != zone }
-        recordGroups = recordGroups.filter { $0.key.zone != zone }
+        epoch += 1
         recordKeys = recordKeys.filter { $0.key.zone != zone }
         olderRecordKeys = olderRecordKeys.filter { $0.key.zone != zone }
     }
@@ -402,13 +409,25 @@ actor KeyRing {
 
     /// The group whose key is to wrap a record's: what the service said, or what it said of the record's parent.
     func group(of name: String, parent: String?, in zone: KeyZone) -> String? {
-        recordGroups[RecordName(zone: zone, name: name)]
-            ?? parent.flatMap { recordGroups[RecordName(zone: zone, name: $0)] }
+        (recordGroups[RecordName(zone: zone, name: name)]
+            ?? parent.flatMap { recordGroups[RecordName(zone: zone, name: $0)] })?.group
+    }
+
+    /// Drops what was learnt of a record's group before the zone's keys were forgotten: the share may have ended since.
+    /// - Returns: whether there was something to drop.
+    func dropOutdatedGroup(of name: String, parent: String?, in zone: KeyZone) -> Bool {
+        var hasDropped = false
+        for name in [name, parent].compactMap({ $0 }).map({ RecordName(zone: zone, name: $0) }) {
+            guard let learnt = recordGroups[name], learnt.epoch < epoch else { continue }
+            recordGroups[name] = nil
+            hasDropped = true
+        }
+        return hasDropped
     }
 
     func learn(_ group: String, of name: String, in zone: KeyZone) {
         if recordGroups.count >= Self.recordsKept { recordGroups = [:] }
-        recordGroups[RecordName(zone: zone, name: name)] = group
+        recordGroups[RecordName(zone: zone, name: name)] = LearntGroup(group: group, epoch: epoch)
     }
 
     private static let recordsPerLookup = 400

@@ -13,6 +13,8 @@ enum BackgroundJob: String {
     case moveShared
     /// Notifies the participants of a share (`ShareNotification`).
     case notifyShare
+    /// Notes shares whose keys are missing (`KeyAttentionJob`). It is of no zone.
+    case noteKeys
     /// Erases what a deleted account had (`AccountErasure`). The zone has the account's owner and no number.
     case eraseAccount
 

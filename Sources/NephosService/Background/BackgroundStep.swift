@@ -18,6 +18,11 @@ struct BackgroundStep {
             return try ShareNotification(job)?.run(job.zone, notifier, in: transaction) ?? false
         }
         if BackgroundJob(rawValue: job.kind) == .eraseAccount { return try eraseAccount(in: transaction) }
+        if BackgroundJob(rawValue: job.kind) == .noteKeys {
+            try transaction.removeJob(id: job.id)
+            return try KeyAttentionJob(job)?.step(
+                limit: limit, indexes, notifier, now: environment.now(), in: transaction) ?? false
+        }
         let changes = notifier.changes(in: job.zone)
         let isDone =
             switch BackgroundJob(rawValue: job.kind) {
@@ -25,7 +30,7 @@ struct BackgroundStep {
             case .purgeZone: try purgeZone(in: transaction)
             case .removeIndex: try IndexRemoval(job)?.step(in: transaction) ?? true
             case .moveShared: try moveShared(in: transaction)
-            case .notifyShare, .eraseAccount, nil: true
+            case .notifyShare, .noteKeys, .eraseAccount, nil: true
             }
         if isDone { try transaction.removeJob(id: job.id) }
         // Only the default zone leaves deletions to the background.

@@ -8,9 +8,11 @@ struct AccountKeys {
     /// Whether it keeps for the account's devices what they share.
     let escrows: Bool
     private let zone: ZoneKey
+    private let account: AccountRow
 
     init(_ caller: Caller, escrows: Bool) throws(ServiceError) {
         let account = try caller.requireAccount()
+        self.account = account
         place = caller.keyPlace(of: account)
         zone = Self.zone(of: account)
         self.escrows = escrows
@@ -110,6 +112,12 @@ struct AccountKeys {
             KeyRow(zone: zone, kind: .listEntry, id: KeyRow.id(request.position), body: request.entry))
         if let message = request.message { try put(message, in: transaction) }
         try replaceBoxes(request.boxes, list, in: transaction)
+        // The shares whose keys the account could not be handed before.
+        if request.position == 0,
+            try transaction.memberships(account: account.id).contains(where: { $0.left == 0 })
+        {
+            try transaction.insert(KeyAttentionJob(about: .account(account.id)).row)
+        }
         if let escrow = request.escrow {
             try transaction.put(KeyRow(zone: zone, kind: .escrow, id: [], body: escrow))
         }

@@ -23,7 +23,8 @@ enum KeyAttention {
 
     /// - Returns: whether there are subscribers to notify.
     static func note(
-        share id: Int64, by caller: Caller, _ indexes: IndexWriter, _ notifier: Notifier, now: Int64,
+        share id: Int64, by account: Int64, _ origin: Notifier.Origin?, _ indexes: IndexWriter, _ notifier: Notifier,
+        now: Int64,
         in transaction: any StorageTransaction
     ) throws -> Bool {
         guard let share = try transaction.share(id: id), share.isLive, let zone = try transaction.zone(share.zone),
@@ -32,6 +33,103 @@ enum KeyAttention {
         let group = StoredGroupKeys.group(of: share)
         guard try GroupState.read(group, share.zone, transaction).attention == 0 else { return false }
         try GroupState.note(group, share.zone, endsAccess: false, in: transaction)
-        return try ShareMembers.tell(share, in: zone, by: caller, indexes, notifier, now: now, in: transaction)
+        return try ShareMembers.tell(share, in: zone, by: account, origin, indexes, notifier, now: now, in: transaction)
+    }
+}
+
+/// The background job that notes shares whose keys are missing, in bounded steps:
+///
+/// - of an account that has devices since now, each share that it takes part in and whose key it lacks;
+/// - of a container whose schema has sealed fields since now, each share that has no key.
+struct KeyAttentionJob {
+    enum Subject: Equatable {
+        case account(Int64)
+        case container
+    }
+
+    private let about: Subject
+    /// The share, or the zone, up to which it is done.
+    private var last: Int64 = 0
+
+    init(about: Subject) { self.about = about }
+
+    var row: JobRow {
+        let (kind, id): (String, Int64) =
+            switch about {
+            case .account(let id): ("account", id)
+            case .container: ("container", 0)
+            }
+        return JobRow(
+            kind: BackgroundJob.noteKeys.rawValue, zone: ZoneKey(owner: .everyone, id: 0),
+            subject: "\(kind) \(id) \(last)")
+    }
+
+    init?(_ job: JobRow) {
+        let parts = job.subject.split(separator: " ")
+        guard parts.count == 3, let id = Int64(parts[1]), let last = Int64(parts[2]) else { return nil }
+        about = parts[0] == "account" ? .account(id) : .container
+        self.last = last
+    }
+
+    /// Notes up to a number of shares that follows from `limit`, and leaves a job for the rest.
+    /// - Parameter now: milliseconds since 1970.
+    /// - Returns: whether there are subscribers to notify.
+    func step(
+        limit: Int, _ indexes: IndexWriter, _ notifier: Notifier, now: Int64, in transaction: any StorageTransaction
+    ) throws -> Bool {
+        // A share's record, its state and its notifications are some rows.
+        let count = max(1, limit / 8)
+        var rest = self
+        let shares: [ShareRow]
+        let isDone: Bool
+        switch about {
+        case .account(let account):
+            let joined = try transaction.memberships(account: account).filter { $0.left == 0 && $0.share > last }
+                .map(\.share).sorted()
+            shares = try joined.prefix(count).compactMap { try transaction.share(id: $0) }.filter {
+                try Self.lacksBox(account, $0, transaction)
+            }
+            rest.last = joined.prefix(count).last ?? last
+            isDone = joined.count <= count
+        case .container:
+            let zones = try transaction.zones(after: last, limit: count)
+            var found: [ShareRow] = []
+            for zone in zones where found.count < count {
+                if ZoneRules.hasChangeFeed(zone.name), !zone.isDeleted {
+                    found += try transaction.shares(zone: zone.key, limit: Limits.sharesPerNotification).filter {
+                        try $0.isLive && Self.isWithoutKey($0, transaction)
+                    }
+                }
+                // The shares of a zone that are too many for this step are found by the next one.
+                if found.count <= count { rest.last = zone.key.id }
+            }
+            shares = Array(found.prefix(count))
+            isDone = zones.count < count && rest.last == zones.last?.key.id || zones.isEmpty
+        }
+        var leftEvents = false
+        for share in shares {
+            let owner = share.zone.owner.rawValue
+            let account = if case .account(let id) = about { id } else { owner }
+            if try KeyAttention.note(
+                share: share.id, by: account, nil, indexes, notifier, now: now, in: transaction)
+            {
+                leftEvents = true
+            }
+        }
+        if !isDone { try transaction.insert(rest.row) }
+        return leftEvents
+    }
+
+    private static func isWithoutKey(_ share: ShareRow, _ reader: any StorageReader) throws -> Bool {
+        try !StoredGroupKeys.hasKey(share, reader)
+            && GroupState.read(StoredGroupKeys.group(of: share), share.zone, reader).attention == 0
+    }
+
+    /// Whether a share has a key that the account has in no box.
+    private static func lacksBox(_ account: Int64, _ share: ShareRow, _ reader: any StorageReader) throws -> Bool {
+        let group = StoredGroupKeys.group(of: share)
+        let current = try StoredGroupKeys.currentVersion(of: group, share.zone, reader)
+        return try current > 0
+            && !StoredGroupKeys.boxes(for: account, of: group, share.zone, reader).contains { $0.version == current }
     }
 }

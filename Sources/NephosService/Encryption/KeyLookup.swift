@@ -38,8 +38,7 @@ struct KeyLookup {
         return response
     }
 
-    /// The share whose key the caller looks up in vain, and nobody was told yet: its devices have keys, and the service has not the
-    /// share's present one for them, or none at all.
+    /// The share whose present key the caller's devices look up in vain, where its owner's devices have not been notified yet.
     func shareWithoutKey(_ request: LookupKeysRequest) throws -> ShareRow? {
         guard request.wantsGroup, let account = caller.account,
             let part = zone.shared?.participations.first(where: {

@@ -27,6 +27,7 @@ extension NephosService {
                 let lacksRecovery = try keys.append(request, in: transaction)
                 return (try keys.response(transaction), lacksRecovery)
             }
+            if request.position == 0 { store.background.wake() }
             if lacksRecovery, !self.configuration.escrowsKeys {
                 self.environment.log(
                     "account \(keys.place.owner) has no recovery key: if its devices are lost, so are its encrypted values"
@@ -80,22 +81,20 @@ extension NephosService {
                 let lookup = KeyLookup(caller: caller, zone: zone, reader: reader)
                 return (try lookup.response(request), try lookup.shareWithoutKey(request))
             }
-            if let missing { try await self.noteKeyAttention([missing.id], caller, store) }
+            if let missing { try await self.noteKeyAttention(missing, caller, store) }
             return response
         }
     }
 
-    /// Has the owners' devices of shares see to their keys, those that do not know of it yet.
-    private func noteKeyAttention(_ shares: [Int64], _ caller: Caller, _ store: Store) async throws {
+    private func noteKeyAttention(_ share: ShareRow, _ caller: Caller, _ store: Store) async throws {
         let environment = self.environment
+        let account = try caller.requireAccount().id
         let leftEvents = try await store.write(by: caller) { transaction in
             let indexes = IndexWriter(
                 definitions: try store.indexes.definitions(in: transaction), accounts: store.accounts)
-            return try shares.reduce(false) { leftEvents, id in
-                try KeyAttention.note(
-                    share: id, by: caller, indexes, store.notifier, now: environment.now(), in: transaction)
-                    || leftEvents
-            }
+            return try KeyAttention.note(
+                share: share.id, by: account, caller.origin, indexes, store.notifier, now: environment.now(),
+                in: transaction)
         }
         if leftEvents { store.fanOut.wake() }
         store.background.wake()

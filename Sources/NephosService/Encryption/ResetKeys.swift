@@ -48,6 +48,6 @@ struct ResetKeys {
         try StoredGroupKeys.removeBoxes(of: account.id, StoredGroupKeys.group(of: share), share.zone, in: transaction)
         try GroupState.note(share, endsAccess: false, in: transaction)
         return try ShareMembers.tell(
-            share, in: zone, by: caller, indexes, notifier, now: environment.now(), in: transaction)
+            share, in: zone, by: account.id, caller.origin, indexes, notifier, now: environment.now(), in: transaction)
     }
 }

@@ -173,6 +173,10 @@ struct ModifyRecords {
             let outcomes = try plan.apply(batch, in: transaction)
             for (index, outcome) in zip(zone.items, outcomes) { applied.outcomes[index] = outcome }
             if !plan.additions.isEmpty {
+                if plan.schema.beginsToSeal(after: schema) {
+                    try transaction.insert(KeyAttentionJob(about: .container).row)
+                    applied.leftJobs = true
+                }
                 schema = plan.schema
                 applied.schema = schema
             }

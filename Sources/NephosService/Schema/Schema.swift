@@ -62,6 +62,9 @@ package struct Schema: Equatable, Sendable {
         }
     }
 
+    /// Whether it has sealed fields, and the one before had none: shares that were made until then have no keys.
+    func beginsToSeal(after old: Schema) -> Bool { hasSealedFields && !old.hasSealedFields }
+
     /// The grants on the type's records in the public database. A type that grants nothing has the standard grants.
     func grants(of recordType: String) -> Grants {
         guard let type = recordTypes[recordType] else { return [:] }

@@ -172,20 +172,19 @@ enum ShareMembers {
     /// Has the share's record appear in the feeds, from outside a batch of its zone's.
     /// - Returns: whether there are subscribers to notify.
     static func tell(
-        _ share: ShareRow, in zone: ZoneRow, by caller: Caller, _ indexes: IndexWriter, _ notifier: Notifier,
-        now: Int64,
-        in transaction: any StorageTransaction
+        _ share: ShareRow, in zone: ZoneRow, by account: Int64, _ origin: Notifier.Origin?, _ indexes: IndexWriter,
+        _ notifier: Notifier, now: Int64, in transaction: any StorageTransaction
     ) throws -> Bool {
         guard let record = try transaction.record(zone: share.zone, named: share.name), !record.isDeleted else {
             return false
         }
         let changes = notifier.changes(in: share.zone)
         let sharedChanges = SharedChanges(notifier.watched)
-        let merge = FieldMerge(zone: share.zone, now: now, account: try caller.requireAccount().id)
+        let merge = FieldMerge(zone: share.zone, now: now, account: account)
         _ = try touch(record, merge, indexes, changes, sharedChanges, in: transaction)
         try transaction.noteChange(zone: share.zone)
-        _ = try sharedChanges.leaveJobs(zone: share.zone, by: caller.origin, in: transaction)
-        return try notifier.notify(of: changes, in: zone, by: caller.origin, transaction)
+        _ = try sharedChanges.leaveJobs(zone: share.zone, by: origin, in: transaction)
+        return try notifier.notify(of: changes, in: zone, by: origin, transaction)
     }
 
     static func touch(

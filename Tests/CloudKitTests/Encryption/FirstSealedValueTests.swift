@@ -55,6 +55,64 @@ import Testing
     }
 
     @Test(arguments: [true, false])
+    func `who gets keys after the owner's devices settled a share is seen to again`(escrows: Bool) async throws {
+        let cloud = try Cloud(escrows: escrows)
+        defer { cloud.removeKeys() }
+        let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
+        let share = try await sharePlainList(owner)
+        try await guest.join(share.url)
+        let zone = try await sharedZone(guest)
+        let milk = try await owner.privateCloudDatabase.record(for: id("milk"))
+        milk.encryptedValues["text"] = "Milk"
+        _ = try await owner.privateCloudDatabase.save(milk)
+        try await sync(owner)
+        // The guest's first device looks nothing up.
+        _ = try await guest.session.keyRing.device()
+        await cloud.cloud.settle()
+        try await sync(owner)
+        #expect(try await text(guest.sharedCloudDatabase, "milk", in: zone) == "Milk")
+    }
+
+    enum Beginning: CaseIterable { case save, schema }
+
+    @Test(arguments: Beginning.allCases)
+    func `shares that have no key get one when the schema begins to have sealed fields`(
+        beginning: Beginning
+    ) async throws {
+        let cloud = try Cloud()
+        let (owner, guest, other) = (cloud.container("mei"), cloud.container("ana"), cloud.container("bob"))
+        let share = try await sharePlainList(owner)
+        try await guest.join(share.url)
+        func wantsKeys() async throws -> Bool {
+            let saved = try #require(
+                try await guest.session.service.lookupRecords(
+                    LookupRecordsRequest(
+                        records: [.init(recordName: share.recordID.recordName)],
+                        zoneID: ZoneIDDictionary(
+                            zoneName: "Lists", ownerRecordName: try await owner.userRecordID().recordName)),
+                    ServiceCall(scope: .shared)
+                ).records.first)
+            guard case .record(let record) = saved else { return false }
+            return record.shareDetails?.hasKeys == true
+        }
+        #expect(try await wantsKeys() == false)
+        try await sync(owner)
+        #expect(try await wantsKeys() == false, "where nothing is sealed no key is made")
+        switch beginning {
+        case .save:
+            let record = CKRecord(recordType: "Diary")
+            record.encryptedValues["text"] = "Mine"
+            _ = try await other.privateCloudDatabase.save(record)
+        case .schema:
+            _ = try await cloud.cloud.importSchema(
+                try await cloud.cloud.exportSchema() + "\nRECORD TYPE Photo ( file ASSET );")
+        }
+        await cloud.cloud.settle()
+        try await sync(owner)
+        #expect(try await wantsKeys())
+    }
+
+    @Test(arguments: [true, false])
     func `a participant encrypts the first value of a share once the owner's devices have heard of it`(
         escrows: Bool
     ) async throws {

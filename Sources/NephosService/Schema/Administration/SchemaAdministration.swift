@@ -105,6 +105,9 @@ struct SchemaAdministration {
         _ plan: SchemaPlan, replacing old: Schema, in transaction: any StorageTransaction
     ) throws {
         try plan.schema.write(replacing: old, in: transaction)
+        if plan.schema.beginsToSeal(after: old) {
+            try transaction.insert(KeyAttentionJob(about: .container).row)
+        }
         try IndexAdjustment(schema: plan.schema, old: old, changes: plan.indexChanges).run(in: transaction)
     }
 
