@@ -98,7 +98,8 @@ extension DatabaseRequestContext {
         let records = batch.changes.compactMap { if case .changed(let record) = $0 { record } else { nil } }
         let unopened = try await openEncryptedFields(of: records)
         // A key that has not arrived yet: the token stays before the record.
-        if let waiting = unopened.values.first(where: { $0.code == .zoneBusy }) { throw waiting }
+        let waiting = unopened.values.first { $0.code == .zoneBusy || $0.code == .accountTemporarilyUnavailable }
+        if let waiting { throw waiting }
         let failures = await downloadAssets(
             of: unopened.isEmpty ? records : records.filter { unopened[$0.recordID] == nil }
         ).merging(unopened) { $1 }

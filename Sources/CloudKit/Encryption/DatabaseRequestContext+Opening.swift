@@ -12,7 +12,7 @@ extension DatabaseRequestContext {
     /// Puts what encrypted fields hold into records that came from the service, and gives sealed assets the keys of their
     /// files. Costs one look at the records' fields where there is neither.
     /// - Returns: why records could not be opened. They are not to be handed to anybody.
-    /// - Throws: what keeps the keys from being had at all.
+    /// - Throws: what keeps the keys from being had at all, but for a device without keys: there each record fails.
     func openEncryptedFields(of records: [CKRecord]) async throws(CKError) -> [CKRecord.ID: CKError] {
         await addLinks(to: records)
         let encrypted = records.filter(\.hasSealedContent)
@@ -43,6 +43,10 @@ extension DatabaseRequestContext {
             if !needed.isEmpty { (keys, place) = try await session.keyRing.keysToOpen(needed, in: zone) }
         } catch {
             switch error {
+            case .service(.transport(.accountTemporarilyUnavailable, let reason, let retryAfter)):
+                let failure = CKError(
+                    .transport(.accountTemporarilyUnavailable, reason, retryAfter: retryAfter), errors)
+                return Dictionary(records.map { ($0.recordID, failure) }) { $1 }
             case .service(let failure): throw CKError(failure, errors)
             case .invalid(let reason): problem = reason
             }

@@ -6,6 +6,7 @@ extension DatabaseRequestContext {
     /// records/modify: values for encrypted fields are sealed before anything is sent. What the service refuses for want of
     /// keys is sent again with them, a few times.
     func modifyRecordsSealed(_ request: ModifyRecordsRequest) async throws(CKError) -> [RecordResult] {
+        var request = request
         var results: [RecordResult?] = Array(repeating: nil, count: request.operations.count)
         var waiting = Array(request.operations.indices)
         for attempt in 1...Self.sealingAttempts {
@@ -27,7 +28,13 @@ extension DatabaseRequestContext {
                 results = results.map { $0.map(Self.withoutKeys) }
                 break
             }
-            try await makeGood(refused, part, isFirst: attempt == 1)
+            do throws(CKError) {
+                try await makeGood(refused, part, isFirst: attempt == 1)
+            } catch {
+                // A device without keys shares all the same: another of the account's wraps them.
+                guard error.code == .accountTemporarilyUnavailable, !request.lacksKeys else { throw error }
+                request.lacksKeys = true
+            }
             let zones = Set(refused.map { part.keyZone(of: $0.0, call.scope) })
             waiting = zip(waiting, answers).compactMap { index, answer -> Int? in
                 let isOfZone = zones.contains(request.keyZone(of: request.operations[index], call.scope))

@@ -28,7 +28,9 @@ extension SyncFetch {
                     read.append(.init(record: try result.get()))
                 } catch {
                     let error = CKError(any: error)
-                    if error.isRetriedByEngine { throw error }
+                    // A key that is missing is that record's error: its ID is kept.
+                    let lacksKey = error.code == .zoneBusy || error.code == .accountTemporarilyUnavailable
+                    if error.isRetriedByEngine, !lacksKey { throw error }
                     // Its deletion comes with the zone's changes.
                     if error.code == .unknownItem { gone.insert(recordID) } else { failures[recordID] = error }
                 }

@@ -157,7 +157,7 @@ struct ModifyRecords {
                 containerEnvironment: containerEnvironment, caller: caller,
                 indexes: IndexWriter(definitions: indexes, accounts: accounts),
                 changes: notifier.changes(in: row.key), reader: transaction, shared: found.shared,
-                knowsKeys: request.wantsServerRecord,
+                knowsKeys: request.wantsServerRecord && !request.lacksKeys,
                 names: Set(names),
                 sharedChanges: SharedChanges(notifier.watched), environment: environment,
                 invitations: InvitationCount(lookups), found: cascades,

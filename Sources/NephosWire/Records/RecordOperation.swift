@@ -72,6 +72,9 @@ package struct ModifyRecordsRequest: Hashable, Sendable {
     package var numbersAsStrings: Bool
     /// Our addition, `nephosServerRecord` on the wire: a conflict's error carries the server's record.
     package var wantsServerRecord: Bool
+    /// Our addition, `nephosLacksKeys` on the wire: the client has no keys to wrap, so what comes under a share without them is saved,
+    /// and left to another device of the owner's.
+    package var lacksKeys = false
     /// Our addition, `clientChangeToken` on the wire: data of the client's own, in base64, that `changes/zone` hands out
     /// until the zones are modified again.
     package var clientChangeToken: String?

@@ -11,6 +11,7 @@ extension ModifyRecordsRequest: WireMessage {
             case "desiredKeys": desiredKeys = try value?.arrayOfStrings()
             case "numbersAsStrings": numbersAsStrings = try value?.bool() ?? false
             case "nephosServerRecord": wantsServerRecord = try value?.bool() ?? false
+            case "nephosLacksKeys": lacksKeys = try value?.bool() ?? false
             case "clientChangeToken": clientChangeToken = try value?.string()
             case "nephosRequestKey": requestKey = try value?.string()
             default: break
@@ -35,6 +36,10 @@ extension ModifyRecordsRequest: WireMessage {
         }
         if wantsServerRecord {
             writer.key("nephosServerRecord")
+            writer.bool(true)
+        }
+        if lacksKeys {
+            writer.key("nephosLacksKeys")
             writer.bool(true)
         }
         writer.member("clientChangeToken", clientChangeToken)

@@ -168,6 +168,109 @@ import Testing
         #expect(try await tag() == settled)
     }
 
+    // MARK: Without keys
+
+    @Test(arguments: [true, false])
+    func `a device without keys shares, and an approved one hands the keys over`(isZoneWide: Bool) async throws {
+        let cloud = try Cloud(escrows: false)
+        defer { cloud.removeKeys() }
+        let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
+        _ = try await cloud.makeList(owner)
+        try await owner.privateCloudDatabase.saveAll([plain("shelf"), plain("books", parent: "shelf")])
+        let (service, second) = cloud.hostile("mei")
+        service.keysIn.value = "\(cloud.directory)/mei-second"
+        let database = second.privateCloudDatabase
+        let share: CKShare
+        if isZoneWide {
+            share = CKShare(recordZoneID: Cloud.zoneID)
+        } else {
+            share = CKShare(rootRecord: try await database.record(for: id("shelf")))
+        }
+        share.publicPermission = .readWrite
+        let root = isZoneWide ? [] : [try await database.record(for: id("shelf"))]
+        try await database.saveAll(root + [share])
+        try await guest.join(share.url)
+        let zone = try await sharedZone(guest)
+        #expect(try await guest.sharedCloudDatabase.record(for: id("books", zone))["title"] as? String == "books")
+        _ = try await guest.session.keyRing.device()
+        try await sync(owner)
+        let books = try await guest.sharedCloudDatabase.record(for: id("books", zone))
+        books.encryptedValues["text"] = "Read"
+        _ = try await guest.sharedCloudDatabase.save(books)
+        #expect(try await text(owner.privateCloudDatabase, "books", in: Cloud.zoneID) == "Read")
+    }
+
+    @Test func `a Web client shares where the schema has sealed fields, and the owner's device gives the key`()
+        async throws
+    {
+        let cloud = try Cloud()
+        let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
+        _ = try await cloud.makeList(owner)
+        let shelf = try await owner.privateCloudDatabase.save(plain("shelf"))
+        // Without our additions: a client that knows nothing of keys.
+        var record = RecordToModify(
+            recordName: "theShare", recordType: "cloudkit.share", fields: RecordFields())
+        record.share = ShareToModify(
+            forRecord: .init(recordName: "shelf", recordChangeTag: shelf.recordChangeTag), publicPermission: .readWrite)
+        let answer = try await owner.session.service.modifyRecords(
+            ModifyRecordsRequest(
+                operations: [RecordOperation(operationType: .create, record: record)],
+                zoneID: ZoneIDDictionary(zoneName: "Lists")), ServiceCall(scope: .private))
+        guard case .record? = answer.records.first else {
+            Issue.record("\(answer.records)")
+            return
+        }
+        try await sync(owner)
+        let share = try #require(try await owner.privateCloudDatabase.record(for: id("theShare")) as? CKShare)
+        #expect(ShareLink(fragment: share.url?.fragment) != nil)
+        try await guest.join(share.url)
+        #expect(
+            try await guest.sharedCloudDatabase.record(for: id("shelf", try await sharedZone(guest)))["title"] != nil)
+    }
+
+    @Test func `fetches and queries give a device without keys the records that need none`() async throws {
+        let cloud = try Cloud(escrows: false)
+        defer { cloud.removeKeys() }
+        let owner = cloud.container("mei")
+        _ = try await cloud.makeList(owner)
+        _ = try await owner.privateCloudDatabase.save(plain("shelf"))
+        let (service, second) = cloud.hostile("mei")
+        service.keysIn.value = "\(cloud.directory)/mei-second"
+        let database = second.privateCloudDatabase
+        let found = try await database.records(for: [id("milk"), id("shelf")])
+        #expect(throws: Never.self) { _ = try found[id("shelf")]?.get() }
+        let query = CKQuery(recordType: "Item", predicate: NSPredicate(value: true))
+        let matches = try await database.records(matching: query, inZoneWith: Cloud.zoneID).matchResults
+        for (recordID, result) in Array(found) + matches.map({ ($0.0, $0.1) }) where recordID != id("shelf") {
+            await #expect(codeOf { _ = try result.get() } == .accountTemporarilyUnavailable)
+        }
+        #expect(matches.count == 4)
+        #expect(matches.contains { (try? $0.1.get())?.recordID == id("shelf") })
+    }
+
+    @Test func `an app that seals nothing asks for no keys`() async throws {
+        let cloud = try Cloud()
+        let (ownersService, owner) = cloud.hostile("mei")
+        let (guestsService, guest) = cloud.hostile("ana")
+        let asked = Box<[String]>([])
+        for service in [ownersService, guestsService] {
+            service.fate.value = { path in
+                if path.hasPrefix("keys/") { asked.value.append(path) }
+                return .passes
+            }
+        }
+        let share = try await sharePlainList(owner)
+        try await guest.join(share.url)
+        let zone = try await sharedZone(guest)
+        let milk = try await guest.sharedCloudDatabase.record(for: id("milk", zone))
+        milk["title"] = "Oat milk"
+        _ = try await guest.sharedCloudDatabase.save(milk)
+        _ = try await guest.sharedCloudDatabase.recordZoneChanges(inZoneWith: zone, since: nil)
+        await cloud.cloud.settle()
+        try await sync(owner)
+        #expect(asked.value.isEmpty)
+    }
+
     @Test func `who knew records of a former share saves them in one that was made anew`() async throws {
         let cloud = try Cloud()
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
