@@ -171,6 +171,21 @@ struct KeyWriter {
         }
     }
 
+    /// The share of a group, where an account that takes part has devices with keys and not the group's present key: its first device
+    /// came while the key was made.
+    func shareWithMembersLeftOut(of group: String) throws -> ShareRow? {
+        guard let share = try share(of: group) else { return nil }
+        for row in try transaction.participants(share: share.id)
+        where row.isParticipant && row.hasAccepted && row.permission(in: share) != .none {
+            if let account = try row.invitedAccount(transaction),
+                try KeyAttention.lacksKey(account, share, caller, transaction)
+            {
+                return share
+            }
+        }
+        return nil
+    }
+
     private func share(of group: String) throws -> ShareRow? {
         let name = group.isEmpty ? SystemRecordName.zoneWideShare : group
         return try transaction.share(zone: zone.key, named: name).flatMap { $0.isLive ? $0 : nil }

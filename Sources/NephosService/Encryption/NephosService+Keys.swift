@@ -108,7 +108,8 @@ extension NephosService {
         try await perform(context) { store, caller in
             let account = try caller.requireAccount()
             let address = caller.address(request.zoneID)
-            let response = try await store.write(by: caller) { transaction in
+            let now = self.environment.now()
+            let (response, leftEvents) = try await store.write(by: caller) { transaction in
                 var zone = try Self.zone(request.zoneID, caller, transaction)
                 if zone == nil, address.isOwn, caller.scope == .private, ZoneRules.isDefault(address.zoneName) {
                     zone = FoundZone(row: try ZoneRegistry.defaultZone(owner: account.owner, in: transaction))
@@ -117,11 +118,23 @@ extension NephosService {
                     throw try ZoneRegistry.notFound(address, owner: caller.owner, transaction)
                 }
                 let changes = SharedChanges(store.notifier.watched)
-                try KeyWriter(caller, account, zone, changes, transaction).write(request)
+                let writer = KeyWriter(caller, account, zone, changes, transaction)
+                try writer.write(request)
+                var leftEvents = false
+                if request.key != nil, let share = try writer.shareWithMembersLeftOut(of: request.group) {
+                    // Even where something is noted already: the library that settles that has not seen this.
+                    try GroupState.note(share, endsAccess: false, in: transaction)
+                    let indexes = IndexWriter(
+                        definitions: try store.indexes.definitions(in: transaction), accounts: store.accounts)
+                    leftEvents = try ShareMembers.tell(
+                        share, in: zone.row, by: account.id, nil, indexes, store.notifier, now: now, in: transaction)
+                }
                 _ = try changes.leaveJobs(zone: zone.key, by: caller.origin, in: transaction)
-                return try KeyLookup(caller: caller, zone: zone, reader: transaction).response(
+                let response = try KeyLookup(caller: caller, zone: zone, reader: transaction).response(
                     LookupKeysRequest(zoneID: request.zoneID, group: request.group, wantsGroup: true))
+                return (response, leftEvents)
             }
+            if leftEvents { store.fanOut.wake() }
             store.background.wake()
             return response
         }

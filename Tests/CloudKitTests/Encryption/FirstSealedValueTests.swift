@@ -168,6 +168,96 @@ import Testing
         #expect(try await tag() == settled)
     }
 
+    // MARK: Everybody, however they joined
+
+    enum Encrypting: CaseIterable, Sendable { case owner, participant, administrator }
+    enum Joining: CaseIterable, Sendable { case invitation, publicLink, web }
+
+    struct Case: Sendable {
+        var encrypting: Encrypting
+        var joining: Joining
+        /// Whether the other account joins after the first encrypted value.
+        var joinsAfter: Bool
+
+        static let all: [Case] = {
+            var all: [Case] = []
+            for encrypting in Encrypting.allCases {
+                for joining in Joining.allCases {
+                    // Administrators are invited by name.
+                    if encrypting == .administrator, joining == .publicLink { continue }
+                    all.append(Case(encrypting: encrypting, joining: joining, joinsAfter: false))
+                    // Who encrypts first has joined.
+                    if encrypting == .owner {
+                        all.append(Case(encrypting: encrypting, joining: joining, joinsAfter: true))
+                    }
+                }
+            }
+            return all
+        }()
+    }
+
+    @Test(arguments: Case.all)
+    func `whoever encrypts first and however the other joined, both read it after the owner's next sync`(
+        _ test: Case
+    ) async throws {
+        let cloud = try Cloud(escrows: false)
+        defer { cloud.removeKeys() }
+        let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
+        let database = owner.privateCloudDatabase
+        _ = try await database.save(CKRecordZone(zoneID: Cloud.zoneID))
+        let root = plain("list")
+        let share = CKShare(rootRecord: root)
+        switch (test.encrypting, test.joining) {
+        case (_, .invitation), (.administrator, .web):
+            let participant = try await owner.shareParticipant(forEmailAddress: "ana@localhost")
+            participant.permission = .readWrite
+            if test.encrypting == .administrator { participant.role = .administrator }
+            share.addParticipant(participant)
+        case (_, .publicLink), (.owner, .web), (.participant, .web): share.publicPermission = .readWrite
+        }
+        try await database.saveAll([root, plain("milk", parent: "list"), share])
+        func encrypt(_ database: CKDatabase, in zone: CKRecordZone.ID) async throws {
+            let milk = try await database.record(for: id("milk", zone))
+            milk.encryptedValues["text"] = "Milk"
+            _ = try await database.save(milk)
+        }
+        func join() async throws {
+            let saved = try #require(try await database.record(for: share.recordID) as? CKShare)
+            let url = try #require(saved.url)
+            guard test.joining == .web else {
+                try await guest.join(url)
+                return
+            }
+            // The page at the URL gets no fragment and has no keys.
+            let accepted = try await guest.session.service.acceptShares(
+                ShortGUIDsRequest(shortGUIDs: [.init(value: url.lastPathComponent)]), ServiceCall(scope: .private))
+            #expect(accepted.results.count == 1)
+        }
+        if test.joinsAfter { try await encrypt(database, in: Cloud.zoneID) }
+        try await join()
+        let zone = try await sharedZone(guest)
+        let shared = guest.sharedCloudDatabase
+        if test.encrypting == .owner {
+            if !test.joinsAfter { try await encrypt(database, in: Cloud.zoneID) }
+            _ = await codeOf { _ = try await text(shared, "milk", in: zone) }
+            try await sync(owner)
+        } else {
+            await #expect(codeOf { try await encrypt(shared, in: zone) } == .zoneBusy)
+            try await sync(owner)
+            try await encrypt(shared, in: zone)
+        }
+        #expect(try await text(database, "milk", in: Cloud.zoneID) == "Milk")
+        #expect(try await text(shared, "milk", in: zone) == "Milk")
+        let device = SyncDevice()
+        device.encrypts.value = true
+        device.start(shared)
+        try await device.engine.fetchChanges()
+        #expect(device.texts["milk"] == "Milk")
+        let changes = try await shared.recordZoneChanges(inZoneWith: zone, since: nil)
+        #expect(throws: Never.self) { _ = try changes.modificationResultsByID[id("milk", zone)]?.get() }
+        #expect(changes.modificationResultsByID.count == 3)
+    }
+
     // MARK: Without keys
 
     @Test(arguments: [true, false])
