@@ -42,6 +42,12 @@ package struct RecordSnapshot: Sendable {
 
     /// Why a field that would be sent cannot be kept as it is; nil where all can.
     func problem(_ selection: FieldSelection) -> String? {
+        let sharedAs = [share?.forRecord == nil ? nil : recordID, state.metadata.share?.recordID]
+        if sharedAs.contains(where: { $0?.recordName == CKRecordNameZoneWideShare }) {
+            return
+                "record '\(recordID.recordName)': '\(CKRecordNameZoneWideShare)' is the name of the share of a whole zone, which"
+                + " has no root: give the share another shareID, or make it with init(recordZoneID:)"
+        }
         for (key, value) in state.sortedFields() where selection == .all || state.changes[key] != nil {
             if let problem = value.problem { return "record '\(recordID.recordName)': field '\(key)': \(problem)" }
         }

@@ -45,6 +45,7 @@ struct ShareEdits {
         if batch.shared != nil { throw ServiceError.shareRefusal("only the owner of records may share them") }
         var root = ""
         if name == SystemRecordName.zoneWideShare {
+            if let root = request.forRecord { throw ServiceError.zoneWideShareOf(root.recordName) }
             if shares.hasHierarchies {
                 throw ServiceError.invalid("the zone '\(batch.zone.name)' holds shares of hierarchies; end them first")
             }
@@ -197,6 +198,15 @@ struct ShareEdits {
             account = try reader.account(named: address)
         }
         return Participants.Wish(dictionary: participant, account: account, address: address)
+    }
+}
+
+extension ServiceError {
+    /// It would share all records of the zone.
+    static func zoneWideShareOf(_ root: String) -> ServiceError {
+        .invalid(
+            "'\(SystemRecordName.zoneWideShare)' is the name of the share of a whole zone, which has no root:"
+                + " give the share of record '\(Identifier.excerpt(root))' another name, or make it for the zone's ID")
     }
 }
 

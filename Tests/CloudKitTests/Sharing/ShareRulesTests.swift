@@ -39,6 +39,23 @@ import Testing
         }
     }
 
+    @Test func `A share with a root does not get the name of the share of a whole zone`() async throws {
+        try await withList { cloud, list, database in
+            let shareID = CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: list.zoneID)
+            let share = CKShare(rootRecord: list.root, shareID: shareID)
+            let rootAlone = await #expect(throws: CKError.self) { _ = try await database.save(list.root) }
+            #expect(rootAlone?.code == .invalidArguments)
+            #expect(rootAlone?.localizedDescription.contains("whole zone") == true)
+            await #expect(database.codeOfSaving(share, list.root) == .invalidArguments)
+            await #expect(database.codeOfSaving(list.root, share) == .invalidArguments)
+            await #expect(codeOf { _ = try await database.record(for: shareID) } == .unknownItem)
+            // The whole zone can be shared, and the record by a share of another name.
+            let whole = CKShare(recordZoneID: list.zoneID)
+            await #expect(database.codeOfSaving(whole) == nil)
+            await #expect(database.codeOfSaving(whole) == nil)
+        }
+    }
+
     @Test func `An unchanged root comes in any order`() async throws {
         try await withList { _, list, database in
             let share = CKShare(rootRecord: list.root)
