@@ -1,6 +1,6 @@
 extension Field {
     /// Decodes a field dictionary, `{"value": …, "type": …, "isEncrypted": …}`. A value of `null` clears the field, and so does
-    /// `null` in the dictionary's place (CloudKit Web Services, Record Field Dictionary).
+    /// `null` in the dictionary's place (CloudKit Web Services, Record Field Dictionary). So does a type without a value.
     init(json: JSONValue) throws(WireError) {
         guard !json.isNull else {
             self.init(nil)
@@ -8,6 +8,7 @@ extension Field {
         }
         var value: JSONValue?
         var hasValue = false
+        var isTypeAlone = true
         var type: JSONValue?
         var encrypted: JSONValue?
         var seconds: JSONValue?
@@ -17,11 +18,12 @@ extension Field {
             case "type": type = member.nonNull
             case "isEncrypted": encrypted = member.nonNull
             case "nephosSeconds": seconds = member.nonNull
-            default: break
+            default: isTypeAlone = false
             }
         }
-        // A sender that misspells the key means no deletion.
-        guard hasValue else { throw json.missing("value", "a value, or null to clear the field") }
+        isTypeAlone = isTypeAlone && type != nil
+        // A sender that misspells the key means no deletion. One that gives a type alone does (pyicloud).
+        guard hasValue || isTypeAlone else { throw json.missing("value", "a value, or null to clear the field") }
         let isEncrypted = try encrypted?.bool() ?? false
         guard let type else {
             // Without a type nothing is known to be a date: `nephosSeconds` is one's.

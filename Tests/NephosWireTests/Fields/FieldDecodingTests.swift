@@ -5,6 +5,25 @@ import Testing
 /// How CloudKit Web Services writes the fields of a record.
 struct FieldDecodingTests {
     @Test(
+        "A type without a value clears the field, and a misspelt key is refused",
+        arguments: [
+            (#"{"f":{"type":"STRING"}}"#, true), (#"{"f":{"type":"LIST"}}"#, true),
+            (#"{"f":{"type":"BYTES","isEncrypted":true}}"#, true), (#"{"f":{"type":"STRING","vale":"a"}}"#, false),
+            (#"{"f":{}}"#, false), (#"{"f":{"type":null}}"#, false), (#"{"f":{"vale":"a"}}"#, false),
+        ])
+    func typeAlone(_ text: String, _ isNull: Bool) throws {
+        func decoded() throws -> RecordFields {
+            try Array(text.utf8).withUnsafeBytes { try RecordFields(decoding: $0) }
+        }
+        if isNull {
+            let field = try #require(try decoded()["f"])
+            #expect(field.value == nil)
+        } else {
+            #expect(throws: WireError.self) { _ = try decoded() }
+        }
+    }
+
+    @Test(
         "A declared type decides what a value means",
         arguments: [
             (#"{"value":"Dusk","type":"STRING"}"#, FieldValue.string("Dusk")),
