@@ -103,7 +103,7 @@ struct LocationCell: Hashable {
         return joined
     }
 
-    private var quarters: [LocationCell] {
+    var quarters: [LocationCell] {
         [(0, 0), (1, 0), (0, 1), (1, 1)].map { LocationCell(level: level + 1, x: 2 * x + $0, y: 2 * y + $1) }
     }
 

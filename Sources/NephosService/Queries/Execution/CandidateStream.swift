@@ -25,6 +25,10 @@ struct Candidate {
     var number = RowNumber()
     /// The record, where it was read already.
     var row: RecordRow?
+    /// No record, but a place at which the page may end: all candidates before it were given.
+    var isPlace = false
+    /// How many candidates looking at it counts for, besides itself.
+    var cost = 0
 }
 
 /// Candidates in the order of the results, each once.

@@ -176,13 +176,17 @@ extension QueryPage {
                     try endOrder()
                     return
                 }
-                looks += 1
+                looks += candidate.cost + 1
                 last = candidate.position
-                try look(at: candidate)
+                if candidate.isPlace {
+                    if page.isLate { return try stop(at: .ordered(candidate.position)) }
+                } else {
+                    try look(at: candidate)
+                }
             }
             while let last, let candidate = try stream.next() {
-                if try isHidden(candidate), looks < page.bounds.candidatesPerPage {
-                    looks += 1
+                if try candidate.isPlace || isHidden(candidate), looks < page.bounds.candidatesPerPage {
+                    looks += candidate.cost + 1
                     continue
                 }
                 try stop(at: .ordered(last))

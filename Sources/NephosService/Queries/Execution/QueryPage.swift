@@ -136,8 +136,8 @@ final class QueryPage {
             return try ordered(scan, order, after: position, sortsRuns: plan.sortsRuns)
         case .distance(let scan, _):
             let isWholeKey = order.keys.count == 1
-            return DistanceRings(
-                scan, in: zones, indexes, after: position, reader: reader, trace: trace,
+            return NearestFirst(
+                scan, in: zones, indexes, after: position, bounds: bounds, reader: reader, trace: trace,
                 fullKey: isWholeKey ? nil : { row, _ in order.key(of: try self.record(row, fields: order.fields)) })
         case .collected(let scan, _):
             return SortedCandidates(try collect(scan, order, probes(plan)), after: position)

@@ -1,0 +1,263 @@
+import NephosStorage
+import NephosWire
+
+/// Candidates by their distance from a place, the nearest first, then those without a location.
+///
+/// Searches the cell with the nearest point next: a crowded cell is quartered, of another its entries are read. So what is
+/// read depends on how many records are nearer than the page's last, not on how the others lie. Where that takes long it
+/// gives places, at which a page may end before its first candidate.
+struct NearestFirst: CandidateStream {
+    /// What of an index is searched: the values behind one prefix, in one zone.
+    private struct Source {
+        let range: ScanRange
+        let definition: Int64
+        let zone: QueryZone
+        let prefix: [UInt8]
+        let tracePlace: Int
+
+        func part(_ bytes: ByteRange) -> IndexRange {
+            var part = range
+            part.range = bytes.behind(prefix)
+            return part.inIndex(definition, zone)
+        }
+    }
+
+    private enum Content {
+        case candidate(Candidate)
+        case cell(LocationCell)
+        /// Locations that no map has.
+        case elsewhere
+        /// Entries at one distance, in the order of their names, behind the position.
+        case run(IndexRange, after: IndexPosition?)
+    }
+
+    private struct Item {
+        var position: QueryPosition
+        var source: Int
+        var content: Content
+    }
+
+    private let scan: DistanceScan
+    private let reader: any StorageReader
+    private let trace: QueryTrace
+    private let position: QueryPosition?
+    /// Makes the whole key of a candidate whose record decides about it; nil where the distance is the whole key.
+    private let fullKey: ((RecordRow, ZoneKey) throws -> [UInt8])?
+    private let bounds: QueryBounds
+    private var sources: [Source] = []
+    /// A heap: the first in order is at the top.
+    private var heap: [Item] = []
+    private var last: QueryPosition?
+    /// Entries and records read since the last candidate or place.
+    private var (entries, records) = (0, 0)
+
+    /// A cell with more entries is quartered.
+    private static let crowd = 64
+    /// Metres by which computed distances may be wrong.
+    private static let tolerance = 1.0
+
+    init(
+        _ scan: DistanceScan, in zones: [QueryZone], _ indexes: TypeIndexes, after position: QueryPosition?,
+        bounds: QueryBounds, reader: any StorageReader, trace: QueryTrace,
+        fullKey: ((RecordRow, ZoneKey) throws -> [UInt8])?
+    ) {
+        self.scan = scan
+        self.reader = reader
+        self.trace = trace
+        self.position = position
+        self.fullKey = fullKey
+        self.bounds = bounds
+        for zone in zones {
+            for range in scan.scan.ranges where range.isIn(zone) {
+                guard let id = indexes.ready(range.signature) else { continue }
+                sources.append(
+                    Source(
+                        range: range, definition: id, zone: zone, prefix: Array(range.range.from.prefix(range.keyOffset)),
+                        tracePlace: trace.began(range)))
+            }
+        }
+        for (index, source) in sources.enumerated() {
+            push(Item(position: Self.place(0), source: index, content: .cell(.globe)))
+            push(Item(position: Self.place(0), source: index, content: .elsewhere))
+            if scan.radius == nil {
+                let missing = source.part(ByteRange(prefix: [OrderedBytes.Tag.missing]))
+                push(Item(position: Self.place(.infinity), source: index, content: .run(missing, after: nil)))
+            }
+        }
+    }
+
+    /// In front of everything at a distance.
+    private static func place(_ metres: Double) -> QueryPosition {
+        QueryPosition(key: OrderedBytes.coordinate(metres), name: "", zone: .min)
+    }
+
+    /// The distance that the page begins at.
+    private var inner: Double {
+        guard let position, position.key.count >= 8 else { return 0 }
+        let distance = OrderedBytes.coordinate(from: position.key.prefix(8))
+        return distance.isNaN ? .infinity : max(0, distance)
+    }
+
+    mutating func next() throws -> Candidate? {
+        while let top = heap.first {
+            if cost > 0, isBehindStart(top.position), last.map({ $0.precedes(top.position) }) ?? true {
+                if case .candidate = top.content {} else { return found(Candidate(position: top.position, isPlace: true)) }
+            }
+            if cost > bounds.candidatesPerCount { throw tooMany }
+            pop()
+            switch top.content {
+            case .candidate(let candidate):
+                // A record may be in several ranges.
+                if candidate.position == last { continue }
+                return found(candidate)
+            case .cell(let cell): try search(cell, top.source)
+            case .elsewhere:
+                let whole = ByteRange(from: LocationCell.globe.range.to, to: [OrderedBytes.Tag.location + 2])
+                try readAll(sources[top.source].part(whole), top.source)
+            case .run(let range, let after): try read(range, after: after, top.source)
+            }
+        }
+        return nil
+    }
+
+    private var cost: Int { records + entries / Limits.entriesPerLongQueryRecord }
+
+    private func isBehindStart(_ other: QueryPosition) -> Bool { position.map { $0.precedes(other) } ?? true }
+
+    private mutating func found(_ candidate: Candidate) -> Candidate {
+        var candidate = candidate
+        candidate.cost = cost
+        (entries, records) = (0, 0)
+        last = candidate.position
+        return candidate
+    }
+
+    private var tooMany: ServiceError {
+        .limitExceeded("too many records are at the same distance: sort by distance alone, or add conditions")
+    }
+
+    // MARK: - Reading
+
+    private mutating func search(_ cell: LocationCell, _ source: Int) throws {
+        let range = sources[source].part(cell.range)
+        let read = try entries(range, after: nil, limit: Self.crowd + 1, source)
+        if read.count <= Self.crowd { return try read.forEach { try add($0, source) } }
+        if cell.level < LocationCell.deepest {
+            for quarter in cell.quarters {
+                let least = max(0, quarter.least(from: scan.center) - Self.tolerance)
+                guard least <= scan.radius ?? .infinity,
+                    quarter.greatest(from: scan.center) + Self.tolerance >= inner
+                else { continue }
+                push(Item(position: Self.place(least), source: source, content: .cell(quarter)))
+            }
+        } else if fullKey != nil {
+            try readAll(range, source)
+        } else {
+            try addPoints(of: range, source)
+        }
+    }
+
+    /// Entries of a cell that cannot be quartered, point by point.
+    private mutating func addPoints(of range: IndexRange, _ source: Int) throws {
+        var rest = range
+        let offset = sources[source].range.keyOffset
+        for _ in 0..<bounds.unindexedSort {
+            guard let first = try entries(rest, after: nil, limit: 1, source).first else { return }
+            let point = ByteRange(prefix: first.value)
+            if let metres = distance(first.value[offset...]) {
+                let run = IndexRange(
+                    zone: range.zone, definition: range.definition, from: point.from, to: point.to)
+                push(Item(position: Self.place(metres), source: source, content: .run(run, after: nil)))
+            }
+            rest = IndexRange(zone: range.zone, definition: range.definition, from: point.to, to: range.to)
+        }
+        throw tooMany
+    }
+
+    private mutating func readAll(_ range: IndexRange, _ source: Int) throws {
+        let all = try entries(range, after: nil, limit: bounds.unindexedSort + 1, source)
+        if all.count > bounds.unindexedSort { throw tooMany }
+        for entry in all { try add(entry, source) }
+    }
+
+    private mutating func read(_ range: IndexRange, after: IndexPosition?, _ source: Int) throws {
+        if fullKey != nil { return try readAll(range, source) }
+        let key = OrderedBytes.coordinate(distance(range.from[sources[source].range.keyOffset...]) ?? .infinity)
+        var after = after
+        if after == nil, let position, position.key == key, !position.name.isEmpty {
+            // Of a zone that comes later in the order the same name is still to come, so begin a little before it.
+            let isLater = range.zone.id > position.zone
+            after = IndexPosition(
+                value: range.from, name: isLater ? String(position.name.dropLast()) : position.name)
+        }
+        let read = try entries(range, after: after, limit: Self.crowd, source)
+        for entry in read { try add(entry, source) }
+        guard read.count == Self.crowd, let end = read.last else { return }
+        push(
+            Item(
+                position: QueryPosition(key: key, name: end.name, zone: range.zone.id), source: source,
+                content: .run(range, after: end)))
+    }
+
+    private mutating func entries(
+        _ range: IndexRange, after: IndexPosition?, limit: Int, _ source: Int
+    ) throws -> [IndexPosition] {
+        let read = try reader.indexEntries(range, after: after, limit: limit)
+        trace.read(read.count, at: sources[source].tracePlace)
+        // A read costs something, too, that finds nothing.
+        entries += read.count + 1
+        return read
+    }
+
+    /// Infinite where there is no location; nil where it is no number.
+    private func distance(_ entry: ArraySlice<UInt8>) -> Double? {
+        let distance = LocationCell.location(of: entry).map { scan.center.distance(to: $0) } ?? .infinity
+        return distance.isNaN ? nil : distance
+    }
+
+    private mutating func add(_ entry: IndexPosition, _ source: Int) throws {
+        let zone = sources[source].zone.key
+        guard let metres = distance(entry.value[sources[source].range.keyOffset...]),
+            metres >= inner, scan.radius.map({ metres <= $0 }) ?? true
+        else { return }
+        var candidate = Candidate(
+            position: QueryPosition(key: OrderedBytes.coordinate(metres), name: entry.name, zone: zone.id),
+            number: entry.record)
+        if let fullKey, let row = try reader.record(entry.record, zone: zone) {
+            trace.readRecord()
+            records += 1
+            if row.isDamaged { candidate.row = row } else { candidate.position.key = try fullKey(row, zone) }
+        }
+        guard isBehindStart(candidate.position) else { return }
+        push(Item(position: candidate.position, source: source, content: .candidate(candidate)))
+    }
+
+    // MARK: - Heap
+
+    private mutating func push(_ item: Item) {
+        heap.append(item)
+        var child = heap.count - 1
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard heap[child].position.precedes(heap[parent].position) else { return }
+            heap.swapAt(child, parent)
+            child = parent
+        }
+    }
+
+    private mutating func pop() {
+        heap.swapAt(0, heap.count - 1)
+        heap.removeLast()
+        var parent = 0
+        while true {
+            var first = parent
+            for child in [2 * parent + 1, 2 * parent + 2]
+            where child < heap.count && heap[child].position.precedes(heap[first].position) {
+                first = child
+            }
+            if first == parent { return }
+            heap.swapAt(first, parent)
+            parent = first
+        }
+    }
+}

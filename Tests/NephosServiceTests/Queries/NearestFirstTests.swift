@@ -1,0 +1,64 @@
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+@Suite struct NearestFirstTests {
+    private let nearby = LocationValue(latitude: 0, longitude: 0)
+
+    private func query(sortedAlso: Bool = false) -> Query {
+        var sort = [QuerySortDescriptor(.field("place"), relativeLocation: nearby)]
+        if sortedAlso { sort.append(QuerySortDescriptor(.field("rank"))) }
+        return Query(recordType: "Item", sortBy: sort)
+    }
+
+    private func name(_ index: Int) -> String { "r\(10_000 + index)" }
+
+    /// Records on a line to the north, the nearest first.
+    private func save(_ count: Int, metresApart: Double, in cloud: QueryCloud) async throws {
+        try await cloud.modify(
+            (0..<count).map { index in
+                let place = LocationValue(latitude: 45 + Double(index) * metresApart / 111_195, longitude: 90)
+                return .create(
+                    name(index), ["place": .location(place), "rank": .int64(Int64(index))], type: "Item")
+            })
+    }
+
+    @Test(
+        "The nearest of a crowd far away costs a few entries for each level of the cells",
+        arguments: [999, 1000, 1001], [0, 0.001, 1, 100])
+    func crowd(count: Int, metresApart: Double) async throws {
+        let cloud = QueryCloud()
+        try await save(count, metresApart: metresApart, in: cloud)
+        var entries = 0
+        var names: [String] = []
+        var marker: String?
+        repeat {
+            let page = try await cloud.page(query(), limit: 1, marker: marker, explain: true)
+            names += page.summary
+            entries += page.explanation?.entriesRead ?? 0
+            marker = page.continuationMarker
+        } while names.isEmpty && marker != nil
+        #expect(names.count == 1 && names[0].hasPrefix(name(0)))
+        #expect(entries < 10_000)
+    }
+
+    @Test("A page that may look at little ends before its first result, and all come in order", arguments: [false, true])
+    func pages(sortedAlso: Bool) async throws {
+        var bounds = QueryBounds()
+        bounds.candidatesPerPage = 3
+        let cloud = QueryCloud(bounds: bounds)
+        try await save(200, metresApart: 5, in: cloud)
+        try await cloud.modify((200..<330).map { .create(name($0), ["rank": .int64(Int64($0))], type: "Item") })
+        var (names, empty) = ([String](), 0)
+        var marker: String?
+        repeat {
+            let page = try await cloud.page(query(sortedAlso: sortedAlso), limit: 50, marker: marker)
+            if page.summary.isEmpty { empty += 1 }
+            names += page.summary
+            marker = page.continuationMarker
+        } while marker != nil
+        #expect(names.map { String($0.prefix(6)) } == (0..<330).map(name))
+        #expect(empty > 0)
+    }
+}
