@@ -38,7 +38,8 @@ package struct StoreAlternation: Sendable {
             let zone = try await engine.write { transaction in
                 let account = try transaction.insertAccount(name: Self.name(of: id), userRecordName: "_user")
                 return try transaction.insertZone(
-                    owner: OwnerID(rawValue: account.id), name: "Z", sequence: transaction.nextSequence()).key
+                    owner: OwnerID(rawValue: account.id), name: "Z", sequence: transaction.nextSequence()
+                ).key
             }
             stores.append(Store(id: id, engine: engine, zone: zone))
         }

@@ -282,8 +282,8 @@ import Testing
     @Test func `the example of CKModifySubscriptionsOperation`() async throws {
         let subscription = CKDatabaseSubscription(subscriptionID: "everything")
         let operation = CKModifySubscriptionsOperation(
-            subscriptionsToSave: [subscription], subscriptionIDsToDelete: ["something"])
-        operation.perSubscriptionDeleteBlock = { subscriptionID, result in print(subscriptionID, result) }
+            subscriptionsToSave: [subscription], subscriptionIDsToDelete: [])
+        operation.perSubscriptionSaveBlock = { subscriptionID, result in print(subscriptionID, result) }
         try await withCheckedThrowingContinuation { continuation in
             operation.modifySubscriptionsResultBlock = { continuation.resume(with: $0) }
             database.add(operation)

@@ -133,7 +133,9 @@ import Testing
             .init("a connection whose first use is refused") { store in
                 try terminate()
                 try await whileLocked(store, "store_state") {
-                    await #expect(throws: StorageError.self) { _ = try await store.engine.read { try $0.recordTypes() } }
+                    await #expect(throws: StorageError.self) {
+                        _ = try await store.engine.read { try $0.recordTypes() }
+                    }
                 }
             },
             .init("a first use that notes another lineage") { store in

@@ -129,7 +129,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         set { blocks.zoneFetchResult = newValue }
     }
 
-    /// Called once, at the end. Fails only with what concerns the whole operation, never with `partialFailure`.
+    /// Called once, at the end; if some items failed, with a `partialFailure` that has their errors by item.
     open var fetchRecordZoneChangesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
@@ -284,12 +284,9 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     override func conclude(_ failure: CKError?) {
         let blocks = blocks.withLock { $0 }
         let failures = failures.exchange([:])
-        blocks.result?(failure.map { .failure($0) } ?? .success(()))
-        if let failure {
-            blocks.completion?(failure)
-        } else {
-            blocks.completion?(failures.isEmpty ? nil : CKError.partialFailure(failures, errorContext))
-        }
+        let error = failure ?? .partialFailure(ifAny: failures, errorContext)
+        blocks.result?(error.map { .failure($0) } ?? .success(()))
+        blocks.completion?(error)
     }
 
     override func releaseBlocks() {

@@ -142,7 +142,7 @@ extension CKDatabase {
         operation.fetchRecordZoneChangesResultBlock = { outcome in
             let gathered = gathering.withLock { $0 }
             completion(
-                outcome.item { gathered.end }.map { end in
+                outcome.asideFromItems.item { gathered.end }.map { end in
                     (gathered.modifications, gathered.deletions, end.token, end.moreComing)
                 })
         }

@@ -93,7 +93,7 @@ extension CKDatabase {
         operation.desiredKeys = desiredKeys
         operation.perRecordResultBlock = { recordID, result in results.withLock { $0[recordID] = result } }
         operation.fetchRecordsResultBlock = { outcome in
-            completion(outcome.map { results.withLock { $0 } })
+            completion(outcome.asideFromItems.map { results.withLock { $0 } })
         }
         run(operation)
         return operation
@@ -114,7 +114,7 @@ extension CKDatabase {
             results.withLock { $0.deleteResults[recordID] = result }
         }
         operation.modifyRecordsResultBlock = { outcome in
-            completion(outcome.map { results.withLock { $0 } })
+            completion(outcome.asideFromItems.map { results.withLock { $0 } })
         }
         run(operation)
         return operation

@@ -85,6 +85,14 @@ extension Result where Failure == any Error {
     }
 }
 
+extension Result where Success == Void, Failure == any Error {
+    /// Success where only items failed: their results are given one by one.
+    var asideFromItems: Self {
+        if case .failure(let error as CKError) = self, error.code == .partialFailure { return .success(()) }
+        return self
+    }
+}
+
 extension Dictionary {
     /// The value of one item.
     func item<Item>(_ id: Key) throws -> Item where Value == Result<Item, any Error> {

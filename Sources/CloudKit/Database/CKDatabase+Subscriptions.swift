@@ -102,7 +102,7 @@ extension CKDatabase {
             if case .success(let subscription) = result { subscriptions.withLock { $0.append(subscription) } }
         }
         operation.fetchSubscriptionsResultBlock = { outcome in
-            completion(outcome.map { subscriptions.withLock { $0 } })
+            completion(outcome.asideFromItems.map { subscriptions.withLock { $0 } })
         }
         run(operation)
         return operation
@@ -116,7 +116,7 @@ extension CKDatabase {
         let operation = CKFetchSubscriptionsOperation(subscriptionIDs: ids)
         operation.perSubscriptionResultBlock = { id, result in results.withLock { $0[id] = result } }
         operation.fetchSubscriptionsResultBlock = { outcome in
-            completion(outcome.map { results.withLock { $0 } })
+            completion(outcome.asideFromItems.map { results.withLock { $0 } })
         }
         run(operation)
         return operation
@@ -133,7 +133,7 @@ extension CKDatabase {
         operation.perSubscriptionSaveBlock = { id, result in results.withLock { $0.saveResults[id] = result } }
         operation.perSubscriptionDeleteBlock = { id, result in results.withLock { $0.deleteResults[id] = result } }
         operation.modifySubscriptionsResultBlock = { outcome in
-            completion(outcome.map { results.withLock { $0 } })
+            completion(outcome.asideFromItems.map { results.withLock { $0 } })
         }
         run(operation)
         return operation

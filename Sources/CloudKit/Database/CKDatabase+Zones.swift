@@ -97,7 +97,7 @@ extension CKDatabase {
             if case .success(let zone) = result { zones.withLock { $0.append(zone) } }
         }
         operation.fetchRecordZonesResultBlock = { outcome in
-            completion(outcome.map { zones.withLock { $0 } })
+            completion(outcome.asideFromItems.map { zones.withLock { $0 } })
         }
         run(operation)
         return operation
@@ -111,7 +111,7 @@ extension CKDatabase {
         let operation = CKFetchRecordZonesOperation(recordZoneIDs: zoneIDs)
         operation.perRecordZoneResultBlock = { zoneID, result in results.withLock { $0[zoneID] = result } }
         operation.fetchRecordZonesResultBlock = { outcome in
-            completion(outcome.map { results.withLock { $0 } })
+            completion(outcome.asideFromItems.map { results.withLock { $0 } })
         }
         run(operation)
         return operation
@@ -129,7 +129,7 @@ extension CKDatabase {
             results.withLock { $0.deleteResults[zoneID] = result }
         }
         operation.modifyRecordZonesResultBlock = { outcome in
-            completion(outcome.map { results.withLock { $0 } })
+            completion(outcome.asideFromItems.map { results.withLock { $0 } })
         }
         run(operation)
         return operation

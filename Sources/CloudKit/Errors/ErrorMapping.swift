@@ -108,6 +108,11 @@ extension CKError {
             .partialFailure, "Some items failed: partialErrorsByItemID says which and why.", context,
             adding: [CKPartialErrorsByItemIDKey: errors])
     }
+
+    /// Nil where no item failed.
+    static func partialFailure(ifAny errors: [AnyHashable: any Error], _ context: ErrorContext) -> CKError? {
+        errors.isEmpty ? nil : partialFailure(errors, context)
+    }
 }
 
 extension ErrorDictionary {

@@ -65,7 +65,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { report.blocks.perItem = newValue }
     }
 
-    /// Called once, at the end. Fails only with what concerns the whole operation, never with `partialFailure`.
+    /// Called once, at the end; if some items failed, with a `partialFailure` that has their errors by item.
     open var fetchRecordsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { report.blocks.result }
         set { report.blocks.result = newValue }

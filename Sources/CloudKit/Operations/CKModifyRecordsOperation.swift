@@ -84,7 +84,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { report.blocks.perDelete = newValue }
     }
 
-    /// Called once, at the end. Fails only with what concerns the whole operation, never with `partialFailure`.
+    /// Called once, at the end; if some items failed, with a `partialFailure` that has their errors by item.
     open var modifyRecordsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { report.blocks.result }
         set { report.blocks.result = newValue }

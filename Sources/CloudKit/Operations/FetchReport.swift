@@ -31,13 +31,9 @@ final class FetchReport<ID: Hashable & Sendable, Item: Sendable>: Sendable {
     func conclude(_ failure: CKError?, _ context: ErrorContext) {
         let blocks = blocks.withLock { $0 }
         let outcome = outcome.exchange(Outcome())
-        blocks.result?(failure.map { .failure($0) } ?? .success(()))
-        if let failure {
-            blocks.completion?(nil, failure)
-        } else {
-            let partial = outcome.errors.isEmpty ? nil : CKError.partialFailure(outcome.errors, context)
-            blocks.completion?(outcome.items, partial)
-        }
+        let error = failure ?? .partialFailure(ifAny: outcome.errors, context)
+        blocks.result?(error.map { .failure($0) } ?? .success(()))
+        blocks.completion?(failure == nil ? outcome.items : nil, error)
     }
 
     func releaseBlocks() { blocks.exchange(Blocks()) }

@@ -44,13 +44,9 @@ final class ModificationReport<ID: Hashable & Sendable, Item: Sendable>: Sendabl
     func conclude(_ failure: CKError?, _ context: ErrorContext) {
         let blocks = blocks.withLock { $0 }
         let outcome = outcome.exchange(Outcome())
-        blocks.result?(failure.map { .failure($0) } ?? .success(()))
-        if let failure {
-            blocks.completion?(nil, nil, failure)
-        } else {
-            let partial = outcome.errors.isEmpty ? nil : CKError.partialFailure(outcome.errors, context)
-            blocks.completion?(outcome.saved, outcome.deleted, partial)
-        }
+        let error = failure ?? .partialFailure(ifAny: outcome.errors, context)
+        blocks.result?(error.map { .failure($0) } ?? .success(()))
+        blocks.completion?(failure == nil ? outcome.saved : nil, failure == nil ? outcome.deleted : nil, error)
     }
 
     func releaseBlocks() { blocks.exchange(Blocks()) }

@@ -149,12 +149,8 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         let blocks = blocks.withLock { $0 }
         let outcome = outcome.exchange(Outcome())
         blocks.result?(failure.map { .failure($0) } ?? .success(outcome.cursor))
-        if let failure {
-            blocks.completion?(nil, failure)
-        } else {
-            let partial = outcome.errors.isEmpty ? nil : CKError.partialFailure(outcome.errors, errorContext)
-            blocks.completion?(outcome.cursor, partial)
-        }
+        let error = failure ?? .partialFailure(ifAny: outcome.errors, errorContext)
+        blocks.completion?(failure == nil ? outcome.cursor : nil, error)
     }
 
     override func releaseBlocks() {

@@ -37,7 +37,7 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
         set { blocks.perShare = newValue }
     }
 
-    /// Called once, at the end. Fails only with what concerns the whole operation.
+    /// Called once, at the end; if some items failed, with a `partialFailure` that has their errors by item.
     open var acceptSharesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
@@ -89,7 +89,10 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
 
     private func hand(out result: Result<CKShare.Metadata, CKError>, of metadata: CKShare.Metadata) {
         let blocks = blocks.withLock { $0 }
-        if case .failure(let error) = result, let url = metadata.share.url { failures.withLock { $0[url] = error } }
+        if case .failure(let error) = result {
+            let item = metadata.share.url.map(AnyHashable.init) ?? AnyHashable(metadata.share.recordID)
+            failures.withLock { $0[item] = error }
+        }
         if let block = blocks.perShare {
             block(metadata, result.map(\.share).mapError { $0 })
         } else {
@@ -103,9 +106,9 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     override func conclude(_ failure: CKError?) {
         let blocks = blocks.withLock { $0 }
         let failures = failures.exchange([:])
-        blocks.result?(failure.map { .failure($0) } ?? .success(()))
-        let partial = failures.isEmpty ? nil : CKError.partialFailure(failures, containerErrorContext)
-        blocks.completion?(failure ?? partial)
+        let error = failure ?? .partialFailure(ifAny: failures, containerErrorContext)
+        blocks.result?(error.map { .failure($0) } ?? .success(()))
+        blocks.completion?(error)
     }
 
     override func releaseBlocks() {

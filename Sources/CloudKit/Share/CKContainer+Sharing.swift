@@ -144,7 +144,7 @@ extension CKContainer {
         let operation = CKFetchShareParticipantsOperation(userIdentityLookupInfos: infos)
         operation.perShareParticipantResultBlock = { info, result in results.withLock { $0[info] = result } }
         operation.fetchShareParticipantsResultBlock = { outcome in
-            completion(outcome.map { results.withLock { $0 } })
+            completion(outcome.asideFromItems.map { results.withLock { $0 } })
         }
         run(operation)
         return operation
@@ -157,7 +157,9 @@ extension CKContainer {
         let results = Locked<[URL: Result<CKShare.Metadata, any Error>]>([:])
         let operation = CKFetchShareMetadataOperation(shareURLs: urls)
         operation.perShareMetadataResultBlock = { url, result in results.withLock { $0[url] = result } }
-        operation.fetchShareMetadataResultBlock = { outcome in completion(outcome.map { results.withLock { $0 } }) }
+        operation.fetchShareMetadataResultBlock = { outcome in
+            completion(outcome.asideFromItems.map { results.withLock { $0 } })
+        }
         run(operation)
         return operation
     }
@@ -167,7 +169,9 @@ extension CKContainer {
         let results = Locked<[URL: Result<Void, any Error>]>([:])
         let operation = CKShareRequestAccessOperation(shareURLs: urls)
         operation.perShareAccessRequestResultBlock = { url, result in results.withLock { $0[url] = result } }
-        operation.shareAccessRequestResultBlock = { outcome in completion(outcome.map { results.withLock { $0 } }) }
+        operation.shareAccessRequestResultBlock = { outcome in
+            completion(outcome.asideFromItems.map { results.withLock { $0 } })
+        }
         run(operation)
         return operation
     }
@@ -179,7 +183,9 @@ extension CKContainer {
         let results = Locked<[CKShare.Metadata: Result<CKShare, any Error>]>([:])
         let operation = CKAcceptSharesOperation(shareMetadatas: metadatas)
         operation.perShareResultBlock = { metadata, result in results.withLock { $0[metadata] = result } }
-        operation.acceptSharesResultBlock = { outcome in completion(outcome.map { results.withLock { $0 } }) }
+        operation.acceptSharesResultBlock = { outcome in
+            completion(outcome.asideFromItems.map { results.withLock { $0 } })
+        }
         run(operation)
         return operation
     }

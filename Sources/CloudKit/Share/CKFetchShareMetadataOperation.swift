@@ -60,7 +60,7 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
         set { blocks.perShare = newValue }
     }
 
-    /// Called once, at the end. Fails only with what concerns the whole operation.
+    /// Called once, at the end; if some items failed, with a `partialFailure` that has their errors by item.
     open var fetchShareMetadataResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
@@ -117,9 +117,9 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     override func conclude(_ failure: CKError?) {
         let blocks = blocks.withLock { $0 }
         let failures = failures.exchange([:])
-        blocks.result?(failure.map { .failure($0) } ?? .success(()))
-        let partial = failures.isEmpty ? nil : CKError.partialFailure(failures, containerErrorContext)
-        blocks.completion?(failure ?? partial)
+        let error = failure ?? .partialFailure(ifAny: failures, containerErrorContext)
+        blocks.result?(error.map { .failure($0) } ?? .success(()))
+        blocks.completion?(error)
     }
 
     override func releaseBlocks() {

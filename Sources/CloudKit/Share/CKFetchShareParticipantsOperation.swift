@@ -47,7 +47,7 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
         set { blocks.perParticipant = newValue }
     }
 
-    /// Called once, at the end. Fails only with what concerns the whole operation.
+    /// Called once, at the end; if some items failed, with a `partialFailure` that has their errors by item.
     open var fetchShareParticipantsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
@@ -129,9 +129,9 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     override func conclude(_ failure: CKError?) {
         let blocks = blocks.withLock { $0 }
         let failures = failures.exchange([:])
-        blocks.result?(failure.map { .failure($0) } ?? .success(()))
-        let partial = failures.isEmpty ? nil : CKError.partialFailure(failures, containerErrorContext)
-        blocks.completion?(failure ?? partial)
+        let error = failure ?? .partialFailure(ifAny: failures, containerErrorContext)
+        blocks.result?(error.map { .failure($0) } ?? .success(()))
+        blocks.completion?(error)
     }
 
     override func releaseBlocks() {

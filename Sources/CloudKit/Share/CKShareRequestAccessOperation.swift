@@ -14,6 +14,7 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
 
     private let urls = Locked<[URL]?>(nil)
     private let blocks = Locked(Blocks())
+    private let failures = Locked<[AnyHashable: any Error]>([:])
 
     public override init() { super.init() }
 
@@ -35,7 +36,7 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
         set { blocks.perShare = newValue }
     }
 
-    /// Called once, at the end. Fails only with what concerns the whole operation.
+    /// Called once, at the end; if some items failed, with a `partialFailure` that has their errors by item.
     open var shareAccessRequestResultBlock: ((Result<Void, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
@@ -59,12 +60,14 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
                 .internalError, "The service answered \(urls.count) items with \(failures.count) results.", errors)
         }
         deliver(Array(zip(urls, failures))) { url, failure in
+            if let failure { self.failures.withLock { $0[url] = CKError(failure, errors) } }
             self.blocks.perShare?(url, failure.map { .failure(CKError($0, errors)) } ?? .success(()))
         }
     }
 
     override func conclude(_ failure: CKError?) {
-        blocks.result?(failure.map { .failure($0) } ?? .success(()))
+        let error = failure ?? .partialFailure(ifAny: failures.exchange([:]), containerErrorContext)
+        blocks.result?(error.map { .failure($0) } ?? .success(()))
     }
 
     override func releaseBlocks() {

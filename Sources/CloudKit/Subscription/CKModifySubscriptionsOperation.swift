@@ -52,7 +52,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         set { report.blocks.perDelete = newValue }
     }
 
-    /// Called once, at the end. Fails only with what concerns the whole operation, never with `partialFailure`.
+    /// Called once, at the end; if some items failed, with a `partialFailure` that has their errors by item.
     open var modifySubscriptionsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { report.blocks.result }
         set { report.blocks.result = newValue }

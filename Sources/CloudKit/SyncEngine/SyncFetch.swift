@@ -284,7 +284,7 @@ struct SyncFetch: Sendable {
         }
         operation.fetchRecordZoneChangesResultBlock = { outcome in
             completion(
-                outcome.flatMap {
+                outcome.asideFromItems.flatMap {
                     failure.withLock { $0 }.map { .failure($0) } ?? .success(batch.withLock { $0 })
                 })
         }

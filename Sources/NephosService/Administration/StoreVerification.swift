@@ -75,7 +75,8 @@ package struct StoreVerification: Sendable {
         for rows in strays {
             let subject = rows.owner.map { "zone \(rows.id) of owner \($0)" } ?? "account \(rows.id)"
             findings.note(
-                "\(rows.count) \(rows.count == 1 ? "row" : "rows") of \(rows.table): \(subject) (\(rows.column)) does not exist")
+                "\(rows.count) \(rows.count == 1 ? "row" : "rows") of \(rows.table): \(subject) (\(rows.column)) does not exist"
+            )
         }
     }
 

@@ -18,7 +18,7 @@ extension StorageConformance {
             }
             let none = try await engine.read { try ($0.rowsWithoutZone(limit: 9), $0.rowsWithoutAccount(limit: 9)) }
             try expect(none.0 + none.1, equals: [])
-            // A zone of nobody's; another owner's zone; an account that does not exist.
+            // A zone that does not exist, another owner's zone, accounts that do not exist.
             let strays = [ZoneKey(owner: zone.owner, id: 77), ZoneKey(owner: OwnerID(rawValue: 55), id: zone.id)]
             try await engine.write { transaction in
                 for (index, stray) in strays.enumerated() {
@@ -28,7 +28,8 @@ extension StorageConformance {
                         try transaction.put(record)
                     }
                 }
-                _ = try transaction.insertZone(owner: OwnerID(rawValue: 88), name: "Z", sequence: transaction.nextSequence())
+                _ = try transaction.insertZone(
+                    owner: OwnerID(rawValue: 88), name: "Z", sequence: transaction.nextSequence())
             }
             let found = try await engine.read { try ($0.rowsWithoutZone(limit: 9), $0.rowsWithoutAccount(limit: 9)) }
             try expect(

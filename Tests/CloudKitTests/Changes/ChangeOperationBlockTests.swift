@@ -113,7 +113,7 @@ import Testing
         #expect(
             log.lines == [
                 "A!\(CKError.Code.userDeletedZone.rawValue) false", "B!\(CKError.Code.zoneNotFound.rawValue) true",
-                "end true",
+                "end false",
             ])
     }
 

@@ -72,7 +72,8 @@ import Testing
         await all.finish(in: database)
         #expect(
             log.lines == [
-                "a=", "tokens Z", "b=", "zone Z", "zone Gone!26", "c=", "zone Y", "zone _defaultZone!12", "end",
+                "a=", "tokens Z", "b=", "zone Z", "zone Gone!26", "c=", "zone Y", "zone _defaultZone!12",
+                "end!\(CKError.Code.partialFailure.rawValue)",
             ])
     }
 
@@ -86,7 +87,10 @@ import Testing
         let fetch = operation([zoneID], tokens: [zoneID: token])
         fetch.note(in: log)
         await fetch.finish(in: database)
-        #expect(log.lines == ["zone Z!\(CKError.Code.changeTokenExpired.rawValue)", "end"])
+        #expect(
+            log.lines == [
+                "zone Z!\(CKError.Code.changeTokenExpired.rawValue)", "end!\(CKError.Code.partialFailure.rawValue)",
+            ])
         await #expect { _ = try await database.recordZoneChanges(inZoneWith: zoneID, since: token) } throws: {
             ($0 as? CKError)?.code == .changeTokenExpired
         }

@@ -30,7 +30,7 @@ import Testing
 
     private func describe(_ result: Result<Void, any Error>) -> String { describe(result.failure) }
 
-    @Test func `modifying records reports item failures to both generations, each in its way`() async {
+    @Test func `modifying records reports item failures to both generations of completion blocks`() async {
         let events = Events()
         let operation = CKModifyRecordsOperation(
             recordsToSave: [Self.good, Self.bad].map { CKRecord(recordType: "Artwork", recordID: $0) },
@@ -45,7 +45,8 @@ import Testing
         await operation.finish { service.database.add(operation) }
         #expect(
             events.all == [
-                "item Good none", "item Bad permissionFailure", "result none",
+                "item Good none", "item Bad permissionFailure",
+                "result partialFailure of [\"Bad: permissionFailure\"]",
                 "completion [\"Good\"] [\"Gone\"] partialFailure of [\"Bad: permissionFailure\"]",
             ])
     }
@@ -64,7 +65,7 @@ import Testing
         #expect(events.all == ["new Good", "new Good"])
     }
 
-    @Test func `fetching records reports item failures to both generations, each in its way`() async {
+    @Test func `fetching records reports item failures to both generations of completion blocks`() async {
         let events = Events()
         let operation = CKFetchRecordsOperation(recordIDs: [Self.good, Self.bad])
         operation.perRecordProgressBlock = { events.note("progress \($0.recordName) \($1)") }
@@ -79,11 +80,12 @@ import Testing
         #expect(
             events.all == [
                 "progress Good 1.0", "item Artwork Good none", "progress Bad 1.0", "item none Bad permissionFailure",
-                "result none", "completion [\"Good\"] partialFailure of [\"Bad: permissionFailure\"]",
+                "result partialFailure of [\"Bad: permissionFailure\"]",
+                "completion [\"Good\"] partialFailure of [\"Bad: permissionFailure\"]",
             ])
     }
 
-    @Test func `modifying zones reports item failures to both generations, each in its way`() async {
+    @Test func `modifying zones reports item failures to both generations of completion blocks`() async {
         let events = Events()
         let operation = CKModifyRecordZonesOperation(
             recordZonesToSave: [CKRecordZone(zoneName: "Good")],
@@ -101,12 +103,13 @@ import Testing
         await operation.finish { service.database.add(operation) }
         #expect(
             events.all == [
-                "save Good true", "delete Bad zoneNotFound", "delete Gone none", "result none",
+                "save Good true", "delete Bad zoneNotFound", "delete Gone none",
+                "result partialFailure of [\"Bad: zoneNotFound\"]",
                 "completion [\"Good\"] [\"Gone\"] partialFailure of [\"Bad: zoneNotFound\"]",
             ])
     }
 
-    @Test func `fetching zones reports item failures to both generations, each in its way`() async {
+    @Test func `fetching zones reports item failures to both generations of completion blocks`() async {
         let events = Events()
         let operation = CKFetchRecordZonesOperation(
             recordZoneIDs: [CKRecordZone.ID(zoneName: "Good"), CKRecordZone.ID(zoneName: "Bad")])
@@ -120,9 +123,26 @@ import Testing
         await operation.finish { service.database.add(operation) }
         #expect(
             events.all == [
-                "item Good true", "item Bad false", "result none",
+                "item Good true", "item Bad false", "result partialFailure of [\"Bad: zoneNotFound\"]",
                 "completion [\"Good\"] partialFailure of [\"Bad: zoneNotFound\"]",
             ])
+    }
+
+    @Test func `async forms answer for each item where all failed`() async throws {
+        let database = service.database
+        let fetched = try await database.records(for: [Self.bad])
+        #expect(fetched[Self.bad]?.isSuccess == false)
+        let record = CKRecord(recordType: "Artwork", recordID: Self.bad)
+        let modified = try await database.modifyRecords(saving: [record], deleting: [])
+        #expect(modified.saveResults[Self.bad]?.isSuccess == false)
+        let zone = CKRecordZone(zoneName: "Bad")
+        #expect(try await database.recordZones(for: [zone.zoneID])[zone.zoneID]?.isSuccess == false)
+        let zones = try await database.modifyRecordZones(saving: [zone], deleting: [])
+        #expect(zones.saveResults[zone.zoneID]?.isSuccess == false)
+        // The forms for one item throw its error.
+        let fetching = await #expect(throws: CKError.self) { try await database.record(for: Self.bad) }
+        let saving = await #expect(throws: CKError.self) { try await database.save(zone) }
+        #expect(fetching?.code == .permissionFailure && saving?.code == .zoneNotFound)
     }
 
     @Test func `a failure of the whole operation is reported once, without items`() async {

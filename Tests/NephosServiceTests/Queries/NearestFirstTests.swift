@@ -18,7 +18,7 @@ import Testing
     private func save(_ count: Int, metresApart: Double, in cloud: QueryCloud) async throws {
         try await cloud.modify(
             (0..<count).map { index in
-                let place = LocationValue(latitude: 45 + Double(index) * metresApart / 111_195, longitude: 90)
+                let place = LocationValue(latitude: 45 + Double(index) * metresApart / 111_195, longitude: 40)
                 return .create(
                     name(index), ["place": .location(place), "rank": .int64(Int64(index))], type: "Item")
             })
@@ -43,7 +43,8 @@ import Testing
         #expect(entries < 10_000)
     }
 
-    @Test("A page that may look at little ends before its first result, and all come in order", arguments: [false, true])
+    @Test(
+        "A page that may look at little ends before its first result, and all come in order", arguments: [false, true])
     func pages(sortedAlso: Bool) async throws {
         var bounds = QueryBounds()
         bounds.candidatesPerPage = 3

@@ -72,7 +72,8 @@ struct NearestFirst: CandidateStream {
                 guard let id = indexes.ready(range.signature) else { continue }
                 sources.append(
                     Source(
-                        range: range, definition: id, zone: zone, prefix: Array(range.range.from.prefix(range.keyOffset)),
+                        range: range, definition: id, zone: zone,
+                        prefix: Array(range.range.from.prefix(range.keyOffset)),
                         tracePlace: trace.began(range)))
             }
         }
@@ -101,7 +102,10 @@ struct NearestFirst: CandidateStream {
     mutating func next() throws -> Candidate? {
         while let top = heap.first {
             if cost > 0, isBehindStart(top.position), last.map({ $0.precedes(top.position) }) ?? true {
-                if case .candidate = top.content {} else { return found(Candidate(position: top.position, isPlace: true)) }
+                if case .candidate = top.content {
+                } else {
+                    return found(Candidate(position: top.position, isPlace: true))
+                }
             }
             if cost > bounds.candidatesPerCount { throw tooMany }
             pop()
@@ -141,7 +145,10 @@ struct NearestFirst: CandidateStream {
     private mutating func search(_ cell: LocationCell, _ source: Int) throws {
         let range = sources[source].part(cell.range)
         let read = try entries(range, after: nil, limit: Self.crowd + 1, source)
-        if read.count <= Self.crowd { return try read.forEach { try add($0, source) } }
+        if read.count <= Self.crowd {
+            for entry in read { try add(entry, source) }
+            return
+        }
         if cell.level < LocationCell.deepest {
             for quarter in cell.quarters {
                 let least = max(0, quarter.least(from: scan.center) - Self.tolerance)
