@@ -19,17 +19,18 @@ final class HorizonWatch: Sendable {
 
     var holder: HorizonHolder? { state.withLock(\.holder) }
 
-    /// Looks for the holder. A session of another user shows its age to members of `pg_read_all_stats` alone.
+    /// Looks for the holder. A session of another user shows its age to members of `pg_read_all_stats` alone: to others the
+    /// holder is unknown.
     func measure(_ connection: PostgresConnection) throws {
         let row = try connection.ask(
             """
-            SELECT coalesce(extract(epoch FROM clock_timestamp() - xact_start), 0)::text, coalesce(application_name, ''),
+            SELECT coalesce(extract(epoch FROM clock_timestamp() - xact_start)::text, ''), coalesce(application_name, ''),
                 backend_xid::text
             FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND pid <> pg_backend_pid()
             ORDER BY age(backend_xid) DESC LIMIT 1
             """
         ).first
-        let seconds = row.flatMap { Double($0[0]) } ?? 0
+        guard let seconds = row.map({ Double($0[0]) }) ?? 0 else { return state.withLock { $0.holder = nil } }
         let holder = HorizonHolder(seconds: max(0, seconds), applicationName: row?[1] ?? "")
         let isToTell = state.withLock { state in
             state.holder = holder

@@ -59,7 +59,7 @@ package final class PostgresStores: StoreProvider {
         }
     }
 
-    package var horizonHolder: HorizonHolder? { horizon.holder ?? HorizonHolder(seconds: 0, applicationName: "") }
+    package var horizonHolder: HorizonHolder? { horizon.holder }
 
     /// How often the server was waited for. Exact while nothing runs.
     package var roundTrips: Int { pool.roundTrips + lookups.roundTrips }
@@ -170,7 +170,8 @@ package final class PostgresStores: StoreProvider {
                 """
                 SELECT id::text, container, environment, namespace.nspname FROM \(table)
                 JOIN pg_namespace AS namespace ON namespace.nspname = \(PostgresAddress.literal(options.prefix)) || '_' || id
-                WHERE to_regclass(format('%I.change_event', namespace.nspname)) IS NOT NULL ORDER BY id
+                WHERE EXISTS (SELECT FROM pg_class WHERE relnamespace = namespace.oid AND relname = 'change_event')
+                ORDER BY id
                 """)
             var found: [StoreID] = []
             for start in stride(from: 0, to: stores.count, by: Self.storesPerLook) {

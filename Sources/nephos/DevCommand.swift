@@ -8,6 +8,7 @@ import NephosSQLite
 import NephosServer
 import NephosService
 import NephosStorage
+import Synchronization
 
 /// `nephos dev`: the local CloudKit.
 struct DevCommand {
@@ -167,9 +168,10 @@ struct DevCommand {
                 "\(error). Raise the limit: of processes (ulimit -u), TasksMax= of a service, pids.max of a container.")
         }
         let (stops, stop) = AsyncStream.makeStream(of: Void.self)
+        let isStopping = Atomic(false)
         Task {
             do {
-                try await serve(until: stops)
+                try await serve(until: stops) { isStopping.load(ordering: .relaxed) }
                 exit(0)
             } catch let error as ListeningError {
                 Console.fail("\(error). \(Self.remedy(of: error))")
@@ -180,6 +182,7 @@ struct DevCommand {
             }
         }
         signals.wait()
+        isStopping.store(true, ordering: .relaxed)
         stop.yield()
         // Asked again, it does not wait for what it accepted. Nor does it wait for ever: a write that is not committed by
         // then was not acknowledged, and the store is as if it had never begun.
@@ -195,13 +198,14 @@ struct DevCommand {
         }
     }
 
-    private func serve(until stops: AsyncStream<Void>) async throws {
+    /// - Parameter isStopping: whether the process was told to stop while it waits for its database.
+    private func serve(until stops: AsyncStream<Void>, _ isStopping: @Sendable () -> Bool) async throws {
         // The port first: a refusal of it leaves nothing behind.
         let sockets = try ListeningSocket.loopback(port: port)
         ProcessMemory.keepForNextAnswer()
         SQLiteLibrary.dedicate()
-        let stores = try await stores()
-        try await Self.check(stores)
+        let stores = try await stores(isStopping)
+        try await check(stores)
         let environment = ServiceEnvironment.system
         let delivery = notifications.delivery(now: environment.now)
         var configuration = ServiceConfiguration(
@@ -249,19 +253,49 @@ struct DevCommand {
         }
     }
 
-    /// Opens every store once, so that a damaged or newer one is refused before anything is served.
-    private static func check(_ stores: any StoreProvider) async throws {
-        for id in try stores.existingStores() { try await stores.open(id).close() }
+    /// Opens every store once. A damaged or newer one is named before anything is served: the others are served, and its own
+    /// requests refused.
+    /// - Throws: the failure of the only store.
+    private func check(_ stores: any StoreProvider) async throws {
+        let all = try stores.existingStores()
+        for id in all {
+            do {
+                try await stores.open(id).close()
+            } catch {
+                let reason = (error as? StorageError)?.message ?? "\(error)"
+                guard all.count > 1 else {
+                    throw StorageError(.damaged, "The store of \(id.text) cannot be opened: \(reason)")
+                }
+                Console.note("the store of \(id.text) cannot be opened, and its requests are refused: \(reason)")
+            }
+        }
     }
 
-    private func stores() async throws -> any StoreProvider {
+    /// Connects to the database, and tries again each second while it cannot be reached.
+    private func postgres(
+        _ address: PostgresAddress, _ options: PostgresOptions, blanks: MemoryStores, _ isStopping: @Sendable () -> Bool
+    ) async throws -> PostgresStores {
+        var reason = ""
+        while true {
+            do {
+                return try PostgresStores(address, options: options, assets: data, blanks: blanks)
+            } catch let error as StorageError where error.code == .inputOutput {
+                if isStopping() { exit(0) }
+                if error.message != reason { Console.note("waiting for the database: \(error.message)") }
+                reason = error.message
+            }
+            try await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private func stores(_ isStopping: @Sendable () -> Bool) async throws -> any StoreProvider {
         let options = SQLiteOptions(durability: durability, log: ServiceEnvironment.system.log)
         guard let data else { return MemoryStores(options: options) }
         let stores: any StoreProvider
         if let storage {
-            let postgres = try PostgresStores(
-                storage, options: PostgresOptions(acceptsUnsafeServer: acceptsUnsafeStorage, log: options.log),
-                assets: data, blanks: MemoryStores(options: options))
+            let postgres = try await postgres(
+                storage, PostgresOptions(acceptsUnsafeServer: acceptsUnsafeStorage, log: options.log),
+                blanks: MemoryStores(options: options), isStopping)
             try postgres.keepAssets(in: objectStorage.place(or: data))
             stores = postgres
         } else {

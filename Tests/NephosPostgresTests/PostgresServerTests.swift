@@ -247,3 +247,29 @@ import Testing
         stores.close()
     }
 }
+
+/// The documented role: no superuser, with the right to make schemas in its database.
+@Suite(.overPostgreSQL) struct PostgresRoleTests {
+    @Test func `a role that may make schemas keeps stores, and finds those with work`() async throws {
+        let name = "role_\(UInt32.random(in: .min ... .max))"
+        let text = try TestCluster.text.get()
+        let admin = try PostgresConnection(
+            try PostgresAddress(text), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
+        try admin.execute("CREATE ROLE \(name) LOGIN; GRANT CREATE ON DATABASE postgres TO \(name)")
+        admin.close()
+        let address = try PostgresAddress(text.replacing("user=nephos", with: "user=\(name)"))
+        let stores = try PostgresStores(address, options: TestCluster.options(connections: 2))
+        let (idle, busy) = (TestCluster.newStore(), TestCluster.newStore())
+        for id in [idle, busy] {
+            let engine = try stores.open(id)
+            let zone = try await engine.write { transaction in
+                try transaction.insertZone(owner: .everyone, name: "Z", sequence: transaction.nextSequence()).key
+            }
+            if id == busy { try await engine.write { try $0.insert(JobRow(kind: "k", zone: zone, subject: "s")) } }
+            await engine.close()
+        }
+        #expect(try stores.storesWithWork() == [busy])
+        #expect(try stores.existingStores() == [idle, busy])
+        stores.close()
+    }
+}

@@ -76,6 +76,30 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(5))) func `a server waits for its database, and stops meanwhile when it is told to`()
+        async throws
+    {
+        let cluster = try #require(try TestCluster.text.get().firstMatch(of: /host=(\S+)/)).1
+        try await withTemporaryDirectory { directory in
+            // A socket's path has to be short.
+            let sockets = URL(fileURLWithPath: "/tmp/nephos-w\(UInt32.random(in: .min ... .max))")
+            let arguments = [
+                "dev", "--port", "0", "--storage", "postgresql://nephos@/postgres?host=\(sockets.path)",
+                "--accept-unsafe-storage", "--data", directory.path,
+            ]
+            let stopped = try await StartedNephos(arguments).stop()
+            #expect(stopped.status == 0 && !stopped.output.contains("serving"), "\(stopped.errors)")
+            let server = try StartedNephos(arguments)
+            async let ready = server.readyLine()
+            try FileManager.default.createSymbolicLink(
+                at: sockets, withDestinationURL: URL(fileURLWithPath: String(cluster)))
+            defer { try? FileManager.default.removeItem(at: sockets) }
+            let connection = try TestConnection(port: try readyPort(try await ready))
+            _ = try await post(connection, "zones/list", "{}")
+            #expect(try await server.stop().status == 0)
+        }
+    }
+
     @Test(.timeLimit(.minutes(5))) func `records of a deleted zone are purged by the other`() async throws {
         try await withTemporaryDirectory { directory in
             let pair = try await Pair(directory)
