@@ -131,6 +131,31 @@ import Testing
         }
     }
 
+    @Test func `a store that cannot be opened is named, and the others are served`() async throws {
+        try await withTemporaryDirectory { directory in
+            let data = directory.appendingPathComponent("data")
+            func post(_ port: UInt16, _ container: String) async throws -> Int {
+                try await TestConnection(port: port).request(
+                    "POST",
+                    "/database/1/\(container)/development/private/zones/modify?ckAPIToken=any&ckWebAuthToken=dev:me",
+                    body: #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#
+                ).status
+            }
+            let first = try StartedNephos(["dev", "--port", "0", "--data", data.path])
+            var port = try readyPort(try await first.readyLine())
+            for container in ["iCloud.sound", "iCloud.damaged"] { #expect(try await post(port, container) == 200) }
+            #expect(try await first.stop().status == 0)
+            try Data(repeating: 0x5A, count: 8192).write(
+                to: data.appendingPathComponent("iCloud.damaged/development.sqlite"))
+            let second = try StartedNephos(["dev", "--port", "0", "--data", data.path])
+            port = try readyPort(try await second.readyLine())
+            #expect(try await post(port, "iCloud.sound") == 200)
+            #expect(try await post(port, "iCloud.damaged") >= 500)
+            let finished = try await second.stop()
+            #expect(finished.errors.contains("the store of iCloud.damaged, development cannot be opened"))
+        }
+    }
+
     @Test func refusesAPortThatIsInUseAndLeavesNoData() async throws {
         try await withTemporaryDirectory { directory in
             let first = try StartedNephos(["dev", "--port", "0", "--in-memory"])
