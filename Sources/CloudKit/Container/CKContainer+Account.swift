@@ -4,14 +4,16 @@ extension CKContainer {
     /// Whether there is an account.
     /// - Throws: `CKError` where it cannot be told.
     func currentAccountStatus() async throws -> CKAccountStatus {
-        guard session.service.hasAccount else { return .noAccount }
-        do {
-            _ = try await currentUserRecordID()
+        let account = account
+        guard account.service.hasAccount else { return .noAccount }
+        do throws(CKError) {
+            _ = try await account.currentUser(
+                ServiceCall(scope: .public), ErrorContext(containerID: account.identifier))
             // Known only once something needed keys: no other caller waits for them.
-            let ring = session.keyRing
+            let ring = account.keyRing
             if await ring.isUnapproved { _ = try? await ring.device() }
             return await ring.isUnapproved ? .temporarilyUnavailable : .available
-        } catch let error as CKError {
+        } catch {
             switch error.code {
             case .notAuthenticated: return .noAccount
             case .managedAccountRestricted: return .restricted
@@ -24,7 +26,7 @@ extension CKContainer {
     /// The ID of the account's user record in this container.
     /// - Throws: `CKError`, `.notAuthenticated` where there is no account.
     func currentUserRecordID() async throws -> CKRecord.ID {
-        let name = try await session.currentUser(
+        let name = try await account.currentUser(
             ServiceCall(scope: .public), ErrorContext(containerID: session.identifier))
         return CKRecord.ID(unchecked: name, zoneID: .default)
     }
@@ -35,26 +37,5 @@ extension CKContainer {
         _ work: @escaping @Sendable (CKContainer) async -> (First, Second)
     ) {
         LibraryExecutor.run({ await work(self) }, then: { handler($0.0, $0.1) })
-    }
-}
-
-extension ContainerSession {
-    /// The name of the account's user record, from the service.
-    func currentUser(_ call: ServiceCall, _ context: ErrorContext) async throws(CKError) -> String {
-        guard service.hasAccount else { throw noAccount(context) }
-        do throws(ServiceFailure) {
-            let user = try await service.currentUser(call)
-            learn(userRecordName: user.userRecordName)
-            return user.userRecordName
-        } catch {
-            throw CKError(error, context)
-        }
-    }
-}
-
-extension ContainerSession {
-    /// What everything that needs an account fails with where there is none.
-    func noAccount(_ context: ErrorContext) -> CKError {
-        CKError(.notAuthenticated, "This needs an account, and there is none: \(service.signInAdvice).", context)
     }
 }

@@ -19,6 +19,8 @@ open class CKContainer: NSObject, @unchecked Sendable {
     struct Configured: Sendable {
         var values: ConfigurationValues?
         var group: CKOperationGroup?
+        /// As whom operations work; nil is the account that is signed in when they begin.
+        var account: AccountSession?
     }
 
     init(_ session: ContainerSession, _ configured: Configured = Configured()) {
@@ -89,9 +91,13 @@ open class CKContainer: NSObject, @unchecked Sendable {
         databases[databaseScope.rawValue - 1]
     }
 
+    /// The account as which work begins now.
+    var account: AccountSession { configured.account ?? session.account }
+
     /// Runs an operation in this container.
     open func add(_ operation: CKOperation) {
         operation.configuration.container = self
+        operation.begin(as: account, in: session)
         operation.inherit(configured.values, group: configured.group)
         session.queue.addOperation(operation)
     }
@@ -100,6 +106,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
     /// otherwise.
     func run(_ operation: CKOperation) {
         operation.configuration.container = self
+        operation.begin(as: account, in: session)
         let userWaits = ConfigurationValues(qualityOfService: .userInitiated)
         operation.inherit(configured.values?.merged(over: userWaits) ?? userWaits, group: configured.group)
         operation.start()
@@ -401,7 +408,8 @@ extension CKContainer.Configured {
     /// These, under what a further `configuredWith` gives.
     func adding(_ configuration: CKOperation.Configuration?, _ group: CKOperationGroup?) -> CKContainer.Configured {
         CKContainer.Configured(
-            values: configuration?.snapshot.merged(over: values) ?? values, group: group ?? self.group)
+            values: configuration?.snapshot.merged(over: values) ?? values, group: group ?? self.group, account: account
+        )
     }
 }
 

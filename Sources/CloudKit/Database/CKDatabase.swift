@@ -61,9 +61,22 @@ open class CKDatabase: NSObject, @unchecked Sendable {
     /// The container this database belongs to; if the app let go of it, another one that stands for the same.
     var container: CKContainer { owner.container ?? CKContainer(session) }
 
+    /// The account as which work begins now.
+    var account: AccountSession { configured.account ?? session.account }
+
+    /// This database, for work of several steps that began as that account: once the account changes, the rest of it fails.
+    func bound(to account: AccountSession) -> CKDatabase {
+        var bound = configured
+        bound.account = account
+        let database = CKDatabase(scope, session, bound)
+        database.adopt(container)
+        return database
+    }
+
     /// Runs an operation in this database.
     open func add(_ operation: CKDatabaseOperation) {
         operation.database = self
+        operation.begin(as: account, in: session)
         operation.inherit(configured.values, group: configured.group)
         session.queue.addOperation(operation)
     }
@@ -72,6 +85,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
     /// otherwise.
     func run(_ operation: CKDatabaseOperation) {
         operation.database = self
+        operation.begin(as: account, in: session)
         let userWaits = ConfigurationValues(qualityOfService: .userInitiated)
         operation.inherit(configured.values?.merged(over: userWaits) ?? userWaits, group: configured.group)
         // Nothing depends on it, so no queue has to order it: one thread less is woken.

@@ -31,9 +31,10 @@ extension CKContainer {
         _ body: @Sendable (AccountDevices) async throws(AccountDevices.Failure) -> Value
     ) async throws(CKError) -> Value {
         let context = ErrorContext(containerID: session.identifier)
-        guard session.service.hasAccount else { throw session.noAccount(context) }
+        let account = account
+        guard account.service.hasAccount else { throw account.noAccount(context) }
         do throws(AccountDevices.Failure) {
-            return try await body(AccountDevices(session.service, container: session.identifier))
+            return try await body(AccountDevices(account.service, container: session.identifier))
         } catch {
             if let cause = error.cause { throw CKError(cause, context) }
             throw CKError(.invalidArguments, error.description, context)

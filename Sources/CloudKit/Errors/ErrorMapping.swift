@@ -17,7 +17,7 @@ struct ErrorContext: Sendable {
 
 extension ErrorContext {
     /// What the errors of a request to a database say.
-    init(_ session: ContainerSession, scope: CKDatabase.Scope, operationID: CKOperation.ID?) {
+    init(_ session: AccountSession, scope: CKDatabase.Scope, operationID: CKOperation.ID?) {
         let service = session.service
         self.init(
             containerID: session.identifier, operationID: operationID, scope: scope,

@@ -10,7 +10,8 @@ extension CKContainer {
     /// later, the sequence goes on once it is back. What this process changes itself is not told to it.
     /// - Throws: `CKError`, `.notAuthenticated` where there is no account.
     public func notifications() async throws -> Notifications {
-        guard session.service.hasAccount else { throw session.noAccount(ErrorContext(containerID: session.identifier)) }
+        let account = account
+        guard account.service.hasAccount else { throw account.noAccount(ErrorContext(containerID: session.identifier)) }
         let events = session.notifications.events()
         try await session.notifications.connect()
         return Notifications(events: events)

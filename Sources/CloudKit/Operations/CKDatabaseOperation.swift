@@ -19,22 +19,26 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
         target.withLock { $0 } ?? ((values.container ?? nil) ?? CKContainer.default()).privateCloudDatabase
     }
 
+    override func noteAccount() { _ = account(in: effectiveDatabase(effectiveConfiguration).session) }
+
     /// What the operation's errors say about where they come from.
     var errorContext: ErrorContext {
         let database = effectiveDatabase(effectiveConfiguration)
-        return ErrorContext(database.session, scope: database.databaseScope, operationID: operationID)
+        return ErrorContext(
+            account(in: database.session), scope: database.databaseScope, operationID: operationID)
     }
 
     /// What the operation needs to ask the service, by the configuration that holds now.
     func makeRequestContext() -> DatabaseRequestContext {
         let values = effectiveConfiguration
         let database = effectiveDatabase(values)
+        let account = account(in: database.session)
         return DatabaseRequestContext(
-            session: database.session,
+            session: account,
             call: ServiceCall(
                 scope: database.databaseScope,
                 requestTimeout: values.timeoutIntervalForRequest ?? ConfigurationValues.defaultRequestTimeout,
                 resourceTimeout: values.resourceTimeout),
-            errors: ErrorContext(database.session, scope: database.databaseScope, operationID: operationID))
+            errors: ErrorContext(account, scope: database.databaseScope, operationID: operationID))
     }
 }

@@ -7,6 +7,9 @@ extension CKOperation {
         (effectiveConfiguration.container ?? nil) ?? CKContainer.default()
     }
 
+    /// The account as which the operation works in it.
+    var containerAccount: AccountSession { account(in: effectiveContainer.session) }
+
     /// What the operation's errors say about where they come from.
     var containerErrorContext: ErrorContext {
         ErrorContext(containerID: effectiveContainer.session.identifier, operationID: operationID)
@@ -14,7 +17,7 @@ extension CKOperation {
 
     /// Fails where there is no account.
     func requireAccount() async throws(CKError) {
-        _ = try await effectiveContainer.session.currentUser(containerCall, containerErrorContext)
+        _ = try await containerAccount.currentUser(containerCall, containerErrorContext)
     }
 
     /// A request by the operation's configuration.

@@ -29,6 +29,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
 
     private let settings = Locked(Settings())
+    private let beginning = Locked<(session: ContainerSession, account: AccountSession)?>(nil)
     private let progress = Locked(Progress())
     /// Where the blocks run.
     let callbackQueue = DispatchQueue(label: "CKOperation.callbacks")
@@ -81,6 +82,20 @@ open class CKOperation: Operation, @unchecked Sendable {
         }
     }
 
+    /// Has the operation work as `account`, whoever is signed in when its turn comes.
+    func begin(as account: AccountSession, in session: ContainerSession) { beginning.exchange((session, account)) }
+
+    /// The account as which the operation works in a container: the one that was signed in when the operation was added to it
+    /// or started.
+    func account(in session: ContainerSession) -> AccountSession {
+        beginning.withLock { beginning in
+            if let beginning, beginning.session === session { return beginning.account }
+            let account = session.account
+            beginning = (session, account)
+            return account
+        }
+    }
+
     /// The configuration that holds: the operation's own, then its database's, then its group's.
     var effectiveConfiguration: ConfigurationValues {
         let settings = settings.withLock { $0 }
@@ -90,6 +105,9 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
 
     // MARK: What subclasses do
+
+    /// Notes as whom the operation works, as it starts.
+    func noteAccount() {}
 
     /// Does the work and hands what concerns single items to `deliver`. Throws what concerns the whole operation.
     func perform() async throws(CKError) {}
@@ -136,6 +154,7 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     /// Sets the work going.
     private func launch() {
+        noteAccount()
         let priority = TaskPriority(effectiveConfiguration.qualityOfService ?? .default)
         let task = Task(executorPreference: LibraryExecutor.shared, priority: priority) { await self.run() }
         progress.withLock { $0.task = $0.hasEnded ? nil : task }

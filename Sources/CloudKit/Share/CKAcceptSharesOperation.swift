@@ -62,8 +62,8 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     override func perform() async throws(CKError) {
         let metadatas = (shareMetadatas ?? []).uniqued()
         guard !metadatas.isEmpty else { return }
+        let session = containerAccount
         try await requireAccount()
-        let session = effectiveContainer.session
         let own = metadatas.filter { $0.containerIdentifier == session.identifier }
         let others = metadatas.filter { $0.containerIdentifier != session.identifier }
         var results: [Result<CKShare.Metadata, CKError>] = []

@@ -91,7 +91,7 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
                 value: CKShare.shortGUID(url) ?? "", shouldFetchRootRecord: shouldFetchRootRecord,
                 rootRecordDesiredKeys: rootRecordDesiredKeys)
         }
-        let results = try await effectiveContainer.session.shares(
+        let results = try await containerAccount.shares(
             items, accepting: false, containerCall, containerErrorContext)
         for (url, result) in zip(urls, results) {
             if let link = ShareLink(fragment: url.fragment), case .success(let metadata) = result {

@@ -94,7 +94,7 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
         guard !addresses.isEmpty else { return [] }
         let request = UserLookupRequest(lookupInfos: addresses.map(\.wireValue))
         do throws(ServiceFailure) {
-            let users = try await effectiveContainer.session.service.lookUpParticipants(request, containerCall).users
+            let users = try await containerAccount.service.lookUpParticipants(request, containerCall).users
             return Set(zip(addresses, users).filter { $0.1.hasAccount == true }.map(\.0))
         } catch {
             throw CKError(error, containerErrorContext)
@@ -104,7 +104,7 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     /// What the service has under the users' IDs: user records, which everybody may read in the public database.
     private func usersByID(_ ids: [CKRecord.ID]) async throws(CKError) -> [CKRecord.ID: Result<CKRecord, CKError>] {
         guard !ids.isEmpty else { return [:] }
-        let session = effectiveContainer.session
+        let session = containerAccount
         // Where the current user is meant, the service knows them by their name.
         let own = try await session.currentUser(ServiceCall(scope: .public), containerErrorContext)
         let context = DatabaseRequestContext(

@@ -22,13 +22,8 @@ final class SyncEngineCore: Sendable {
     private let running = Locked<[UUID: Task<Result<Void, CKError>, Never>]>([:])
     private let isHandingOutState = Locked(false)
     let scheduler: SyncScheduler
-    let account = Locked(AccountKnowledge.unknown)
+    let account = Locked(SyncAccount())
     let subscription = Locked(SyncSubscription())
-
-    /// What is known of the account now.
-    enum AccountKnowledge {
-        case unknown, absent, present
-    }
 
     init(
         _ configuration: CKSyncEngine.Configuration, state: CKSyncEngine.State, environment: SyncEngineEnvironment
@@ -75,8 +70,8 @@ final class SyncEngineCore: Sendable {
     }
 
     private func accountChanged() {
-        account.exchange(.unknown)
-        subscription.isSaved = false
+        account.exchange(SyncAccount())
+        subscription.withLock { $0.forgetSave() }
         if automaticallySync { scheduler.schedule([.fetch, .send]) }
     }
 
@@ -153,15 +148,15 @@ final class SyncEngineCore: Sendable {
 
     func fetchChanges(_ options: CKSyncEngine.FetchChangesOptions) async throws(CKError) {
         refuseWithinCallout()
-        try await run { () throws(CKError) in
-            try await SyncFetch(self, .init(reason: .manual, options: options)).run()
+        try await run { (account) throws(CKError) in
+            try await SyncFetch(self, account, .init(reason: .manual, options: options)).run()
         }.get()
     }
 
     func sendChanges(_ options: CKSyncEngine.SendChangesOptions) async throws(CKError) {
         refuseWithinCallout()
-        try await run { () throws(CKError) in
-            try await SyncSend(self, .init(reason: .manual, options: options)).run()
+        try await run { (account) throws(CKError) in
+            try await SyncSend(self, account, .init(reason: .manual, options: options)).run()
         }.get()
     }
 
@@ -178,11 +173,11 @@ final class SyncEngineCore: Sendable {
         var left: SyncScheduler.Work = []
         var failure: CKError?
         if work.contains(.fetch) {
-            let result = await run { () throws(CKError) in
-                try await self.requireAccount()
+            let result = await run { (account) throws(CKError) in
+                try await self.requireAccount(account)
                 // First the subscription, then the fetch: nothing falls between.
-                let failure = await self.subscribe()
-                try await SyncFetch(self, .init(reason: .scheduled, options: .init())).run()
+                let failure = await self.subscribe(as: account)
+                try await SyncFetch(self, account, .init(reason: .scheduled, options: .init())).run()
                 if let failure { throw failure }
             }
             if case .failure(let error) = result {
@@ -192,8 +187,8 @@ final class SyncEngineCore: Sendable {
         }
         // A fetch that failed for lack of a network or an account would be followed by a send that fails likewise.
         if work.contains(.send), failure?.isRetriedByEngine != true, hasSomethingToSend {
-            let result = await run { () throws(CKError) in
-                try await SyncSend(self, .init(reason: .scheduled, options: .init())).run()
+            let result = await run { (account) throws(CKError) in
+                try await SyncSend(self, account, .init(reason: .scheduled, options: .init())).run()
             }
             if case .failure(let error) = result {
                 failure = error
@@ -216,14 +211,16 @@ final class SyncEngineCore: Sendable {
         state.read { !$0.records.isEmpty || !$0.database.isEmpty || $0.hasPendingUntrackedChanges }
     }
 
-    /// Does something when it is its turn; cancelling the task cancels it.
-    private func run(_ body: @escaping @Sendable () async throws(CKError) -> Void) async -> Result<Void, CKError> {
+    /// Does something when it is its turn, as the account that is signed in then; cancelling the task cancels it.
+    private func run(
+        _ body: @escaping @Sendable (AccountSession) async throws(CKError) -> Void
+    ) async -> Result<Void, CKError> {
         let id = UUID()
         let task = Task { () -> Result<Void, CKError> in
             await runs.withLock {
                 if Task.isCancelled { return .failure(.cancelled(nil)) }
                 do throws(CKError) {
-                    try await body()
+                    try await body(database.account)
                     return .success(())
                 } catch {
                     return .failure(error)

@@ -9,7 +9,7 @@ extension SyncFetch {
     func partialFailure(_ failures: [CKRecord.ID: CKError]) -> CKError {
         .partialFailure(
             Dictionary(uniqueKeysWithValues: failures.map { (AnyHashable($0), $1 as any Error) }),
-            ErrorContext(containerID: core.database.session.identifier))
+            ErrorContext(containerID: database.session.identifier))
     }
 
     /// Fetches them once more.
@@ -55,7 +55,7 @@ extension SyncFetch {
         _ recordIDs: [CKRecord.ID], _ group: CKOperationGroup
     ) async throws(CKError) -> [CKRecord.ID: Result<CKRecord, any Error>] {
         do {
-            return try await core.database.configuredWith(group: group) { try await $0.records(for: recordIDs) }
+            return try await database.configuredWith(group: group) { try await $0.records(for: recordIDs) }
         } catch {
             throw CKError(any: error)
         }

@@ -1,15 +1,20 @@
 /// One run of fetching: which zones changed, then what changed in each of them, batch by batch.
 struct SyncFetch: Sendable {
     let core: SyncEngineCore
+    private let account: AccountSession
+    /// The engine's, as that account.
+    let database: CKDatabase
     private let context: CKSyncEngine.FetchChangesContext
 
-    init(_ core: SyncEngineCore, _ context: CKSyncEngine.FetchChangesContext) {
+    init(_ core: SyncEngineCore, _ account: AccountSession, _ context: CKSyncEngine.FetchChangesContext) {
         self.core = core
+        self.account = account
+        database = core.database.bound(to: account)
         self.context = context
     }
 
     func run() async throws(CKError) {
-        try await core.requireAccount()
+        try await core.requireAccount(account)
         await core.hand(.willFetchChanges(.init(context: context)))
         var failure: CKError?
         do throws(CKError) {
@@ -32,6 +37,7 @@ struct SyncFetch: Sendable {
 
     private func checkCancellation() throws(CKError) {
         if Task.isCancelled { throw .cancelled(nil) }
+        if let failure = account.changeFailure { throw failure }
     }
 
     // MARK: The database
@@ -46,7 +52,6 @@ struct SyncFetch: Sendable {
                 // From the beginning: every zone comes, and one that does not is gone.
                 core.state.update { $0.doubtfulZoneIDs = $0.knownZoneIDs }
             }
-            let database = core.database
             let changes: DatabaseChanges
             do {
                 changes = try await database.configuredWith(group: group) {
@@ -92,7 +97,7 @@ struct SyncFetch: Sendable {
         for start in stride(from: 0, to: zoneIDs.count, by: Self.itemsPerRequest) {
             let page = Array(zoneIDs[start..<min(start + Self.itemsPerRequest, zoneIDs.count)])
             do {
-                for (zoneID, result) in try await core.database.recordZones(for: page) {
+                for (zoneID, result) in try await database.recordZones(for: page) {
                     guard case .failure(let error) = result else { continue }
                     reasons[zoneID] = CKError(any: error).reasonOfDeletion
                 }
@@ -228,7 +233,6 @@ struct SyncFetch: Sendable {
     private func fetchBatch(
         _ zoneID: CKRecordZone.ID, _ position: Position, _ group: CKOperationGroup
     ) async throws(CKError) -> ZoneBatch {
-        let database = core.database
         do {
             return try await database.configuredWith(group: group) { database in
                 try await database.resultOfOperation { completion in

@@ -3,16 +3,21 @@ import Synchronization
 /// One run of sending: changes to zones first, then those to records, batch by batch.
 struct SyncSend: Sendable {
     private let core: SyncEngineCore
+    private let account: AccountSession
+    /// The engine's, as that account.
+    private let database: CKDatabase
     private let context: CKSyncEngine.SendChangesContext
     private var scope: CKSyncEngine.SendChangesOptions.Scope { context.options.scope }
 
-    init(_ core: SyncEngineCore, _ context: CKSyncEngine.SendChangesContext) {
+    init(_ core: SyncEngineCore, _ account: AccountSession, _ context: CKSyncEngine.SendChangesContext) {
         self.core = core
+        self.account = account
+        database = core.database.bound(to: account)
         self.context = context
     }
 
     func run() async throws(CKError) {
-        try await core.requireAccount()
+        try await core.requireAccount(account)
         await core.hand(.willSendChanges(.init(context: context)))
         let failure = await sendAll()
         await core.handOutState()
@@ -26,6 +31,7 @@ struct SyncSend: Sendable {
     private func sendAll() async -> CKError? {
         while true {
             if Task.isCancelled { return .cancelled(nil) }
+            if let failure = account.changeFailure { return failure }
             let zones = core.state.read { content in
                 content.database.changes.filter { scope.contains(zone: $0.zoneID) }
             }
@@ -68,7 +74,6 @@ struct SyncSend: Sendable {
         var deletes: [CKRecordZone.ID: Result<Void, any Error>] = [:]
         var failure: CKError?
         do {
-            let database = core.database
             let (toSave, toDelete) = (zones, zoneIDs)
             (saves, deletes) = try await database.configuredWith(group: context.options.operationGroup) {
                 try await $0.modifyRecordZones(saving: toSave, deleting: toDelete)
@@ -93,7 +98,7 @@ struct SyncSend: Sendable {
                 content.sentZoneIDs.subtract(report.deleted)
             })
         await core.handOutState()
-        return failure ?? report.failure(of: core.database)
+        return failure ?? report.failure(of: database)
     }
 
     // MARK: Records
@@ -103,7 +108,6 @@ struct SyncSend: Sendable {
         var deletes: [CKRecord.ID: Result<Void, any Error>] = [:]
         var failure: CKError?
         do {
-            let database = core.database
             try await noteBeginnings(of: batch)
             (saves, deletes) = try await database.configuredWith(group: context.options.operationGroup) {
                 try await $0.modifyRecords(
@@ -135,7 +139,7 @@ struct SyncSend: Sendable {
                 content.noteSent(to: report.failedSaves.compactMap { $1.serverRecord?.recordID.zoneID })
             })
         await core.handOutState()
-        return failure ?? report.failure(of: core.database)
+        return failure ?? report.failure(of: database)
     }
 }
 
@@ -148,7 +152,7 @@ extension SyncSend {
             zoneIDs.filter { content.zoneTokens[$0] == nil && content.sentSince[$0] == nil }
         }
         if unknown.isEmpty { return }
-        let zones = try await core.database.configuredWith(group: context.options.operationGroup) {
+        let zones = try await database.configuredWith(group: context.options.operationGroup) {
             try await $0.recordZones(for: Array(unknown))
         }
         core.state.update { content in

@@ -1,9 +1,13 @@
 /// How far a sync engine has come with hearing of changes.
 struct SyncSubscription: Sendable {
-    /// Whether the service has the engine's subscription, as far as is known.
-    var isSaved = false
+    /// The account for which the service has the engine's subscription, as far as is known.
+    private weak var saver: AccountSession?
     /// Waits for notifications.
     var listening: Task<Void, Never>?
+
+    func isSaved(by account: AccountSession) -> Bool { saver === account }
+    mutating func noteSave(by account: AccountSession) { saver = account }
+    mutating func forgetSave() { saver = nil }
 }
 
 extension SyncEngineCore {
@@ -14,24 +18,24 @@ extension SyncEngineCore {
     ///
     /// The subscription is saved once for each start of the engine: it may have been deleted meanwhile.
     /// - Returns: Why to try again later; nil once that is not needed.
-    func subscribe() async -> CKError? {
+    func subscribe(as account: AccountSession) async -> CKError? {
         listen()
-        if !subscription.isSaved {
+        if !subscription.withLock({ $0.isSaved(by: account) }) {
             let id = preferredSubscriptionID ?? Self.ownSubscriptionID
             let wanted = CKDatabaseSubscription(subscriptionID: id)
             wanted.notificationInfo = CKSubscription.NotificationInfo(shouldSendContentAvailable: true)
             do {
-                try await database.save(wanted)
+                try await database.bound(to: account).save(wanted)
                 if state.read({ $0.subscriptionID }) != id { state.update { $0.subscriptionID = id } }
             } catch {
                 let error = CKError(any: error)
                 if error.isRetriedByEngine { return error }
                 // A database that takes no such subscription is fetched when the app says so.
             }
-            subscription.isSaved = true
+            subscription.withLock { $0.noteSave(by: account) }
         }
         // Where this fails, the feed tries again by itself and says when it is there.
-        try? await database.session.notifications.connect()
+        if !account.hasEnded { try? await database.session.notifications.connect() }
         return nil
     }
 

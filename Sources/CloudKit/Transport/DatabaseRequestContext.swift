@@ -3,7 +3,8 @@ import NephosWire
 
 /// What an operation needs to ask the service about a database, and to make CloudKit's objects of the answers.
 struct DatabaseRequestContext: Sendable {
-    let session: ContainerSession
+    /// Of the account that the operation began as.
+    let session: AccountSession
     let call: ServiceCall
     let errors: ErrorContext
 

@@ -23,6 +23,8 @@ package final class ServiceDirectory: Sendable {
     }
 
     private let state = Locked(State())
+    /// One switch at a time: the sessions end as the account that was switched to last.
+    private let switching = NSLock()
 
     package init() {}
 
@@ -84,19 +86,21 @@ package final class ServiceDirectory: Sendable {
     /// Puts another provider in the place of one, as another account of the same cloud: the containers that it answers
     /// for go on as that account. Does nothing where it was taken out.
     package func switchAccount(of id: UUID, to account: String?, _ provider: @escaping Provider) {
+        switching.lock()
         let sessions: [ContainerSession]? = state.withLock { state in
             guard let index = state.providers.firstIndex(where: { $0.id == id }) else { return nil }
             state.providers[index] = (id, account, provider)
             // Only the last one answers for containers.
             return index == state.providers.count - 1 ? Array(state.sessions.values) : []
         }
-        guard let sessions else { return }
-        for session in sessions { session.switchAccount(to: provider(session.identifier)) }
-        Self.postAccountChanged()
+        for session in sessions ?? [] { session.switchAccount(to: provider(session.identifier)) }
+        switching.unlock()
+        if sessions != nil { Self.postAccountChanged() }
     }
 
     /// Signs in to the same server as another account, or out: the containers that it answers for go on as that account.
     package func switchAccount(to account: CloudKitEnvironment.Account) {
+        switching.lock()
         let (sessions, environment) = state.withLock { state in
             var environment = (try? Self.environment(&state).get()) ?? CloudKitEnvironment()
             environment.account = account
@@ -104,6 +108,7 @@ package final class ServiceDirectory: Sendable {
             return (state.providers.isEmpty ? Array(state.sessions.values) : [], environment)
         }
         for session in sessions { session.switchAccount(to: HTTPService(session.identifier, environment)) }
+        switching.unlock()
         Self.postAccountChanged()
     }
 

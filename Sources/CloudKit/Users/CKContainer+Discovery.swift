@@ -50,7 +50,7 @@ extension CKContainer {
 extension CKContainer {
     /// `nothing`, where there is an account.
     func discovered<Found: Sendable>(_ nothing: Found) async throws(CKError) -> Found {
-        _ = try await session.currentUser(ServiceCall(scope: .public), ErrorContext(containerID: session.identifier))
+        _ = try await account.currentUser(ServiceCall(scope: .public), ErrorContext(containerID: session.identifier))
         return nothing
     }
 

@@ -136,7 +136,7 @@ import Testing
 
     @Test func `every kind of invitation is accepted while the owner is away`() async throws {
         let (server, port) = try await startServer()
-        _ = try await app(Invitation.withKeys.account, "withKeys", port).session.keyRing.device()
+        _ = try await app(Invitation.withKeys.account, "withKeys", port).session.account.keyRing.device()
         _ = try await app(Invitation.withoutKeys.account, "withoutKeys", port).userRecordID()
         var urls: [Invitation: URL] = [:]
         do {
@@ -363,11 +363,12 @@ import Testing
         secrets.append(try #require(ShareLink(fragment: fragment)).secret.bytes)
         let zone = KeyZone(Self.zoneID, .private)
         for group in ["", share.recordID.recordName] {
-            let (_, keys) = try await app.session.keyRing.keys(of: .init(zone: zone, group: group), making: false)
+            let (_, keys) = try await app.session.account.keyRing.keys(
+                of: .init(zone: zone, group: group), making: false)
             secrets += keys.keys.values.map(\.bytes)
         }
         let names = Dictionary(uniqueKeysWithValues: ["e", "n0", "n7"].map { ($0, Set<[UInt8]>()) })
-        let records = try await app.session.keyRing.keys(ofRecords: names, in: zone)
+        let records = try await app.session.account.keyRing.keys(ofRecords: names, in: zone)
         secrets += records.keys.values.flatMap { $0 }.map(\.key.key.bytes)
         #expect(secrets.count >= 8)
         return secrets

@@ -1,7 +1,7 @@
 import NephosWire
 import Synchronization
 
-extension ContainerSession {
+extension AccountSession {
     /// Has the account take the keys of a share that it accepted, as the share's URL gives them. Where they cannot be had the
     /// owner's devices hand them over later.
     func takeKeys(of accepted: CKShare.Metadata, by metadata: CKShare.Metadata) async {
