@@ -82,7 +82,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         }
     }
 
-    /// Has the operation work as `account`, whoever is signed in when its turn comes.
+    /// Binds the operation to `account`, also when the accounts are switched before it runs.
     func begin(as account: AccountSession, in session: ContainerSession) { beginning.exchange((session, account)) }
 
     /// The account as which the operation works in a container: the one that was signed in when the operation was added to it
