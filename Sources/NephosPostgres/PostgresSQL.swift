@@ -91,6 +91,13 @@ enum PostgresSQL {
             """
         case .indexedRecords: pieces(of: sql, limit: 6)
         case .indexedRecordsAfter: pieces(of: sql, limit: 7)
+        case .liveSharedRecords:
+            """
+            SELECT \(SQL.recordColumns) FROM (
+                SELECT *, sum(octet_length(fields)) OVER (ORDER BY name) - octet_length(fields) AS size_before
+                FROM (\(sql.text)) AS piece
+            ) AS sized WHERE size_before < $7 ORDER BY name
+            """
         case .expectedRecords:
             """
             SELECT \(SQL.recordColumns) FROM (

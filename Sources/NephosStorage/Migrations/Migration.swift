@@ -17,12 +17,12 @@ package struct Migration: Sendable {
         isBreaking = parts.contains(where: \.isBreaking)
     }
 
-    /// Every migration, in the order in which they run. As long as nothing was released there is one, which makes all
-    /// tables.
+    /// Every migration, in the order in which they run. The first makes all tables of a new store.
     package static let all = [
         Migration([
             .tables, .storeSecret, .changeEvents, .assets, .shareUpkeep, .keys, .lostSequences, .requestKeys,
-        ])
+        ]),
+        .liveSharedRecords,
     ]
 }
 

@@ -194,6 +194,11 @@ package protocol ShareReader {
     func sharedRecord(zone: ZoneKey, named name: String, share: Int64) throws -> SharedRecordRow?
     /// The share's records, those that are gone too, that changed after `sequence`, in the order of their sequences.
     func sharedRecords(zone: ZoneKey, share: Int64, after sequence: Int64, limit: Int) throws -> [SharedRecordRow]
+    /// The live records of a type under the share behind `name`, by name; those that make `size` bytes of fields, one at
+    /// least.
+    func liveSharedRecords(
+        zone: ZoneKey, share: Int64, type: String, after name: String, limit: Int, size: Int
+    ) throws -> [RecordRow]
     /// The sequence at which something under the share last changed; 0 if nothing ever did.
     func lastSharedSequence(zone: ZoneKey, share: Int64) throws -> Int64
 

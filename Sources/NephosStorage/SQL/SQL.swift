@@ -33,7 +33,8 @@ package enum SQL: Int, CaseIterable, Sendable {
     case shareByID, shareByGUID, shareByName, lastShareOfRoot, sharesOfZone, putShare, zoneByID
     case participantsOfShare, participantsOfAccount, participantByGUID, putParticipant, removeParticipant
     case membershipsOfAccount, membershipsInZone, participantZone, membersOfShare, putMembership
-    case sharedRecordByName, sharedRecordUnder, sharedRecordsAfter, lastSharedSequence, putSharedRecord
+    case sharedRecordByName, sharedRecordUnder, sharedRecordsAfter, liveSharedRecords, lastSharedSequence
+    case putSharedRecord
     case asset, assetsByFile, assetFile, anyAsset, assetBytes, anyExpiredAsset, expiredAssets
     case insertAsset, addAssetBytes, keepAsset, replaceAssetFile, releaseAsset, removeAsset
     case assetReferencesOfZone, insertAssetReference, removeAssetReference
@@ -426,7 +427,8 @@ package enum SQL: Int, CaseIterable, Sendable {
         case .shareByID, .shareByGUID, .shareByName, .lastShareOfRoot, .sharesOfZone, .putShare, .zoneByID,
             .participantsOfShare, .participantsOfAccount, .participantByGUID, .putParticipant, .removeParticipant,
             .membershipsOfAccount, .membershipsInZone, .participantZone, .membersOfShare, .putMembership,
-            .sharedRecordByName, .sharedRecordUnder, .sharedRecordsAfter, .lastSharedSequence, .putSharedRecord,
+            .sharedRecordByName, .sharedRecordUnder, .sharedRecordsAfter, .liveSharedRecords, .lastSharedSequence,
+            .putSharedRecord,
             .purgeSharedRecords, .purgeParticipants, .forgetMemberships, .purgeMemberships, .purgeShares:
             shareText
         case .expiredSharedRecords, .removeSharedRecord, .noteSharePurge, .noteReentry, .expiredShares,

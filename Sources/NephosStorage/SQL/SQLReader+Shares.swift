@@ -90,6 +90,15 @@ extension SQL {
             SELECT \(Self.sharedRecordColumns) FROM shared_record
             WHERE owner = $1 AND zone = $2 AND share = $3 AND sequence > $4 ORDER BY sequence LIMIT $5
             """
+        // A cross join keeps the order of the tables: records are looked up in the order of the index by name.
+        case .liveSharedRecords:
+            """
+            SELECT \(Self.recordColumns(of: "record")) FROM shared_record AS shared CROSS JOIN record
+            WHERE shared.owner = $1 AND shared.zone = $2 AND shared.share = $3 AND shared.type = $4
+                AND shared.name > $5 AND shared.gone_at = 0
+                AND record.owner = shared.owner AND record.zone = shared.zone AND record.name = shared.name
+            ORDER BY shared.name LIMIT $6
+            """
         case .lastSharedSequence:
             """
             SELECT sequence FROM shared_record WHERE owner = $1 AND zone = $2 AND share = $3 AND sequence < $4
@@ -254,6 +263,23 @@ extension SQLReader {
             try $0.bind(zone).bind(share).bind(sequence).bind(limit: limit)
         } read: {
             SharedRecordRow($0)
+        }
+    }
+
+    package final func liveSharedRecords(
+        zone: ZoneKey, share: Int64, type: String, after name: String, limit: Int, size: Int
+    ) throws -> [RecordRow] {
+        try run(.liveSharedRecords) { statement in
+            try statement.bind(zone).bind(share).bind(type).bind(name).bind(limit: limit)
+            if Swift.type(of: connection).isRemote { try statement.bind(limit: size) }
+            var records: [RecordRow] = []
+            var left = size
+            while left > 0, try statement.step() {
+                let record = visited(zone, statement)
+                left -= record.fields.count
+                records.append(record.row)
+            }
+            return records
         }
     }
 

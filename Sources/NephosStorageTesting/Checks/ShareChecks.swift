@@ -120,6 +120,37 @@ extension StorageConformance {
             let last = try await engine.read { try $0.sharedRecords(zone: zone, share: 1, after: 1000, limit: 9) }
             try expect(last, equals: [SharedRecordRow.sample("b", 2000, zone, goneAt: 5)])
         },
+        .engine("A share's live records of a type are read by name, as many as have room") { engine in
+            let (zone, other) = (try await engine.makeZone("One"), try await engine.makeZone("Two"))
+            try await engine.write { transaction in
+                func put(_ name: String, _ type: String, share: Int64, _ zone: ZoneKey, goneAt: Int64 = 0) throws {
+                    let sequence = try transaction.nextSequence()
+                    let fields = #"{"a":"0123456789"}"#
+                    try transaction.put(.sample(zone, name, sequence: sequence, type: type, fields: fields))
+                    try transaction.put(
+                        SharedRecordRow(
+                            zone: zone, share: share, name: name, type: type, entered: 1, sequence: sequence,
+                            goneAt: goneAt))
+                }
+                for name in ["d", "b", "a", "c"] { try put(name, "Note", share: 1, zone) }
+                try put("e", "Note", share: 1, zone, goneAt: 5)
+                try put("f", "Other", share: 1, zone)
+                try put("g", "Note", share: 2, zone)
+                try put("h", "Note", share: 1, other)
+            }
+            func names(after name: String, limit: Int, size: Int = .max) async throws -> [String] {
+                try await engine.read {
+                    try $0.liveSharedRecords(
+                        zone: zone, share: 1, type: "Note", after: name, limit: limit, size: size
+                    ).map(\.name)
+                }
+            }
+            try expect(try await names(after: "", limit: 9), equals: ["a", "b", "c", "d"])
+            try expect(try await names(after: "a", limit: 2), equals: ["b", "c"])
+            try expect(try await names(after: "", limit: 9, size: 1), equals: ["a"])
+            try expect(try await names(after: "", limit: 9, size: 20), equals: ["a", "b"])
+            try expect(try await names(after: "d", limit: 9), equals: [])
+        },
         .engine("With a deleted zone's records goes what was shared of it, and with the zone its shares") { engine in
             let zone = try await engine.makeZone()
             let kept = try await engine.makeZone("Kept")
