@@ -26,25 +26,13 @@ final class QueryRecords: Sendable {
 
     func run(on store: Store) async throws -> QueryRecordsResponse {
         if request.wantsCount { return try await count(on: store) }
-        var page = try await page(request.continuationMarker, on: store)
-        // An empty page that is not the last would tell a participant how much there is that it may not see.
-        var looks = page.looks
-        let deadline = ContinuousClock.now + bounds.timePerPage
-        while caller.scope == .shared, page.returned == 0, let marker = page.response.continuationMarker,
-            looks < bounds.candidatesPerCount, ContinuousClock.now < deadline
-        {
-            page = try await self.page(marker, on: store)
-            looks += page.looks
-        }
-        return page.response
+        return try await page(request.continuationMarker, on: store).response
     }
 
     private struct Page: Sendable {
         var response: QueryRecordsResponse
         /// How many candidates it looked at, where it has a marker.
         var looks = 0
-        /// How many results it has.
-        var returned = 0
         /// How much it read for that.
         var read = (records: 0, entries: 0)
     }
@@ -128,7 +116,7 @@ final class QueryRecords: Sendable {
         // The zone first: without it the type does not matter.
         let zones = try zones(reader)
         // The versions are read before the schema and the indexes: a plan can be newer than its versions, never older.
-        let key = marker == nil ? try planKey(store, moments, reader) : nil
+        let key = marker == nil ? try planKey(store, moments, zones, reader) : nil
         let known = bounds.collects ? key.flatMap { store.plannedQueries.find($0) } : nil
         let query = try known?.query ?? validated(store, moments.schema, reader)
         let page = QueryPage(
@@ -165,19 +153,21 @@ final class QueryRecords: Sendable {
             records: values, continuationMarker: result.cursor?.text(caller.opaqueStrings, query: decoded.text.bytes),
             count: request.wantsCount ? result.count : nil, explanation: explanation(result.count))
         response.encodedRecords = encoded
-        return Page(response: response, looks: result.looks, returned: result.count, read: read())
+        return Page(response: response, looks: result.looks, read: read())
     }
 
     // MARK: - Preparation
 
     /// Nil while the schema or the indexes change.
     private func planKey(
-        _ store: Store, _ moments: Moments, _ reader: any StorageReader
+        _ store: Store, _ moments: Moments, _ zones: [QueryZone], _ reader: any StorageReader
     ) throws -> PlannedQueries.Key? {
         guard let schema = try store.schemas.version(asOf: moments.schema, reader),
             let indexes = try store.indexes.version(asOf: moments.indexes, reader)
         else { return nil }
-        return PlannedQueries.Key(decoded, caller, PlannedQueries.Versions(schema: schema, indexes: indexes))
+        return PlannedQueries.Key(
+            decoded, caller, PlannedQueries.Versions(schema: schema, indexes: indexes),
+            hidesRecords: zones.contains(where: \.hidesRecords))
     }
 
     /// A page's records; "more than 200 are not sent" (CloudKit Web Services, Data Size Limits).

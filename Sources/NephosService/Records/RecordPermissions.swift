@@ -63,7 +63,7 @@ struct RecordPermissions {
         let own = Filter(
             .system(.createdUserRecordName), .equals, .reference(ReferenceValue(recordName: account.userRecordName)))
         query.condition = QueryExpression.and([query.condition, .filter(own)]).normalized
-        query.isRestricted = true
+        query.restriction = CreatorRestriction(account: account.id, filter: own)
         return query
     }
 

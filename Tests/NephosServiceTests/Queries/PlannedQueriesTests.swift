@@ -11,7 +11,7 @@ import Testing
 
     private func key(
         _ name: String = "a", count: Bool = false, scope: DatabaseScope = .private, account: Int64? = 1,
-        versions: PlannedQueries.Versions = PlannedQueries.Versions(schema: 1, indexes: 1)
+        versions: PlannedQueries.Versions = PlannedQueries.Versions(schema: 1, indexes: 1), hides: Bool = false
     ) -> PlannedQueries.Key {
         var request = QueryRecordsRequest(
             query: Query(recordType: "Note", filterBy: [Filter(.field("name"), .equals, .string(name))]),
@@ -26,7 +26,7 @@ import Testing
                     AssetTokens(key: .random(), place: StoreID(container: "c", environment: "development")),
                     baseURL: "",
                     now: 0, hasAssets: false)),
-            versions)
+            versions, hidesRecords: hides)
     }
 
     private static func planned(_ plan: QueryPlan) -> PlannedQuery {
@@ -42,7 +42,7 @@ import Testing
         queries.insert(planned, for: key())
         #expect(queries.find(key()) === planned)
         for other in [
-            key("b"), key(count: true), key(scope: .public), key(account: 2), key(account: nil),
+            key("b"), key(count: true), key(scope: .public), key(account: 2), key(account: nil), key(hides: true),
         ] {
             #expect(queries.find(other) == nil)
         }

@@ -48,6 +48,9 @@ struct SortedCandidates: CandidateStream {
         self.candidates = sorted
     }
 
+    /// The position of the last one.
+    var end: QueryPosition? { candidates.last?.position }
+
     mutating func next() -> Candidate? {
         guard index < candidates.count else { return nil }
         index += 1
@@ -62,26 +65,33 @@ struct WholeKeys<Base: CandidateStream>: CandidateStream {
     private let position: QueryPosition?
     private let runKey: ([UInt8]) -> [UInt8]?
     private let limit: Int
+    private let budget: Int
     private let tooMany: () -> any Error
     private let whole: (Candidate) throws -> Candidate?
     private var run = SortedCandidates([], after: nil)
     /// Read already, behind the run.
     private var following: Candidate?
+    /// Candidates read of the runs behind the first one.
+    private var examined = 0
+    /// The last position of the runs that were read.
+    private var end: QueryPosition?
 
     /// - Parameters:
     ///   - base: from the beginning of the run that has the position.
     ///   - position: begins behind it.
     ///   - limit: candidates of a run.
+    ///   - budget: candidates read, after which no further run begins: there the page may end.
     ///   - runKey: what of a key the other candidates of its run share; nil where it is alone.
     ///   - tooMany: why a longer run is refused.
     ///   - whole: reads a candidate, and makes its whole key; nil where there is no such record.
     init(
-        _ base: Base, after position: QueryPosition?, limit: Int, runKey: @escaping ([UInt8]) -> [UInt8]?,
+        _ base: Base, after position: QueryPosition?, limit: Int, budget: Int, runKey: @escaping ([UInt8]) -> [UInt8]?,
         orThrow tooMany: @escaping () -> any Error, whole: @escaping (Candidate) throws -> Candidate?
     ) {
         self.base = base
         self.position = position
         self.limit = limit
+        self.budget = budget
         self.runKey = runKey
         self.tooMany = tooMany
         self.whole = whole
@@ -94,6 +104,11 @@ struct WholeKeys<Base: CandidateStream>: CandidateStream {
             following = nil
             guard let first = read else { return nil }
             guard let shared = runKey(first.position.key) else { return first }
+            if examined >= budget, let end {
+                following = first
+                defer { examined = 0 }
+                return Candidate(position: end, isPlace: true, cost: examined)
+            }
             var candidates: [Candidate] = []
             var count = 1
             if let candidate = try whole(first) { candidates.append(candidate) }
@@ -107,6 +122,9 @@ struct WholeKeys<Base: CandidateStream>: CandidateStream {
                 if let candidate = try whole(other) { candidates.append(candidate) }
             }
             run = SortedCandidates(candidates, after: position)
+            // The page after a place begins with the run before it.
+            if end != nil { examined += count }
+            end = run.end ?? end
         }
     }
 }

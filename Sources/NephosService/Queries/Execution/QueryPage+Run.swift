@@ -91,11 +91,6 @@ extension QueryPage {
             ) { record, value in
                 entries += 1
                 if isFull, last.isSet {
-                    // That something follows which the caller cannot see is not the caller's to know.
-                    if try isHidden(record, range.zone), looks < page.bounds.candidatesPerPage {
-                        looks += 1
-                        return true
-                    }
                     next = .page
                 } else if hasStrings, range.cuts(value.bytes, order) {
                     next = .run
@@ -165,7 +160,11 @@ extension QueryPage {
         private var isAnswerFull: Bool { result.count - leftOut >= page.limit || size >= page.bounds.answerSize }
 
         private mutating func readStream(after position: QueryPosition?) throws {
-            var stream = try page.candidates(plan, order, after: position)
+            let checks = checks
+            let page = page
+            var stream = try page.candidates(plan, order, after: position) { row, zone in
+                try !checks.checksRecords || Self.matches(row, zone, checks, page)
+            }
             var last = position
             while !isAnswerFull {
                 if isSpent, let last {
@@ -185,7 +184,7 @@ extension QueryPage {
                 }
             }
             while let last, let candidate = try stream.next() {
-                if try candidate.isPlace || isHidden(candidate), looks < page.bounds.candidatesPerPage {
+                if candidate.isPlace, looks < page.bounds.candidatesPerPage {
                     looks += candidate.cost + 1
                     continue
                 }
@@ -230,7 +229,7 @@ extension QueryPage {
         /// Goes on with what was written since the first page, where that may be missing.
         private mutating func endOrder() throws {
             guard page.cursor != nil, remembers, let first = page.zones.first,
-                try page.zones.contains(where: { try page.reader.hasRecord(zone: $0.key, after: start) })
+                try page.zones.contains(where: { try !page.changes(in: $0, after: start, limit: 1).isEmpty })
             else { return }
             try readChanges(zone: first.key.id, sequence: start)
         }
@@ -241,9 +240,8 @@ extension QueryPage {
             for (index, next) in page.zones.enumerated() where next.key.id >= zone {
                 var sequence = next.key.id == zone ? sequence : start
                 while true {
-                    let rows = try page.reader.records(
-                        zone: next.key, after: sequence, limit: 100, size: Limits.changesSize)
-                    for row in rows {
+                    let changes = try page.changes(in: next, after: sequence, limit: 100)
+                    for change in changes {
                         if isFull {
                             // Beyond what is complete something may still appear: the next page looks there again.
                             let complete = max(start, try page.reader.completeUpTo(zone: next.key))
@@ -251,8 +249,10 @@ extension QueryPage {
                             return
                         }
                         looks += 1
+                        sequence = change.sequence
+                        // What came under a share unchanged is at its place in the order.
+                        guard let row = change.row, row.sequence > start else { continue }
                         bytesRead += row.fields.count
-                        sequence = row.sequence
                         page.trace.readRecord()
                         try row.withView { view in
                             if try view.isLive(ofType: type) && !isGiven(view) && matches(row, next)
@@ -262,7 +262,7 @@ extension QueryPage {
                             }
                         }
                     }
-                    if rows.isEmpty { break }
+                    if changes.isEmpty { break }
                 }
             }
         }
@@ -275,31 +275,22 @@ extension QueryPage {
             return given.contains(record.number)
         }
 
-        private func isHidden(_ record: RecordRowView, _ zone: Int) throws -> Bool {
-            try page.zones[zone].shared != nil && !isVisible(record, zone)
-        }
-
-        private func isHidden(_ candidate: Candidate) throws -> Bool {
-            guard let shared = page.zones.first(where: { $0.key.id == candidate.position.zone })?.shared else {
-                return false
-            }
-            let name = candidate.position.name
-            if checks.comparesParents,
-                try page.reader.record(zone: shared.zone.key, named: name)?.share != nil
-            {
-                return true
-            }
-            return try !shared.mayRead(name, page.reader)
-        }
-
         /// Whether the record may be known of, as far as shares say.
         private func isVisible(_ record: RecordRowView, _ zone: Int) throws -> Bool {
             guard let shared = page.zones[zone].shared else { return true }
             if checks.comparesParents, record.share != nil { return false }
+            // The plan reads what is under the caller's shares alone, of which a move may have taken something out.
+            if case .shared = plan, !shared.hasMoves { return true }
             return try shared.mayRead(record.row.name, page.reader)
         }
 
         private func matches(_ row: RecordRow, _ zone: QueryZone) throws -> Bool {
+            try Self.matches(row, zone, checks, page)
+        }
+
+        private static func matches(
+            _ row: RecordRow, _ zone: QueryZone, _ checks: CandidateChecks, _ page: QueryPage
+        ) throws -> Bool {
             let creator = checks.needsUsers ? try page.accounts.userRecordName(id: row.createdBy, page.reader) : nil
             let modifier = checks.needsUsers ? try page.accounts.userRecordName(id: row.modifiedBy, page.reader) : nil
             return checks.matcher.matches(

@@ -71,7 +71,7 @@ final class QueryPage {
     }
 
     /// Whether some of the records that an index finds are not for the caller: then only what is returned may be counted.
-    var isRestricted: Bool { query.isRestricted || zones.contains(where: \.hidesRecords) }
+    var isRestricted: Bool { query.restriction != nil || zones.contains(where: \.hidesRecords) }
 
     /// How many records match, where the index alone tells it; nil where records have to be looked at, or there are many.
     func count(_ plan: QueryPlan) throws -> Int? {
@@ -105,7 +105,7 @@ final class QueryPage {
     func probes(_ plan: QueryPlan) -> [IndexProbe] {
         switch plan {
         case .ordered, .collected, .distance: break
-        case .named, .nothing: return []
+        case .named, .nothing, .shared: return []
         }
         return conjuncts.indices.compactMap { index in
             guard !plan.covers.contains(index), case .points(let component, let points) = conjuncts[index].access,
@@ -117,19 +117,22 @@ final class QueryPage {
 
     /// The indexes among those that the plan uses which lack records that were damaged when they were built.
     func indexesWithGaps(_ plan: QueryPlan) -> [Int64] {
-        guard indexes.leavesOut else { return [] }
+        // Whose a damaged record is cannot be told.
+        guard indexes.leavesOut, query.restriction == nil else { return [] }
         var used = Set(probes(plan).map(\.definition))
         switch plan {
         case .ordered(let scan, _), .collected(let scan, _): used.formUnion(indexes.ready(scan))
         case .distance(let distance, _): used.formUnion(indexes.ready(distance.scan))
-        case .named, .nothing: break
+        case .named, .nothing, .shared: break
         }
         return indexes.definitions.filter { $0.leavesOut && used.contains($0.id) }.map(\.id).sorted()
     }
 
-    func candidates(_ plan: QueryPlan, _ order: QueryOrder, after position: QueryPosition?) throws
-        -> any CandidateStream
-    {
+    /// - Parameter matches: what a candidate has to pass before it is sorted, where no index narrows them.
+    func candidates(
+        _ plan: QueryPlan, _ order: QueryOrder, after position: QueryPosition?,
+        matches: (RecordRow, QueryZone) throws -> Bool
+    ) throws -> any CandidateStream {
         switch plan {
         case .nothing: return SortedCandidates([], after: nil)
         case .ordered(let scan, _):
@@ -142,6 +145,14 @@ final class QueryPage {
         case .collected(let scan, _):
             return SortedCandidates(try collect(scan, order, probes(plan)), after: position)
         case .named(let names, _, _): return SortedCandidates(try find(names, order), after: position)
+        case .shared:
+            guard let zone = zones.first, let shared = zone.shared else { return SortedCandidates([], after: nil) }
+            let isSorted = !order.keys.isEmpty
+            let stream = SharedRecordStream(
+                shared, of: query.recordType, after: isSorted ? nil : position,
+                expecting: isSorted ? .max : min(limit, 1000) + 1, reader: reader, trace: trace)
+            guard isSorted else { return stream }
+            return SortedCandidates(try sort(stream, of: zone, order, matches: matches), after: position)
         }
     }
 
@@ -159,7 +170,8 @@ final class QueryPage {
             trace: trace)
         guard order.hasStrings || sortsRuns else { return ranges }
         return WholeKeys(
-            ranges, after: position, limit: bounds.unindexedSort, runKey: { sortsRuns ? $0 : order.run(of: $0) },
+            ranges, after: position, limit: bounds.unindexedSort, budget: bounds.candidatesPerPage,
+            runKey: { sortsRuns ? $0 : order.run(of: $0) },
             orThrow: { self.longRun }
         ) { candidate in
             guard let zone = self.zones.first(where: { $0.key.id == candidate.position.zone }) else { return nil }
@@ -182,12 +194,14 @@ final class QueryPage {
     private func collect(
         _ scan: QueryScan, _ order: QueryOrder, _ probes: [IndexProbe]
     ) throws -> [Candidate] {
+        let most = max(bounds.unindexedSort, bounds.smallSet, bounds.candidatesPerPage)
         var candidates: [Candidate] = []
         for zone in zones {
             var numbers: Set<Int64> = []
             for range in scan.ranges where range.isIn(zone) {
                 guard let id = indexes.ready(range.signature) else { continue }
-                let entries = try reader.indexEntries(range.inIndex(id, zone), after: nil, limit: .max)
+                // The planner counted them in this snapshot.
+                let entries = try reader.indexEntries(range.inIndex(id, zone), after: nil, limit: most)
                 trace.read(entries.count, at: trace.began(range))
                 for entry in entries where numbers.insert(entry.record.value).inserted {
                     guard try probes.allSatisfy({ try $0.finds(entry.name, zone, reader) }),
@@ -200,14 +214,47 @@ final class QueryPage {
         return candidates
     }
 
+    /// - Throws: `limitExceeded` where a participant has too much shared with it to be sorted.
+    private func sort(
+        _ stream: SharedRecordStream, of zone: QueryZone, _ order: QueryOrder,
+        matches: (RecordRow, QueryZone) throws -> Bool
+    ) throws -> [Candidate] {
+        var stream = stream
+        var candidates: [Candidate] = []
+        var (records, bytes) = (0, 0)
+        while let next = try stream.next() {
+            guard let row = next.row else { continue }
+            records += 1
+            bytes += row.fields.count
+            if records > bounds.sharedRecordsPerSort || bytes > bounds.sharedBytesPerSort { throw tooManyShared }
+            guard try row.isDamaged || matches(row, zone) else { continue }
+            trace.sort(row)
+            guard let candidate = try sortable(row, order) else { continue }
+            candidates.append(candidate)
+            if candidates.count > bounds.unindexedSort || trace.sortedBytes > bounds.sortedBytes { throw tooManyShared }
+        }
+        return candidates
+    }
+
+    private var tooManyShared: ServiceError {
+        .limitExceeded(
+            "too many records of the type \(query.recordType) are shared with the caller to sort them: at most"
+                + " \(bounds.unindexedSort) that match, of \(bounds.sharedRecordsPerSort); query without an order, or"
+                + " fetch the zone's changes")
+    }
+
     private func find(_ names: [ReferenceValue], _ order: QueryOrder) throws -> [Candidate] {
         var candidates: [Candidate] = []
         for zone in zones {
             var seen: Set<ExactString> = []
             for name in names where name.zoneID == nil || name.zoneID == zone.zoneID {
-                guard seen.insert(ExactString(name.recordName)).inserted,
-                    let candidate = try candidate(reader.record(zone: zone.key, named: name.recordName), order)
-                else { continue }
+                guard seen.insert(ExactString(name.recordName)).inserted else { continue }
+                // A hidden record counts as none: its size is not the caller's to know.
+                let row =
+                    try zone.hidesRecords && zone.shared?.mayRead(name.recordName, reader) != true
+                    ? nil : reader.record(zone: zone.key, named: name.recordName)
+                let isOwn = query.restriction.map { row?.createdBy == $0.account } ?? true
+                guard let candidate = try candidate(isOwn ? row : nil, order) else { continue }
                 candidates.append(candidate)
             }
         }
@@ -222,8 +269,15 @@ final class QueryPage {
     }
 
     private func candidate(_ row: RecordRow?, _ order: QueryOrder) throws -> Candidate? {
-        trace.readRecord(sorting: row)
-        guard let row, row.isDamaged || isCandidate(row) else { return nil }
+        trace.readRecord()
+        guard let row else { return nil }
+        trace.sort(row)
+        return try sortable(row, order)
+    }
+
+    /// The candidate with its place in the order; nil for a record of another type.
+    private func sortable(_ row: RecordRow, _ order: QueryOrder) throws -> Candidate? {
+        guard row.isDamaged || isCandidate(row) else { return nil }
         if row.isDamaged {
             return Candidate(position: QueryPosition(key: [], name: row.name, zone: row.zone.id), row: row)
         }
@@ -232,6 +286,52 @@ final class QueryPage {
         return Candidate(
             position: QueryPosition(key: key, name: row.name, zone: row.zone.id), number: row.number,
             row: trace.sortedBytes > bounds.keptBytes ? nil : row)
+    }
+
+    // MARK: - Changes
+
+    /// The records of a zone that the caller may read and that were written after `sequence`, each with the sequence to go on
+    /// behind.
+    func changes(
+        in zone: QueryZone, after sequence: Int64, limit: Int
+    ) throws -> [(sequence: Int64, row: RecordRow?)] {
+        if zone.hidesRecords, let shared = zone.shared {
+            let rows = try shared.participations.flatMap {
+                try reader.sharedRecords(zone: zone.key, share: $0.share.id, after: sequence, limit: limit)
+            }
+            return try rows.sorted { $0.sequence < $1.sequence }.prefix(limit).map { row in
+                let record = row.isGone ? nil : try reader.record(zone: zone.key, named: row.name)
+                return (row.sequence, record)
+            }
+        }
+        if let restriction = query.restriction { return try ownChanges(restriction, in: zone, after: sequence, limit) }
+        return try reader.records(zone: zone.key, after: sequence, limit: limit, size: Limits.changesSize)
+            .map { ($0.sequence, $0) }
+    }
+
+    /// Of the caller's own records, which are few enough to be sorted.
+    private func ownChanges(
+        _ restriction: CreatorRestriction, in zone: QueryZone, after sequence: Int64, _ limit: Int
+    ) throws -> [(sequence: Int64, row: RecordRow?)] {
+        guard
+            case .points(let component, let points) = QueryConjunct(.filter(restriction.filter), searchableFields: [])
+                .access, let definition = indexes.ready(IndexSignature([component]))
+        else { return [] }
+        var rows: [RecordRow] = []
+        for point in points {
+            let range = ByteRange(prefix: point.bytes)
+            let entries = try reader.indexEntries(
+                IndexRange(zone: zone.key, definition: definition, from: range.from, to: range.to), after: nil,
+                limit: bounds.unindexedSort)
+            for entry in entries {
+                trace.readRecord()
+                guard let row = try reader.record(entry.record, zone: zone.key), row.sequence > sequence else {
+                    continue
+                }
+                rows.append(row)
+            }
+        }
+        return rows.sorted { $0.sequence < $1.sequence }.prefix(limit).map { ($0.sequence, $0) }
     }
 
     // MARK: - Records
@@ -289,7 +389,9 @@ extension QueryPlan {
     var order: QueryOrder? {
         switch self {
         case .nothing: nil
-        case .ordered(_, let order), .collected(_, let order), .named(_, let order, _), .distance(_, let order): order
+        case .ordered(_, let order), .collected(_, let order), .named(_, let order, _), .distance(_, let order),
+            .shared(let order):
+            order
         }
     }
 }

@@ -34,11 +34,8 @@ final class QueryTrace {
     /// Bytes of the records that were read to be sorted.
     private(set) var sortedBytes = 0
 
-    /// A record was read to be sorted.
-    func readRecord(sorting row: RecordRow?) {
-        recordsRead += 1
-        sortedBytes += row?.fields.count ?? 0
-    }
+    /// A record that was read is to be sorted.
+    func sort(_ row: RecordRow) { sortedBytes += row.fields.count }
 
     func readRecord() { readRecords(1) }
 

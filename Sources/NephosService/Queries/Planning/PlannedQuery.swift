@@ -30,8 +30,11 @@ final class PlannedQueries: Sendable {
         let scope: DatabaseScope
         let account: AccountRow?
         let versions: Versions
+        /// Whether the caller may read a part of the zone only.
+        let hidesRecords: Bool
 
-        init(_ query: DecodedQuery, _ caller: Caller, _ versions: Versions) {
+        init(_ query: DecodedQuery, _ caller: Caller, _ versions: Versions, hidesRecords: Bool) {
+            self.hidesRecords = hidesRecords
             text = query.text
             scope = caller.scope
             account = caller.account

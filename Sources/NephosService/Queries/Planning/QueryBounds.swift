@@ -32,6 +32,9 @@ struct QueryBounds: Sendable {
     /// Records that are sorted in memory where no index has the order, or none the whole of it: of those whose first value is
     /// the same.
     var unindexedSort = 10_000
+    /// Records, and bytes of their fields, that a participant's query examines to sort those that match.
+    var sharedRecordsPerSort = 50_000
+    var sharedBytesPerSort = 128 << 20
     /// How far entries are counted to find out which condition is the strictest.
     var comparison = 10_000
     /// Ranges of an index that one condition may resolve to.

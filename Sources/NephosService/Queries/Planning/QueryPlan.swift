@@ -39,13 +39,15 @@ enum QueryPlan: Sendable {
     case collected(QueryScan, QueryOrder)
     /// Reads the records of these names and sorts them.
     case named([ReferenceValue], QueryOrder, covers: Set<Int>)
+    /// Reads the records that are shared with a participant, and sorts them where the order is not by name.
+    case shared(QueryOrder)
     /// Reads a location index in rings around a place, up to so many metres, of the values behind each prefix.
     case distance(DistanceScan, QueryOrder)
 
     /// How many ranges of indexes it reads.
     var rangeCount: Int {
         switch self {
-        case .nothing, .named: 0
+        case .nothing, .named, .shared: 0
         case .ordered(let scan, _), .collected(let scan, _): scan.ranges.count
         case .distance(let scan, _): scan.scan.ranges.count
         }
@@ -53,7 +55,7 @@ enum QueryPlan: Sendable {
 
     var covers: Set<Int> {
         switch self {
-        case .nothing: []
+        case .nothing, .shared: []
         case .ordered(let scan, _), .collected(let scan, _): scan.covers
         case .named(_, _, let covers): covers
         case .distance(let scan, _): scan.scan.covers
@@ -70,7 +72,7 @@ extension QueryPlan {
     /// The order that its index is in.
     var indexOrder: [IndexComponent] {
         switch self {
-        case .nothing, .named, .collected: []
+        case .nothing, .named, .collected, .shared: []
         case .ordered(let scan, _): scan.order
         case .distance(let scan, _): scan.scan.order
         }
@@ -79,7 +81,7 @@ extension QueryPlan {
     /// How many fields its index has.
     var indexedFields: Int {
         switch self {
-        case .nothing, .named: 0
+        case .nothing, .named, .shared: 0
         case .ordered(let scan, _), .collected(let scan, _): scan.ranges.first?.signature.components.count ?? 0
         case .distance(let scan, _): scan.scan.ranges.first?.signature.components.count ?? 0
         }

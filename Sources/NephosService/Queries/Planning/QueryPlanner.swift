@@ -40,12 +40,36 @@ struct QueryPlanner {
     func plan() throws -> QueryPlan {
         if query.condition == .none || conjuncts.contains(where: { $0.access?.isEmpty == true }) { return .nothing }
         let explicit = query.sort.isEmpty ? nil : QueryOrder(query.sort)
+        // Before anything counts hidden records.
+        if let plan = try planOfPart(explicit ?? .name) { return plan }
         for (index, conjunct) in conjuncts.enumerated() {
             guard case .names(let names) = conjunct.access else { continue }
             return .named(names, explicit ?? .name, covers: [index])
         }
         guard let explicit, !explicit.keys.isEmpty else { return try planAnyOrder(isByName: explicit != nil) }
         return try plan(explicit)
+    }
+
+    // MARK: - Where not all records are the caller's to read
+
+    /// Reads nothing but what the caller may read, however selective the conditions are: which records an index has besides
+    /// is not the caller's to know. Nil where it may read all.
+    private func planOfPart(_ order: QueryOrder) throws -> QueryPlan? {
+        let hidesRecords = zones.contains(where: \.hidesRecords)
+        if !hidesRecords && query.restriction == nil { return nil }
+        for (index, conjunct) in conjuncts.enumerated() {
+            if case .names(let names) = conjunct.access { return .named(names, order, covers: [index]) }
+        }
+        guard !hidesRecords, let filter = query.restriction?.filter else { return .shared(order) }
+        guard let index = conjuncts.firstIndex(where: { $0.expression == .filter(filter) }),
+            case .points(let component, let points) = conjuncts[index].access
+        else { return .nothing }
+        let own = prefixes(of: [(index, component, points)], order: [])
+        if order.keys.isEmpty { return try readied(.ordered(own, order)) }
+        if bounds.collects, try fewest(of: [own], below: bounds.unindexedSort) != nil { return .collected(own, order) }
+        throw ServiceError.limitExceeded(
+            "more than \(bounds.unindexedSort) of the caller's own records, or \(bounds.sortedBytes) bytes of them, would"
+                + " be sorted, and grants hide the others: query without an order")
     }
 
     // MARK: - With an order
@@ -92,7 +116,7 @@ struct QueryPlanner {
         switch main {
         case .ordered(let main, _): scan = main
         case .distance(let main, _): scan = main.scan
-        case .nothing, .collected, .named: return true
+        case .nothing, .collected, .named, .shared: return true
         }
         if scan.signatures.contains(where: { indexes.ready($0) == nil }) { return false }
         let breakEven = size * size / max(1, min(limit, bounds.resultsPerPage)) + 1
@@ -368,7 +392,7 @@ struct QueryPlanner {
         switch plan {
         case .ordered(let scan, _), .collected(let scan, _): try require(scan.signatures)
         case .distance(let distance, _): try require(distance.scan.signatures)
-        case .nothing, .named: break
+        case .nothing, .named, .shared: break
         }
         return plan
     }

@@ -10,8 +10,16 @@ struct ValidQuery: Sendable {
     var searchableFields: [String]
     /// The fields that hold numbers or dates, which no index truncates.
     var numericFields: Set<String> = []
-    /// Whether some records of the type are not for the caller.
-    var isRestricted = false
+    /// Set where grants give the caller its own records alone.
+    var restriction: CreatorRestriction?
+}
+
+/// The condition that a query gets where only a record's creator may read it.
+struct CreatorRestriction: Sendable {
+    /// The caller's account.
+    var account: Int64
+    /// One of the query's conditions.
+    var filter: Filter
 }
 
 /// Whether a query may be asked (CKQuery, Apple's documentation; CloudKit Web Services, records/query):
