@@ -221,6 +221,7 @@ struct DevCommand {
         var options = HTTPServer.Options()
         options.connectionLimit = OpenFiles.makeRoomForConnections()
         options.unfinished = Responder.unfinished
+        options.account = { Responder.account($0) }
         options.busy = { Responder.busy($0) }
         let server = try HTTPServer(sockets, options: options, log: { log("http: \($0)") }) {
             await responder.respond(to: $0)

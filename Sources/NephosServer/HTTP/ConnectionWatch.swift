@@ -7,7 +7,7 @@ import Synchronization
 /// libmicrohttpd closes a connection on which nothing moves. One that drips, a byte now and then, would keep its place
 /// for ever, and there are not many places.
 final class WatchedConnection: Sendable {
-    fileprivate let descriptor: Int32
+    let descriptor: Int32
     /// Milliseconds of the monotonic clock; 0 while a request is being answered, which is the server's own affair.
     private let deadline: Atomic<Int64>
     /// An answer is being read: its client may have finished sending.

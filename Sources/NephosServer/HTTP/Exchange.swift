@@ -83,7 +83,7 @@ final class Exchange {
             request.bodyIsTooLarge = true
             // Too much to drop: the answer goes out at once, and the connection closes.
             if length > bridge.options.droppedBodyLimit { return run(connection, bridge) }
-        } else if length < HeldBytes.counted || bridge.held.hasRoom {
+        } else if length < HeldBytes.counted || bridge.held.hasRoom(for: holder(bridge)) {
             request.body.reserveCapacity(length)
         } else {
             isBusy = true
@@ -249,18 +249,24 @@ final class Exchange {
     /// Whether there is room for the body as it grows: for twice what has arrived, not for what was announced.
     private func holdsMore(_ bridge: HTTPBridge) -> Bool {
         heldBytes = min(2 * arrivedBytes, max(request.body.capacity, arrivedBytes))
-        return watched.map { bridge.held.hold(heldBytes, .arrivingBody, $0) } ?? true
+        return watched.map { bridge.held.hold(heldBytes, .arrivingBody, $0, for: holder(bridge)) } ?? true
+    }
+
+    /// Whose bytes the body and the answer are.
+    private func holder(_ bridge: HTTPBridge) -> Holder {
+        if let account = bridge.options.account(request) { return .account(account) }
+        return watched.map { Holder(peerOf: $0.descriptor) } ?? .address([])
     }
 
     /// Whether there is room for the body while the handler runs, which may make more of it.
     private func holdsRequest(_ bridge: HTTPBridge) -> Bool {
         guard let watched, !request.body.isEmpty else { return true }
         if request.contentEncoding != nil {
-            request.holdsBody = { [held = bridge.held, size = request.body.count] in
-                held.hold(size + $0, .request, watched)
+            request.holdsBody = { [held = bridge.held, size = request.body.count, holder = holder(bridge)] in
+                held.hold(size + $0, .request, watched, for: holder)
             }
         }
-        return bridge.held.hold(request.body.count, .request, watched)
+        return bridge.held.hold(request.body.count, .request, watched, for: holder(bridge))
     }
 
     private func header(_ name: StaticString, _ connection: OpaquePointer) -> String? {
@@ -293,7 +299,12 @@ final class Exchange {
         var response = given
         let memory =
             response.stream.map(ResponseSender.memory) ?? response.parts.reduce(0) { $0 + $1.buffer.count }
-        if let watched, !bridge.held.hold(memory, .answer, watched, isForced: response.isOutcome) {
+        let hasRoom = watched.map {
+            bridge.held.hold(
+                memory, .answer, $0, for: response.account.map(Holder.account) ?? holder(bridge),
+                isForced: response.isOutcome)
+        }
+        if hasRoom == false {
             response.whenSent?(false)
             response = bridge.options.busy(request)
         }

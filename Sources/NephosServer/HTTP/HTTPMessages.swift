@@ -105,6 +105,8 @@ package struct HTTPResponse: Sendable {
     package var stream: ResponseStream?
     /// Whether it says what became of a change. Then no other is sent in its place.
     package var isOutcome = false
+    /// The account that it is for, where the request does not name it.
+    package var account: String?
     /// Called once when the response is over, with whether all of it was handed to the network.
     package var whenSent: (@Sendable (Bool) -> Void)?
 

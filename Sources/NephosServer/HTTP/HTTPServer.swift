@@ -51,9 +51,12 @@ package final class HTTPServer: Sendable {
         /// Says that a request could not be finished.
         package var unfinished = HTTPResponse(status: 503)
         /// Bytes of bodies that have arrived and of answers that are being read, of all connections together. Where there is no
-        /// room for more, connections that have held some for longer than `heldPatience` seconds are ended.
+        /// room for more, the account that has most of it loses connections; to one of its own requests those that have held
+        /// some for longer than `heldPatience` seconds.
         package var heldLimit = Limits.heldBytes
         package var heldPatience = 10.0
+        /// The account whose request this is; nil for none, which the client's address stands for.
+        package var account: @Sendable (HTTPRequest) -> String? = { _ in nil }
         /// Says that there is no room.
         package var busy: @Sendable (HTTPRequest) -> HTTPResponse = { _ in HTTPResponse(status: 503) }
 

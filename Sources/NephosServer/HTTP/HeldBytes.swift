@@ -3,8 +3,9 @@ import Synchronization
 /// Bytes of the bodies that have arrived and of the answers that are being read, of all connections together.
 ///
 /// Those of one request have their limits; those of hundreds of clients that do not read would still fill the memory. Where
-/// there is no room, the connections that have held bytes longest are ended, but none within its patience nor while its
-/// request is worked on; and what finds no room then is to be asked again.
+/// there is no room, it is taken from the holder that has most of it, and never from one that has less than the asker: its
+/// connections are ended, the oldest first, but none while its request is worked on. One that would not have more than the
+/// asker then, and the asker itself, only lose what is past its patience. Where that is not enough, the asker is to ask again.
 final class HeldBytes: Sendable {
     /// What a connection holds bytes of.
     enum Part {
@@ -16,6 +17,7 @@ final class HeldBytes: Sendable {
 
     private struct Holding {
         let connection: WatchedConnection
+        let holder: Holder
         let part: Part
         var bytes: Int
         var since: Int64
@@ -42,35 +44,39 @@ final class HeldBytes: Sendable {
     }
 
     /// Has a connection hold so many bytes, instead of what it held.
-    /// - Parameter isForced: whether it holds them in any case, and others are ended for it without patience.
+    /// - Parameters:
+    ///   - holder: who asks on it.
+    ///   - isForced: whether it holds them in any case, and the holder's other connections are ended for it without patience.
     /// - Returns: false where there is no room: then it holds nothing.
-    func hold(_ bytes: Int, _ part: Part, _ connection: WatchedConnection, isForced: Bool = false) -> Bool {
+    func hold(
+        _ bytes: Int, _ part: Part, _ connection: WatchedConnection, for holder: @autoclosure () -> Holder,
+        isForced: Bool = false
+    ) -> Bool {
         if bytes < Self.counted {
             release(connection)
             return true
         }
+        let holder = holder()
         let now = WatchedConnection.now
-        let (hasRoom, ended) = state.withLock { state -> (Bool, [WatchedConnection]) in
+        let ended = state.withLock { state -> [WatchedConnection]? in
             let former = Self.remove(connection, &state)
-            let ended = makeRoom(for: bytes, heldBefore: isForced ? now : now - patience, isForced, &state)
-            guard isForced || state.total + bytes <= limit else { return (false, ended) }
+            if part == .request, Self.requests(of: holder, state) + bytes > limit / 2 { return nil }
+            guard let ended = makeRoom(for: bytes, holder, now, isForced, state) else { return nil }
+            for connection in ended { _ = Self.remove(connection, &state) }
             let since = former?.part == part ? former?.since ?? now : now
             state.holdings[ObjectIdentifier(connection)] = Holding(
-                connection: connection, part: part, bytes: bytes, since: since)
+                connection: connection, holder: holder, part: part, bytes: bytes, since: since)
             state.total += bytes
             connection.holdsBytes.store(true, ordering: .relaxed)
-            return (true, ended)
+            return ended
         }
-        for connection in ended { connections.end(connection) }
-        return hasRoom
+        for connection in ended ?? [] { connections.end(connection) }
+        return ended != nil
     }
 
     /// Whether a body may begin to arrive that will be counted.
-    var hasRoom: Bool {
-        let time = WatchedConnection.now - patience
-        return state.withLock { state in
-            state.total + Self.counted <= limit || state.holdings.values.contains { Self.mayEnd($0, heldBefore: time) }
-        }
+    func hasRoom(for holder: Holder) -> Bool {
+        state.withLock { makeRoom(for: Self.counted, holder, WatchedConnection.now, false, $0) != nil }
     }
 
     /// Some of what a connection holds was read: its patience begins anew.
@@ -90,22 +96,41 @@ final class HeldBytes: Sendable {
         return holding
     }
 
-    private static func mayEnd(_ holding: Holding, heldBefore time: Int64) -> Bool {
-        holding.part != .request && holding.since <= time
+    /// Bytes of the requests that are worked on: nobody can be made to let go of them, so a holder has half of the room
+    /// at most.
+    private static func requests(of holder: Holder, _ state: State) -> Int {
+        state.holdings.values.reduce(0) { $0 + ($1.part == .request && $1.holder == holder ? $1.bytes : 0) }
     }
 
-    /// Ends none where all that may be ended are not enough, unless it is forced.
-    /// - Returns: the connections that are to be ended for it.
+    /// - Returns: the connections that are to be ended so that the asker has room; nil where that cannot be.
     private func makeRoom(
-        for bytes: Int, heldBefore time: Int64, _ isForced: Bool, _ state: inout State
-    ) -> [WatchedConnection] {
-        guard state.total + bytes > limit else { return [] }
-        let old = state.holdings.values.filter { Self.mayEnd($0, heldBefore: time) }.sorted { $0.since < $1.since }
-        guard isForced || state.total - old.reduce(0, { $0 + $1.bytes }) + bytes <= limit else { return [] }
+        for bytes: Int, _ asker: Holder, _ now: Int64, _ isForced: Bool, _ state: State
+    ) -> [WatchedConnection]? {
+        var missing = state.total + bytes - limit
+        guard missing > 0 else { return [] }
+        var totals = [asker: bytes]
+        for holding in state.holdings.values { totals[holding.holder, default: 0] += holding.bytes }
+        // The oldest is each one's last. A request that is worked on is not ended.
+        var mayEnd = Dictionary(grouping: state.holdings.values.filter { $0.part != .request }, by: \.holder)
+            .mapValues { $0.sorted { $0.since > $1.since } }
+        func since(_ holder: Holder) -> Int64 { mayEnd[holder]?.last?.since ?? .max }
         var ended: [WatchedConnection] = []
-        for holding in old where state.total + bytes > limit {
-            _ = Self.remove(holding.connection, &state)
-            ended.append(holding.connection)
+        while missing > 0 {
+            let most = mayEnd.keys.max { left, right in
+                let (first, second) = (totals[left, default: 0], totals[right, default: 0])
+                return first == second ? since(left) > since(right) : first < second
+            }
+            guard let most else { return isForced ? ended : nil }
+            let (held, own) = (totals[most, default: 0], totals[asker, default: 0])
+            let isLate = since(most) <= now - patience
+            let isAllowed = most == asker ? isForced || isLate : held > own || isLate && held > own - bytes
+            if isAllowed, let oldest = mayEnd[most]?.popLast() {
+                totals[most] = held - oldest.bytes
+                missing -= oldest.bytes
+                ended.append(oldest.connection)
+            } else {
+                mayEnd[most] = nil
+            }
         }
         return ended
     }

@@ -40,6 +40,11 @@ package final class Responder: Sendable {
     }
     private static let busyIDs = RequestIDs()
 
+    /// The account that a request signs in as; nil for none.
+    package static func account(_ request: HTTPRequest) -> String? {
+        RequestTarget(request.target).flatMap { try? DevelopmentSignIn.account($0) }
+    }
+
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
         let start = ContinuousClock.now
         metrics.began()

@@ -14,15 +14,15 @@ import Testing
         var options = HTTPServer.Options()
         options.heldLimit = 50_000_000
         options.heldPatience = patience
+        options.account = { Responder.account($0) }
         options.busy = { Responder.busy($0) }
         options.stopTimeout = 1
         let server = try HTTPServer(ListeningSocket.loopback(port: 0), options: options) { request in
-            if request.target == "/slow" { await slow.pass() }
-            let size =
-                ["/small", "/slow"].contains(request.target)
-                ? 10 : request.target == "/huge" ? 3 * Self.large : Self.large
+            let path = String(request.target.prefix { $0 != "?" })
+            if path == "/slow" { await slow.pass() }
+            let size = ["/small", "/slow"].contains(path) ? 10 : path == "/huge" ? 3 * Self.large : Self.large
             var response = HTTPResponse(status: 200, body: [UInt8](repeating: 0x78, count: size))
-            response.isOutcome = request.target == "/modify"
+            response.isOutcome = path == "/modify"
             return response
         }
         let result: Result<Void, any Error>
@@ -105,6 +105,73 @@ import Testing
                 // 50 MB have room for two.
                 #expect((count != nil) == (place >= 3), "\(place)")
             }
+        }
+    }
+
+    private static func signedIn(_ path: String, _ name: String) -> String { "\(path)?ckWebAuthToken=dev:\(name)" }
+
+    @Test(arguments: [true, false])
+    func `an account that does not read its answers loses them to who asks next, at once`(isSignedIn: Bool) async throws
+    {
+        try await withServer(patience: 3600) { port in
+            let first = try await stalled(port, Self.signedIn("/large", "ann"))
+            let second = try await stalled(port, Self.signedIn("/large", "ann"))
+            let ben = try await stalled(port, isSignedIn ? Self.signedIn("/large", "ben") : "/large")
+            await #expect(throws: (any Error).self) { _ = try await first.bytes(Self.large) }
+            // It would have most itself, and nobody else pays for that.
+            expectBusy(try await ask(port, Self.signedIn("/large", "ann")))
+            for connection in [ben, second] { #expect(try await connection.bytes(Self.large).count == Self.large) }
+        }
+    }
+
+    @Test func `an account that holds nothing takes the room of who has held as much for long`() async throws {
+        try await withServer(patience: 0) { port in
+            let ann = try await stalled(port, Self.signedIn("/large", "ann"))
+            let zoe = try await stalled(port, Self.signedIn("/large", "zoe"))
+            #expect(try await ask(port, Self.signedIn("/large", "ben")).body.count == Self.large)
+            await #expect(throws: (any Error).self) { _ = try await ann.bytes(Self.large) }
+            #expect(try await zoe.bytes(Self.large).count == Self.large)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `an account's outcomes that it does not read end its own, and who holds less keeps his`(
+        isOthersFirst: Bool
+    ) async throws {
+        try await withServer(patience: 0) { port in
+            var ben: TestConnection?
+            if isOthersFirst { ben = try await stalled(port, Self.signedIn("/large", "ben")) }
+            var ann: [TestConnection] = []
+            for _ in 0..<2 { ann.append(try await stalled(port, Self.signedIn("/modify", "ann"))) }
+            if !isOthersFirst { ben = try await stalled(port, Self.signedIn("/large", "ben")) }
+            for _ in 0..<3 { ann.append(try await stalled(port, Self.signedIn("/modify", "ann"))) }
+            #expect(try await ben?.bytes(Self.large).count == Self.large)
+            for connection in ann.dropLast() {
+                await #expect(throws: (any Error).self) { _ = try await connection.bytes(Self.large) }
+            }
+        }
+    }
+
+    @Test func `an account's requests that are worked on leave room for others'`() async throws {
+        let gate = Gate()
+        try await withServer(patience: 3600, slow: gate) { port in
+            let body = [UInt8](repeating: 0x20, count: 9_000_000)
+            func post(_ name: String) async throws -> TestConnection {
+                let connection = try TestConnection(port: port)
+                try await connection.send(
+                    "POST \(Self.signedIn("/slow", name)) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.count)\r\n\r\n"
+                )
+                try await connection.send(body)
+                return connection
+            }
+            let ann = [try await post("ann"), try await post("ann")]
+            await gate.arrived(2)
+            expectBusy(try await post("ann").response())
+            let ben = try await post("ben")
+            await gate.arrived(3)
+            #expect(try await ask(port, Self.signedIn("/large", "zoe")).body.count == Self.large)
+            await gate.open()
+            for connection in ann + [ben] { #expect(try await connection.response().status == 200) }
         }
     }
 
