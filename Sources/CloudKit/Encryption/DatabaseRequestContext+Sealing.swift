@@ -4,7 +4,7 @@ import NephosWire
 
 extension DatabaseRequestContext {
     /// records/modify: values for encrypted fields are sealed before anything is sent. What the service refuses for want of
-    /// keys is sent again with them, a few times.
+    /// keys is sent again with them, a few times. What cannot be sealed fails alone, as far as the batch is not atomic.
     func modifyRecordsSealed(_ request: ModifyRecordsRequest) async throws(CKError) -> [RecordResult] {
         var request = request
         var results: [RecordResult?] = Array(repeating: nil, count: request.operations.count)
@@ -12,36 +12,67 @@ extension DatabaseRequestContext {
         for attempt in 1...Self.sealingAttempts {
             var part = request
             part.operations = waiting.map { request.operations[$0] }
-            let (sealed, keys) = try await sealing(part)
-            let answers: [RecordResult]
+            let (answers, unsealed): ([RecordResult], Set<Int>)
             do throws(ServiceFailure) {
-                answers = try await session.service.modifyRecords(sealed, call).records
+                (answers, unsealed) = try await sendSealed(part)
             } catch {
-                throw CKError(error, errors)
+                // What came before is saved, and answered as such.
+                guard attempt > 1 else { throw CKError(error, errors) }
+                for index in waiting { results[index] = .failure(ErrorDictionary(error)) }
+                break
             }
-            guard answers.count == waiting.count else { throw mismatch(answers.count, waiting.count) }
             for (index, answer) in zip(waiting, answers) { results[index] = answer }
-            await remember(keys, answers, part)
             let refused = zip(part.operations, answers).filter { $1.needsKeys }
             if refused.isEmpty || call.scope == .public { break }
             if attempt == Self.sealingAttempts {
                 results = results.map { $0.map(Self.withoutKeys) }
                 break
             }
-            do throws(CKError) {
+            do throws(KeyFailure) {
                 try await makeGood(refused, part, isFirst: attempt == 1)
             } catch {
                 // A device without keys shares all the same: another of the account's wraps them.
-                guard error.code == .accountTemporarilyUnavailable, !request.lacksKeys else { throw error }
-                request.lacksKeys = true
+                if error.isWithoutKeys, !request.lacksKeys {
+                    request.lacksKeys = true
+                } else {
+                    for (index, answer) in zip(waiting, answers) where answer.needsKeys {
+                        results[index] = .failure(ErrorDictionary(error.asService))
+                    }
+                    break
+                }
             }
             let zones = Set(refused.map { part.keyZone(of: $0.0, call.scope) })
-            waiting = zip(waiting, answers).compactMap { index, answer -> Int? in
-                let isOfZone = zones.contains(request.keyZone(of: request.operations[index], call.scope))
-                return answer.needsKeys || answer.isAtomicFailure && isOfZone ? index : nil
-            }
+            waiting = answers.indices.filter { index in
+                let isOfZone = zones.contains(part.keyZone(of: part.operations[index], call.scope))
+                return answers[index].needsKeys
+                    || answers[index].isAtomicFailure && isOfZone && !unsealed.contains(index)
+            }.map { waiting[$0] }
         }
         return results.compactMap(\.self)
+    }
+
+    /// Seals and sends what can be sealed.
+    /// - Returns: a result for each operation, and which were not sent.
+    private func sendSealed(
+        _ request: ModifyRecordsRequest
+    ) async throws(ServiceFailure) -> (results: [RecordResult], unsent: Set<Int>) {
+        let sealed = try await sealing(request)
+        var results = sealed.failures.mapValues { RecordResult.failure($0) }
+        let unsent = Set(results.keys)
+        let sent = request.operations.indices.filter { !unsent.contains($0) }
+        if !sent.isEmpty {
+            var part = sealed.request
+            part.operations = sent.map { sealed.request.operations[$0] }
+            let answers = try await session.service.modifyRecords(part, call).records
+            guard answers.count == sent.count else {
+                throw .transport(
+                    .internalError, "The service answered \(sent.count) items with \(answers.count) results.")
+            }
+            for (index, answer) in zip(sent, answers) { results[index] = answer }
+        }
+        let inOrder = request.operations.indices.compactMap { results[$0] }
+        await remember(sealed.keys, inOrder, request)
+        return (inOrder, unsent)
     }
 
     private static let sealingAttempts = 5
@@ -58,7 +89,7 @@ extension DatabaseRequestContext {
     /// Learns whose key the service wants records' keys wrapped under, and hands those over that it lacks.
     private func makeGood(
         _ refused: [(RecordOperation, RecordResult)], _ request: ModifyRecordsRequest, isFirst: Bool
-    ) async throws(CKError) {
+    ) async throws(KeyFailure) {
         let ring = session.keyRing
         var roots: [KeyRing.GroupName: [String]] = [:]
         for zone in Set(refused.map { request.keyZone(of: $0.0, call.scope) }) { await ring.forget(zone) }
@@ -73,11 +104,9 @@ extension DatabaseRequestContext {
             }
         }
         guard call.scope == .private else { return }
-        try await keyed { (ring) async throws(KeyFailure) in
-            for (name, roots) in roots {
-                let isZone = roots.contains(CKRecordNameZoneWideShare)
-                try await ring.tend(name, roots: isZone ? [""] : roots)
-            }
+        for (name, roots) in roots {
+            let isZone = roots.contains(CKRecordNameZoneWideShare)
+            try await ring.tend(name, roots: isZone ? [""] : roots)
         }
     }
 
@@ -92,58 +121,106 @@ extension DatabaseRequestContext {
         if !saved.isEmpty { await session.keyRing.remember(saved) }
     }
 
-    /// The request with sealed values, and the new keys by the operations that bring them.
-    private func sealing(
-        _ request: ModifyRecordsRequest
-    ) async throws(CKError) -> (request: ModifyRecordsRequest, keys: [Int: KeyRing.KnownKey]) {
-        // In the public database there are no keys: the service refuses the values, without seeing them.
-        guard call.scope != .public else { return (request.withoutClearValues(), [:]) }
-        var request = request
+    private struct Sealed {
+        var request: ModifyRecordsRequest
+        /// The new keys, by the operations that bring them.
         var keys: [Int: KeyRing.KnownKey] = [:]
+        /// Why operations are not to be sent.
+        var failures: [Int: ErrorDictionary] = [:]
+    }
+
+    /// The request with sealed values.
+    /// - Throws: what concerns all of it.
+    private func sealing(_ request: ModifyRecordsRequest) async throws(ServiceFailure) -> Sealed {
+        // In the public database there are no keys: the service refuses the values, without seeing them.
+        guard call.scope != .public else { return Sealed(request: request.withoutClearValues()) }
+        var sealed = Sealed(request: request)
         let indices = request.operations.indices.filter { request.operations[$0].hasClearValues }
         let scope = call.scope
         for (zone, indices) in Dictionary(
             grouping: indices, by: { request.keyZone(of: request.operations[$0], scope) })
         {
-            let made = try await keyed { (ring) async throws(KeyFailure) in
-                try await Self.seal(&request, indices, in: zone, ring)
+            do throws(KeyFailure) {
+                try await Self.seal(&sealed, indices, in: zone, session.keyRing)
+            } catch {
+                guard error.isRefusal else { throw error.asService }
+                for index in indices { sealed.failures[index] = ErrorDictionary(error.asService) }
             }
-            keys.merge(made) { $1 }
         }
-        return (request, keys)
+        if sealed.failures.isEmpty { return sealed }
+        let dependents = BatchDependents(
+            of: Set(sealed.failures.keys),
+            in: request.operations.map { operation in
+                BatchDependents.Item(
+                    recordName: operation.record.recordName, zoneID: operation.record.zoneID ?? request.zoneID,
+                    root: operation.record.share?.forRecord?.recordName)
+            }, isAtomic: request.atomic ?? true)
+        for (index, reason) in dependents.reasons {
+            sealed.failures[index] = ErrorDictionary(uuid: "", serverErrorCode: .atomicError, reason: reason)
+        }
+        return sealed
     }
 
     private static func seal(
-        _ request: inout ModifyRecordsRequest, _ indices: [Int], in zone: KeyZone, _ ring: KeyRing
-    ) async throws(KeyFailure) -> [Int: KeyRing.KnownKey] {
+        _ sealed: inout Sealed, _ indices: [Int], in zone: KeyZone, _ ring: KeyRing
+    ) async throws(KeyFailure) {
         let records = indices.map { index in
-            let record = request.operations[index].record
+            let record = sealed.request.operations[index].record
             let name = record.recordName ?? UUID().uuidString
-            request.operations[index].record.recordName = name
+            sealed.request.operations[index].record.recordName = name
             return KeyRing.RecordToSeal(
-                name: name, parent: record.parentName, isNew: request.operations[index].operationType == .create)
+                name: name, parent: record.parentName,
+                isNew: sealed.request.operations[index].operationType == .create)
         }
         let (keys, place) = try await ring.keysToSeal(records, in: zone)
-        var made: [Int: KeyRing.KnownKey] = [:]
         for (index, (record, key)) in zip(indices, zip(records, keys)) {
-            made[index] = key.made
-            if let wrapped = key.wrapped { request.operations[index].record.keys = [wrapped] }
-            request.operations[index].seal(with: key.key, place.context(ofRecord: record.name))
+            switch key {
+            case .success(let key):
+                sealed.keys[index] = key.made
+                if let wrapped = key.wrapped { sealed.request.operations[index].record.keys = [wrapped] }
+                sealed.request.operations[index].seal(with: key.key, place.context(ofRecord: record.name))
+            case .failure(let failure):
+                sealed.failures[index] = ErrorDictionary(failure.asService)
+            }
         }
-        return made
+    }
+}
+
+extension KeyFailure {
+    /// Whether this device has no keys of the account's.
+    fileprivate var isWithoutKeys: Bool {
+        if case .service(.transport(.accountTemporarilyUnavailable, _, _)) = self { true } else { false }
     }
 
-    /// Runs what needs keys.
-    func keyed<Value>(
-        _ body: (KeyRing) async throws(KeyFailure) -> Value
-    ) async throws(CKError) -> Value {
-        do throws(KeyFailure) {
-            return try await body(session.keyRing)
-        } catch {
-            switch error {
-            case .service(let failure): throw CKError(failure, errors)
-            case .invalid(let reason): throw CKError(.internalError, "Values cannot be encrypted: \(reason)", errors)
-            }
+    /// Whether it concerns what is to be sealed, and not every request.
+    fileprivate var isRefusal: Bool {
+        switch self {
+        case .service(.refused), .invalid: true
+        case .service(.transport), .service(.cancelled): isWithoutKeys
+        }
+    }
+
+    fileprivate var asService: ServiceFailure {
+        switch self {
+        case .service(let failure): failure
+        case .invalid(let reason): .transport(.internalError, "Values cannot be encrypted: \(reason)")
+        }
+    }
+}
+
+extension ErrorDictionary {
+    /// The failure of a request as that of one of its items.
+    fileprivate init(_ failure: ServiceFailure) {
+        switch failure {
+        case .refused(let error): self = error
+        case .transport(let code, let message, let retryAfter):
+            self.init(
+                uuid: "", serverErrorCode: .internalError, reason: message, retryAfter: retryAfter,
+                clientErrorCode: code.rawValue)
+        case .cancelled:
+            self.init(
+                uuid: "", serverErrorCode: .internalError, reason: "The operation was cancelled.",
+                clientErrorCode: CKError.Code.operationCancelled.rawValue)
         }
     }
 }

@@ -28,32 +28,53 @@ extension KeyRing {
         var zone: KeyZone
     }
 
-    /// - Returns: a key for each record, and where the zone is. One call for all of them: callers that run elsewhere than the
-    ///   keys pay for each.
+    /// - Returns: a key for each record, or why it has none, and where the zone is. One call for all of them: callers that run
+    ///   elsewhere than the keys pay for each.
+    /// - Throws: what concerns all of the records.
     func keysToSeal(
         _ records: [RecordToSeal], in zone: KeyZone
-    ) async throws(KeyFailure) -> ([SealingKey], ZonePlace) {
+    ) async throws(KeyFailure) -> ([Result<SealingKey, KeyFailure>], ZonePlace) {
         var known = RecordKeys()
         if !isPerZone(zone) {
             let existing = records.filter { !$0.isNew }.map { ($0.name, Set<[UInt8]>()) }
             known = try await keys(ofRecords: Dictionary(existing) { $1 }, in: zone)
         }
-        var result: [SealingKey] = []
-        result.reserveCapacity(records.count)
+        var results: [Result<SealingKey, KeyFailure>] = []
+        results.reserveCapacity(records.count)
+        // A group is looked up once, also where its key is not there.
+        var failures: [String: KeyFailure] = [:]
         for record in records {
-            result.append(try await keyToSeal(record, in: zone, known.keys[record.name] ?? []))
+            let present = known.keys[record.name] ?? []
+            let group = group(of: record, in: zone, present)
+            if let failure = failures[group] {
+                results.append(.failure(failure))
+                continue
+            }
+            do throws(KeyFailure) {
+                results.append(.success(try await keyToSeal(record, in: zone, present)))
+            } catch {
+                guard error.isOfOneGroup else { throw error }
+                failures[group] = error
+                results.append(.failure(error))
+            }
         }
-        return (result, place(of: zone, try await device()))
+        return (results, place(of: zone, try await device()))
+    }
+
+    /// The group whose key is to wrap a record's, as far as it is known; empty is the zone.
+    /// - Parameter present: the record's keys.
+    private func group(of record: RecordToSeal, in zone: KeyZone, _ present: [KnownKey]) -> String {
+        group(of: record.name, parent: record.parent, in: zone) ?? present.last { !$0.group.isEmpty }?.group ?? ""
     }
 
     /// - Parameter present: the record's keys.
     private func keyToSeal(
         _ record: RecordToSeal, in zone: KeyZone, _ present: [KnownKey]
     ) async throws(KeyFailure) -> SealingKey {
-        let learnt = group(of: record.name, parent: record.parent, in: zone)
-        let group = learnt ?? present.last { !$0.group.isEmpty }?.group ?? ""
+        let isLearnt = group(of: record.name, parent: record.parent, in: zone) != nil
+        let group = group(of: record, in: zone, present)
         let (place, groupKeys) = try await keys(of: GroupName(zone: zone, group: group), making: true)
-        if learnt != nil, groupKeys.isEmpty, dropOutdatedGroup(of: record.name, parent: record.parent, in: zone) {
+        if isLearnt, groupKeys.isEmpty, dropOutdatedGroup(of: record.name, parent: record.parent, in: zone) {
             return try await keyToSeal(record, in: zone, present)
         }
         if let zoneKey = groupKeys.recordKeys.last, zoneKey.version == groupKeys.current {
@@ -66,11 +87,8 @@ extension KeyRing {
         if let groupKey = groupKeys.currentKey, !groupKeys.isPerZone {
             wrapped = key.wrapped(under: groupKey, version: groupKeys.current, recordName: record.name, in: place)
             wrapped?.groupKeyID = groupKeys.ids[groupKeys.current] ?? []
-        } else if learnt != nil {
-            throw .service(
-                .transport(
-                    .zoneBusy, "The key of what is shared has not arrived: its owner's devices hand it over",
-                    retryAfter: DatabaseRequestContext.keyRetryAfter))
+        } else if isLearnt {
+            throw .keyHasNotArrived
         }
         // Without the group's key the service refuses the record, and says which group it is.
         return SealingKey(
@@ -91,5 +109,17 @@ extension KeyRing {
     ) async throws(KeyFailure) -> (RecordKeys, ZonePlace) {
         let keys = try await keys(ofRecords: names, in: zone)
         return (keys, place(of: zone, try await device()))
+    }
+}
+
+extension KeyFailure {
+    fileprivate static let keyHasNotArrived = KeyFailure.service(
+        .transport(
+            .zoneBusy, "The key of what is shared has not arrived: its owner's devices hand it over",
+            retryAfter: DatabaseRequestContext.keyRetryAfter))
+
+    /// Whether records of other groups may have keys.
+    fileprivate var isOfOneGroup: Bool {
+        if case .invalid = self { true } else { self == .keyHasNotArrived }
     }
 }

@@ -25,6 +25,12 @@ struct ModifyRecordsPlan: Sendable {
             case .delete(let recordID): recordID
             }
         }
+
+        var inBatch: BatchDependents.Item {
+            var item = BatchDependents.Item(recordName: recordID.recordName, zoneID: recordID.zoneID.wireValue)
+            if case .save(_, let sent) = self { item.root = sent.share?.forRecord?.recordName }
+            return item
+        }
     }
 
     private let input: Input
@@ -50,7 +56,7 @@ struct ModifyRecordsPlan: Sendable {
             }
             refused[index] = CKError(.invalidArguments, problem, errors)
         }
-        keepBackTheRest(of: Set(refused.keys.map { items[$0].recordID.zoneID }))
+        refuseDependents()
     }
 
     var isEmpty: Bool { items.isEmpty }
@@ -98,30 +104,24 @@ struct ModifyRecordsPlan: Sendable {
         }
     }
 
-    /// Notes what became of the files of `waiting`. An item whose files did not arrive is not sent, and with `isAtomic` the
-    /// rest of its zone is not either.
+    /// Notes what became of the files of `waiting`. An item whose files did not arrive is not sent.
     mutating func note(
         _ results: [DatabaseRequestContext.UploadResult], of waiting: [(index: Int, record: WaitingRecord)]
     ) {
-        var zones: Set<CKRecordZone.ID> = []
         for (item, result) in zip(waiting, results) {
             switch result {
             case .success(let values): uploaded[item.index] = values
-            case .failure(let error):
-                refused[item.index] = error
-                zones.insert(item.record.recordID.zoneID)
+            case .failure(let error): refused[item.index] = error
             }
         }
-        keepBackTheRest(of: zones)
+        refuseDependents()
     }
 
-    /// What is refused on this side keeps back all of its zone with `isAtomic`, whatever the zone can do.
-    private mutating func keepBackTheRest(of zones: Set<CKRecordZone.ID>) {
-        guard input.isAtomic, !zones.isEmpty else { return }
-        for (index, item) in items.enumerated() where refused[index] == nil && zones.contains(item.recordID.zoneID) {
-            refused[index] = CKError(
-                .batchRequestFailed, "Another item of the same zone failed, so this one was not sent.", errors)
-        }
+    private mutating func refuseDependents() {
+        if refused.isEmpty { return }
+        let dependents = BatchDependents(
+            of: Set(refused.keys), in: items.map(\.inBatch), isAtomic: input.isAtomic)
+        for (index, reason) in dependents.reasons { refused[index] = CKError(.batchRequestFailed, reason, errors) }
     }
 
     private static func refuseDuplicates(

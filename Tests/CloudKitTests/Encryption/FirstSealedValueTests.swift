@@ -338,6 +338,59 @@ import Testing
         #expect(matches.contains { (try? $0.1.get())?.recordID == id("shelf") })
     }
 
+    @Test(arguments: [true, false])
+    func `a device without keys saves what needs none beside what it cannot seal, where the batch is not atomic`(
+        isAtomic: Bool
+    ) async throws {
+        let cloud = try Cloud(escrows: false)
+        defer { cloud.removeKeys() }
+        let owner = cloud.container("mei")
+        _ = try await cloud.makeList(owner)
+        let (service, second) = cloud.hostile("mei")
+        service.keysIn.value = "\(cloud.directory)/mei-second"
+        let secret = plain("secret")
+        secret.encryptedValues["text"] = "sealed"
+        let inDefaultZone = ["a", "b"].map { CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: $0)) }
+        inDefaultZone[0].encryptedValues["text"] = "sealed"
+        inDefaultZone[1]["title"] = "plain"
+        let records = [secret, plain("shelf")] + inDefaultZone
+        let results = try await second.privateCloudDatabase.modifyRecords(
+            saving: records, deleting: [], atomically: isAtomic
+        ).saveResults
+        let codes = records.map { record -> CKError.Code? in
+            if case .failure(let error)? = results[record.recordID] { (error as? CKError)?.code } else { nil }
+        }
+        #expect(
+            codes == [
+                .accountTemporarilyUnavailable, isAtomic ? .batchRequestFailed : nil, .accountTemporarilyUnavailable,
+                nil,
+            ])
+        let found = try await owner.privateCloudDatabase.records(for: records.map(\.recordID))
+        #expect(records.map { (try? found[$0.recordID]?.get()) != nil } == [false, !isAtomic, false, true])
+    }
+
+    @Test func `a participant whose key has not arrived saves what needs none`() async throws {
+        let cloud = try Cloud()
+        let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
+        try await guest.join(try await sharePlainList(owner).url)
+        let zone = try await sharedZone(guest)
+        let database = guest.sharedCloudDatabase
+        let (milk, eggs) = (
+            try await database.record(for: id("milk", zone)), try await database.record(for: id("eggs", zone))
+        )
+        milk.encryptedValues["text"] = "Oat milk"
+        for _ in 1...2 {
+            eggs["title"] = UUID().uuidString
+            let results = try await database.modifyRecords(
+                saving: [milk, eggs], deleting: [], atomically: false
+            ).saveResults
+            await #expect(codeOf { _ = try results[milk.recordID]?.get() } == .zoneBusy)
+            #expect(throws: Never.self) { _ = try results[eggs.recordID]?.get() }
+            let stored = try await owner.privateCloudDatabase.record(for: id("eggs"))
+            #expect(stored["title"] as? String == eggs["title"] as? String)
+        }
+    }
+
     @Test func `an app that seals nothing asks for no keys`() async throws {
         let cloud = try Cloud()
         let (ownersService, owner) = cloud.hostile("mei")

@@ -79,26 +79,6 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `a record that cannot be sent keeps back the rest of an atomic batch, and of no other`(transport: Transport)
-        async throws
-    {
-        try await Cloud.with(transport) { cloud in
-            let database = cloud.database()
-            for zone in [CKRecordZone.ID.default, try await database.zone("Z")] {
-                let (good, bad) = (note("good", in: zone), note("bad", in: zone))
-                bad["value"] = Double.nan
-                for atomically in [true, false] {
-                    let results = try await database.modifyRecords(
-                        saving: [good, bad], deleting: [], atomically: atomically
-                    ).saveResults
-                    await expectFailure(.invalidArguments) { _ = try results[bad.recordID]?.get() }
-                    #expect(try await database.existing([good]) == (atomically ? [] : ["good"]))
-                }
-            }
-        }
-    }
-
-    @Test(arguments: Transport.allCases)
     func `queries and subscriptions take no such values either`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()

@@ -1,0 +1,49 @@
+import NephosWire
+
+/// The items of a batch that the service would refuse beside those that this side refuses: the rest of an atomic zone, and of
+/// a share and its root the other ("both are saved or neither").
+struct BatchDependents: Sendable {
+    struct Item: Hashable, Sendable {
+        var recordName: String?
+        /// Nil is the default zone.
+        var zoneID: ZoneIDDictionary?
+        /// Of a share that is new: the record that it shares.
+        var root: String?
+
+        /// The default zone is not atomic, and neither is the public database, which has no other.
+        fileprivate var isInAtomicZone: Bool {
+            zoneID.map { $0.zoneName != ZoneIDDictionary.defaultZoneName } ?? false
+        }
+    }
+
+    private struct Name: Hashable {
+        var recordName: String?
+        var zoneID: ZoneIDDictionary?
+    }
+
+    /// Why items are not sent, by their index.
+    let reasons: [Int: String]
+
+    /// - Parameter refused: the indices of the items that this side refuses.
+    init(of refused: Set<Int>, in items: [Item], isAtomic: Bool) {
+        if refused.isEmpty {
+            reasons = [:]
+            return
+        }
+        let zones = Set(refused.map { items[$0] }.filter { isAtomic && $0.isInAtomicZone }.map(\.zoneID))
+        let names = Set(refused.map { Name(recordName: items[$0].recordName, zoneID: items[$0].zoneID) })
+        let roots = Set(
+            refused.filter { items[$0].root != nil }.map { Name(recordName: items[$0].root, zoneID: items[$0].zoneID) })
+        var reasons: [Int: String] = [:]
+        for (index, item) in items.enumerated() where !refused.contains(index) {
+            if zones.contains(item.zoneID) {
+                reasons[index] = "Another item of the same zone failed, so this one was not sent"
+            } else if roots.contains(Name(recordName: item.recordName, zoneID: item.zoneID)) {
+                reasons[index] = "The record's share failed, and both are saved or neither"
+            } else if let root = item.root, names.contains(Name(recordName: root, zoneID: item.zoneID)) {
+                reasons[index] = "The share's root failed, and both are saved or neither"
+            }
+        }
+        self.reasons = reasons
+    }
+}
