@@ -42,7 +42,8 @@ final class Connection: SQLConnection {
         }
         self.handle = handle
         sqlite3_busy_timeout(handle, 5000)
-        guard access == .reading else { return }
+        // In memory the writer's connection reads too.
+        guard access == .reading || path == ":memory:" else { return }
         // The connection outlives its handle's use.
         sqlite3_progress_handler(
             handle, Self.instructionsPerLook,

@@ -180,6 +180,24 @@ import Testing
         await strict.close()
     }
 
+    @Test func `a read in memory fails where it takes too long, and the next ones do not`() async throws {
+        @Sendable func count(_ reader: any StorageReader) throws -> Int {
+            // Enough for a look at the clock.
+            for _ in 0..<500 { _ = try? reader.zones(after: 0, limit: 10) }
+            return 1
+        }
+        for (limit, expected) in [(0, StorageError.Code.tooLong), (Int64.max / 2, nil)] {
+            let connection = try Connection(path: ":memory:", access: .writing)
+            try connection.migrate(Migration.all)
+            let queue = try WriteQueue(connection: connection, readLimit: limit)
+            #expect(try await storageError { _ = try await queue.read(count) }?.code == expected)
+            // Too short for a look at the clock; a write has no limit.
+            #expect(try await queue.read { try $0.zones(owner: .everyone).count } == 0)
+            #expect(try await queue.write { try count($0) } == 1)
+            await queue.close()
+        }
+    }
+
     @Test func `a read that is expected to be long is begun once, where long ones are`() async throws {
         let pool = ReadConnections(limit: 2, threads: ReadThreads(limit: 1), short: 0, long: .max / 2) { [path] in
             try StoreFile.openReader(path, SQLiteOptions())

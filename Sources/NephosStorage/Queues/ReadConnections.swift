@@ -175,7 +175,7 @@ package final class ReadConnections: Sendable {
             finish(work, failure: nil)
         } catch is LongRead {
             if !waiting.isLong { return runOnThread(Waiting(work: work, isLong: true)) }
-            finish(work, failure: StorageError(.tooLong, "a read took longer than \(long / 1_000_000) ms"))
+            finish(work, failure: StorageError.tooLong(long))
         } catch {
             finish(work, failure: error)
         }

@@ -49,4 +49,8 @@ final class Request<Access, Value: Sendable>: Work {
 
 extension StorageError {
     static let closed = StorageError(.closed, "the store is closed")
+
+    static func tooLong(_ nanoseconds: Int64) -> StorageError {
+        StorageError(.tooLong, "a read took longer than \(nanoseconds / 1_000_000) ms")
+    }
 }

@@ -32,6 +32,7 @@ package final class WriteQueue: @unchecked Sendable {
     // …and these belong to the thread alone, of which there is one at a time.
     private let connection: any SQLConnection
     private let readers: ReadConnections?
+    private let readLimit: Int64
     private let sequence: SequenceCounter
     private var storedSequence: Int64
     private var group: ArraySlice<any Work<SQLTransaction>> = []
@@ -42,7 +43,12 @@ package final class WriteQueue: @unchecked Sendable {
     /// The connection belongs to the thread from now on, which starts with the first work.
     /// - Parameters:
     ///   - readers: the holders of snapshots of the same store, to be told when one becomes old.
-    package init(connection: any SQLConnection, readers: ReadConnections? = nil) throws {
+    ///   - readLimit: nanoseconds after which a read on the writer's connection fails.
+    package init(
+        connection: any SQLConnection, readers: ReadConnections? = nil,
+        readLimit: Int64 = ReadConnections.Limit.longNanoseconds
+    ) throws {
+        self.readLimit = readLimit
         self.connection = connection
         self.readers = readers
         condition = Condition(lock)
@@ -218,9 +224,11 @@ package final class WriteQueue: @unchecked Sendable {
     private func run(_ read: any Work<SQLReader>) {
         let reader = SQLReader(connection)
         read.times?.enter(.storage)
+        connection.interruptStatements(at: .now + readLimit)
         let failure = read.run(reader)
+        let isLate = connection.interruptStatements(at: nil)
         reader.invalidate()
-        read.answer(failure: failure)
+        read.answer(failure: isLate ? StorageError.tooLong(readLimit) : failure)
     }
 
     /// A write of the group that runs, and why its changes are not kept, if they are not.
