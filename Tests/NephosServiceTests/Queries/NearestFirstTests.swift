@@ -26,7 +26,7 @@ import Testing
 
     @Test(
         "The nearest of a crowd far away costs a few entries for each level of the cells",
-        arguments: [999, 1000, 1001], [0, 0.001, 1, 100])
+        arguments: [63, 64, 65, 1000], [0, 0.001, 1, 100])
     func crowd(count: Int, metresApart: Double) async throws {
         let cloud = QueryCloud()
         try await save(count, metresApart: metresApart, in: cloud)
@@ -41,6 +41,21 @@ import Testing
         } while names.isEmpty && marker != nil
         #expect(names.count == 1 && names[0].hasPrefix(name(0)))
         #expect(entries < 10_000)
+    }
+
+    @Test(
+        "A crowd at one place comes page by page; with a second key it is sorted up to a bound",
+        arguments: [99, 100, 101])
+    func place(count: Int) async throws {
+        var bounds = QueryBounds()
+        bounds.unindexedSort = 100
+        let cloud = QueryCloud(bounds: bounds)
+        try await save(count, metresApart: 0, in: cloud)
+        let names = (0..<count).map(name)
+        #expect(try await cloud.all(query(), limit: { 30 }) == names)
+        let refusal = await cloud.refusal(query(sortedAlso: true))
+        #expect(refusal?.clientCode == (count > 100 ? .limitExceeded : nil))
+        if count <= 100 { #expect(try await cloud.all(query(sortedAlso: true), limit: { 30 }) == names) }
     }
 
     @Test(
