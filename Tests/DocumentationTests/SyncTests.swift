@@ -27,7 +27,13 @@ struct Copy {
     mutating func fetch(_ zoneID: CKRecordZone.ID, from database: CKDatabase) async throws {
         while true {
             let changes = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
-            for (recordID, result) in changes.modificationResultsByID { records[recordID] = try result.get().record }
+            for (recordID, result) in changes.modificationResultsByID {
+                do {
+                    records[recordID] = try result.get().record
+                } catch let error as CKError where error.code == .zoneBusy {
+                    continue  // its key has not arrived: a later fetch from the token brings it
+                }
+            }
             for deletion in changes.deletions { records[deletion.recordID] = nil }
             token = changes.changeToken  // kept with the records
             if !changes.moreComing { return }

@@ -86,7 +86,9 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
             throw CKError(.invalidArguments, "The operation names no zone.", context.errors)
         }
         let position = RecordZonePosition(zoneID: zoneID, values: request.values)
-        let batch = try await context.batchWithAssets(try await context.recordZoneAnswers([position])[0])
+        let answer = try await context.recordZoneAnswers([position])[0]
+        var waiting = answer.waiting
+        let batch = try await context.batchWithContent(answer, &waiting)
         end.exchange(
             End(token: batch.serverChangeToken, data: batch.clientChangeTokenData, moreComing: batch.moreComing))
         deliver(batch.changes) { self.hand(out: $0) }
@@ -96,7 +98,7 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         let blocks = blocks.withLock { $0 }
         switch change {
         case .changed(let record): blocks.recordChanged?(record)
-        case .failed: break
+        case .failed, .waiting: break
         case .deleted(let recordID, _): blocks.recordWithIDWasDeleted?(recordID)
         }
     }

@@ -50,6 +50,8 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     private let failures = Locked<[AnyHashable: any Error]>([:])
     /// Where the fetches end that other operations go on with, by their zones. What is set before continues one.
     let fetchEnds = Locked<[CKRecordZone.ID: String]>([:])
+    /// The records that failed for want of keys: their zones' tokens carry them.
+    let waitingRecordIDs = Locked<Set<CKRecord.ID>>([])
     /// The zones' tokens before this client first sent something to them.
     let deletionsSince = Locked<[CKRecordZone.ID: String]>([:])
 
@@ -102,7 +104,8 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 
     // MARK: Blocks
 
-    /// Called once for every record that was saved, with its newest state.
+    /// Called once for every record that was saved, with its newest state. One whose key has not arrived fails; it comes with a
+    /// later fetch, from the token that this one ends with.
     open var recordWasChangedBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
     {
         get { blocks.recordWasChanged }
@@ -188,20 +191,23 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         _ first: RecordZoneAnswer, untilDone: Bool, _ context: DatabaseRequestContext
     ) async throws(CKError) {
         var answer = first
+        var waiting = first.waiting
         while true {
-            let goesOn = untilDone && answer.next != nil
-            let position = goesOn && !answer.standsStill ? answer.next : nil
+            let position = untilDone && !answer.standsStill ? answer.next : nil
             async let fetched = Self.answer(position, context)
-            let batch = await batch(answer, goesOn: goesOn, context)
+            let batch = await batch(answer, untilDone: untilDone, &waiting, context)
             await waitForCallbacks()
             guard !isCancelled else { return }
             deliver([batch]) { self.hand(out: $0) }
-            guard goesOn else { return }
-            guard let next = await fetched else {
+            guard case .tokens(let token, _) = batch.end else { return }
+            if let next = await fetched {
+                answer = try next.get()
+            } else if answer.next == nil {
+                answer = try await context.recordZoneAnswers([answer.position(after: token)])[0]
+            } else {
                 throw CKError(
                     .internalError, "The service has more changes but its token does not move.", context.errors)
             }
-            answer = try next.get()
         }
     }
 
@@ -213,16 +219,19 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         return await context.recordZoneAnswer(position)
     }
 
-    /// What an answer gives to hand out.
-    private func batch(_ answer: RecordZoneAnswer, goesOn: Bool, _ context: DatabaseRequestContext) async -> Batch {
+    /// What an answer gives to hand out; with a token where the fetch goes on.
+    private func batch(
+        _ answer: RecordZoneAnswer, untilDone: Bool, _ waiting: inout WaitingFetch, _ context: DatabaseRequestContext
+    ) async -> Batch {
         let zoneID = answer.zoneID
         do throws(CKError) {
-            let batch = try await context.batchWithAssets(answer)
+            let batch = try await context.batchWithContent(answer, &waiting)
             let (token, data) = (batch.serverChangeToken, batch.clientChangeTokenData)
             fetchEnds.withLock { $0[zoneID] = batch.fetchEnd }
             return Batch(
                 zoneID: zoneID, changes: batch.changes,
-                end: goesOn ? .tokens(token, data) : .zone(token, data, moreComing: batch.moreComing))
+                end: untilDone && batch.moreComing
+                    ? .tokens(token, data) : .zone(token, data, moreComing: batch.moreComing))
         } catch {
             return Batch(zoneID: zoneID, end: .failed(error))
         }
@@ -253,8 +262,9 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             } else {
                 blocks.recordChanged?(record)
             }
-        case .failed(let recordID, let error):
+        case .failed(let recordID, let error), .waiting(let recordID, let error):
             failures.withLock { $0[recordID] = error }
+            if case .waiting = change { waitingRecordIDs.withLock { _ = $0.insert(recordID) } }
             blocks.recordWasChanged?(recordID, .failure(error))
         case .deleted(let recordID, let type):
             blocks.recordWithIDWasDeleted?(recordID, type)

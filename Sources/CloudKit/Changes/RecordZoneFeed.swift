@@ -6,7 +6,16 @@ struct RecordZoneChangeBatch: Sendable {
     enum Change: Sendable {
         case changed(CKRecord)
         case failed(CKRecord.ID, CKError)
+        /// Its key is not there yet: it comes with a later fetch.
+        case waiting(CKRecord.ID, CKError)
         case deleted(CKRecord.ID, CKRecord.RecordType)
+
+        var recordID: CKRecord.ID {
+            switch self {
+            case .changed(let record): record.recordID
+            case .failed(let recordID, _), .waiting(let recordID, _), .deleted(let recordID, _): recordID
+            }
+        }
     }
 
     var changes: [Change]
@@ -25,6 +34,9 @@ struct RecordZonePosition: Sendable {
     var fetchEnd: String?
     /// The zone's token before this client first sent something to it; for a fetch from the beginning.
     var deletionsSince: String?
+
+    /// The service's token.
+    var syncToken: String? { values.previousServerChangeToken?.servicesToken }
 }
 
 /// What the service answered about a zone, not yet made into CloudKit's objects.
@@ -35,7 +47,12 @@ struct RecordZoneAnswer: Sendable {
 
     var zoneID: CKRecordZone.ID { position.zoneID }
 
-    /// Where the zone's next batch begins; nil if there is none.
+    /// What lacked keys before.
+    var waiting: WaitingFetch {
+        WaitingFetch(position.values.previousServerChangeToken?.waitingRecords ?? WaitingRecords())
+    }
+
+    /// Where the zone's next batch begins in the feed; nil if there is none.
     var next: RecordZonePosition? {
         guard case .changes(let changes) = zone, changes.moreComing else { return nil }
         var next = position
@@ -46,7 +63,15 @@ struct RecordZoneAnswer: Sendable {
 
     /// Whether the next batch would be this one again.
     var standsStill: Bool {
-        next.map { $0.values.previousServerChangeToken == position.values.previousServerChangeToken } ?? false
+        next.map { $0.syncToken == position.syncToken } ?? false
+    }
+
+    /// Where a fetch goes on that is at the end of the feed.
+    func position(after token: CKServerChangeToken) -> RecordZonePosition {
+        var next = position
+        next.values.previousServerChangeToken = token
+        (next.fetchEnd, next.deletionsSince) = (nil, nil)
+        return next
     }
 }
 
@@ -65,7 +90,7 @@ extension DatabaseRequestContext {
             zones: positions.map { position in
                 RecordZoneChangesRequest.Zone(
                     zoneID: position.zoneID.wireValue,
-                    syncToken: position.values.previousServerChangeToken?.syncToken,
+                    syncToken: position.syncToken,
                     resultsLimit: position.values.resultsLimit > 0 ? position.values.resultsLimit : nil,
                     desiredKeys: position.values.desiredKeys, fetchEnd: position.fetchEnd, packed: true,
                     deletionsSince: position.deletionsSince)
@@ -92,23 +117,98 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// Makes CloudKit's objects of an answer, and downloads their files.
-    func batchWithAssets(_ answer: RecordZoneAnswer) async throws(CKError) -> RecordZoneChangeBatch {
+    /// Makes CloudKit's objects of an answer, with what they hold. At the end of the feed follow records of which the keys have
+    /// come since.
+    func batchWithContent(
+        _ answer: RecordZoneAnswer, _ waiting: inout WaitingFetch
+    ) async throws(CKError) -> RecordZoneChangeBatch {
         var batch = try batch(answer)
-        let records = batch.changes.compactMap { if case .changed(let record) = $0 { record } else { nil } }
-        let unopened = try await openEncryptedFields(of: records)
-        // A key that has not arrived yet: the token stays before the record.
-        let waiting = unopened.values.first { $0.code == .zoneBusy || $0.code == .accountTemporarilyUnavailable }
-        if let waiting { throw waiting }
-        let failures = await downloadAssets(
-            of: unopened.isEmpty ? records : records.filter { unopened[$0.recordID] == nil }
-        ).merging(unopened) { $1 }
-        if failures.isEmpty { return batch }
-        batch.changes = batch.changes.map { change in
-            guard case .changed(let record) = change, let failure = failures[record.recordID] else { return change }
-            return .failed(record.recordID, failure)
+        let end = batch.serverChangeToken.syncToken
+        batch.changes = try await withContent(batch.changes)
+        waiting.note(batch.changes, from: answer.position.syncToken, to: end)
+        if !batch.moreComing {
+            batch.changes += try await lookUp(&waiting, answer.position)
+            batch.changes += try await readRange(&waiting, answer.position)
+            batch.moreComing = waiting.goesOn
         }
+        batch.serverChangeToken = CKServerChangeToken(syncToken: end, waiting: waiting.records)
         return batch
+    }
+
+    /// Opens what is encrypted, and downloads files.
+    private func withContent(
+        _ changes: [RecordZoneChangeBatch.Change]
+    ) async throws(CKError) -> [RecordZoneChangeBatch.Change] {
+        let records = changes.compactMap { if case .changed(let record) = $0 { record } else { nil } }
+        let unopened = try await openEncryptedFields(of: records)
+        let failures = await downloadAssets(
+            of: unopened.isEmpty ? records : records.filter { unopened[$0.recordID] == nil })
+        if failures.isEmpty, unopened.isEmpty { return changes }
+        return changes.map { change in
+            guard case .changed(let record) = change else { return change }
+            let recordID = record.recordID
+            if let unopened = unopened[recordID] {
+                return unopened.mayOpenLater ? .waiting(recordID, unopened.error) : .failed(recordID, unopened.error)
+            }
+            return failures[recordID].map { .failed(recordID, $0) } ?? change
+        }
+    }
+
+    /// Looks up the records that lacked keys and are known by name.
+    private func lookUp(
+        _ waiting: inout WaitingFetch, _ position: RecordZonePosition
+    ) async throws(CKError) -> [RecordZoneChangeBatch.Change] {
+        let zoneID = spelled(position.zoneID)
+        let recordIDs = waiting.namesToLookUp.map { CKRecord.ID(unchecked: $0, zoneID: zoneID) }
+        if recordIDs.isEmpty { return [] }
+        let results = try await lookUp(recordIDs, desiredKeys: position.values.desiredKeys)
+        let found = zip(recordIDs, results).map { recordID, result -> RecordZoneChangeBatch.Change in
+            switch result {
+            case .success(let record): .changed(record)
+            // The answer was full.
+            case .failure(let error) where error.code == .limitExceeded: .waiting(recordID, error)
+            case .failure(let error): .failed(recordID, error)
+            }
+        }
+        let changes = try await withContent(found)
+        waiting.records.note(changes)
+        // A deletion comes with the feed.
+        return changes.filter { if case .failed(_, let error) = $0 { error.code != .unknownItem } else { true } }
+    }
+
+    /// Reads a page of the range in which records lacked keys.
+    private func readRange(
+        _ waiting: inout WaitingFetch, _ position: RecordZonePosition
+    ) async throws(CKError) -> [RecordZoneChangeBatch.Change] {
+        guard let range = waiting.rangeToRead else { return [] }
+        let page: RecordZoneChangeBatch
+        do throws(CKError) {
+            page = try await self.page(of: range, position)
+        } catch {
+            // The service has forgotten deletions since then, which come with the feed.
+            guard error.code == .changeTokenExpired, range.start != nil else { throw error }
+            waiting.records.forgetStart()
+            return try await readRange(&waiting, position)
+        }
+        let changes = try await withContent(
+            page.changes.filter { change in
+                guard case .changed(let record) = change else { return false }
+                // What needs no keys came when the range was read first.
+                return record.hasSealedContent || position.values.desiredKeys != nil
+            })
+        waiting.records.note(page: changes, to: page.serverChangeToken.syncToken, isLast: !page.moreComing)
+        return changes
+    }
+
+    private func page(
+        of range: WaitingRecords.Range, _ position: RecordZonePosition
+    ) async throws(CKError) -> RecordZoneChangeBatch {
+        var page = position
+        page.values.previousServerChangeToken = (range.next ?? range.start).map { CKServerChangeToken(syncToken: $0) }
+        let limit = position.values.resultsLimit
+        page.values.resultsLimit = limit > 0 ? min(limit, WaitingRecords.limit) : WaitingRecords.limit
+        (page.fetchEnd, page.deletionsSince) = (range.end, nil)
+        return try batch(try await recordZoneAnswers([page])[0])
     }
 
     /// Makes CloudKit's objects of an answer.

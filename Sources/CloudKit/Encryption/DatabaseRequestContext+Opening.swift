@@ -8,28 +8,35 @@ extension CKRecord {
     var hasEncryptedFields: Bool { state.withLock { $0.fields.hasEncrypted } }
 }
 
+/// Why a record could not be opened.
+struct Unopened: Sendable {
+    var error: CKError
+    /// Whether what it lacks may come: its key, or the approval of this device.
+    var mayOpenLater = false
+}
+
 extension DatabaseRequestContext {
     /// Puts what encrypted fields hold into records that came from the service, and gives sealed assets the keys of their
     /// files. Costs one look at the records' fields where there is neither.
     /// - Returns: why records could not be opened. They are not to be handed to anybody.
     /// - Throws: what keeps the keys from being had at all, but for a device without keys: there each record fails.
-    func openEncryptedFields(of records: [CKRecord]) async throws(CKError) -> [CKRecord.ID: CKError] {
+    func openEncryptedFields(of records: [CKRecord]) async throws(CKError) -> [CKRecord.ID: Unopened] {
         await addLinks(to: records)
         let encrypted = records.filter(\.hasSealedContent)
         if encrypted.isEmpty { return [:] }
         guard call.scope != .public else {
             return Dictionary(
-                encrypted.map { ($0.recordID, notOpen(.internalError, $0, "the public database has none")) }
+                encrypted.map { ($0.recordID, notOpen($0, "the public database has none")) }
             ) { $1 }
         }
-        var failures: [CKRecord.ID: CKError] = [:]
+        var failures: [CKRecord.ID: Unopened] = [:]
         for (zone, records) in Dictionary(grouping: encrypted, by: { KeyZone($0.recordID.zoneID, call.scope) }) {
             failures.merge(try await open(records, in: zone)) { $1 }
         }
         return failures
     }
 
-    private func open(_ records: [CKRecord], in zone: KeyZone) async throws(CKError) -> [CKRecord.ID: CKError] {
+    private func open(_ records: [CKRecord], in zone: KeyZone) async throws(CKError) -> [CKRecord.ID: Unopened] {
         let sealed = records.map(SealedRecord.init)
         var needed: [String: Set<[UInt8]>] = [:]
         for record in sealed {
@@ -46,32 +53,33 @@ extension DatabaseRequestContext {
             case .service(.transport(.accountTemporarilyUnavailable, let reason, let retryAfter)):
                 let failure = CKError(
                     .transport(.accountTemporarilyUnavailable, reason, retryAfter: retryAfter), errors)
-                return Dictionary(records.map { ($0.recordID, failure) }) { $1 }
+                return Dictionary(records.map { ($0.recordID, Unopened(error: failure, mayOpenLater: true)) }) { $1 }
             case .service(let failure): throw CKError(failure, errors)
             case .invalid(let reason): problem = reason
             }
         }
-        var failures: [CKRecord.ID: CKError] = [:]
+        var failures: [CKRecord.ID: Unopened] = [:]
         for record in sealed {
             if let problem {
-                failures[record.record.recordID] = notOpen(.internalError, record.record, problem)
+                // A person may accept a list of devices, and a device make other keys.
+                failures[record.record.recordID] = notOpen(record.record, problem, mayOpenLater: true)
                 continue
             }
             let known = (keys.keys[record.recordName] ?? []).map(\.key)
             if keys.waiting.contains(record.recordName), !record.hasKeys(known) {
-                failures[record.record.recordID] = CKError(
+                let error = CKError(
                     .zoneBusy,
                     "The keys of the encrypted values of record '\(record.recordName)' have not arrived: its owner's"
                         + " devices hand them over",
                     errors, adding: [CKErrorRetryAfterKey: Self.keyRetryAfter])
+                failures[record.record.recordID] = Unopened(error: error, mayOpenLater: true)
                 continue
             }
             do throws(SealedRecord.Failure) {
                 let context = place?.context(ofRecord: record.recordName)
                 try record.open(with: known, context)
             } catch {
-                failures[record.record.recordID] = notOpen(
-                    .internalError, record.record, "field '\(error.field)' \(error.cause)")
+                failures[record.record.recordID] = notOpen(record.record, "field '\(error.field)' \(error.cause)")
             }
         }
         return failures
@@ -98,8 +106,9 @@ extension DatabaseRequestContext {
         }
     }
 
-    private func notOpen(_ code: CKError.Code, _ record: CKRecord, _ cause: String) -> CKError {
-        CKError(code, "The encrypted values of record '\(record.recordID.recordName)' do not open: \(cause)", errors)
+    private func notOpen(_ record: CKRecord, _ cause: String, mayOpenLater: Bool = false) -> Unopened {
+        let message = "The encrypted values of record '\(record.recordID.recordName)' do not open: \(cause)"
+        return Unopened(error: CKError(.internalError, message, errors), mayOpenLater: mayOpenLater)
     }
 
     /// The same of the records that come with conflicts. Where one does not open, that is its item's error: an app that merged
@@ -113,7 +122,7 @@ extension DatabaseRequestContext {
         if servers.isEmpty { return events }
         var failures: [CKRecord.ID: CKError] = [:]
         do throws(CKError) {
-            failures = try await openEncryptedFields(of: servers)
+            failures = try await openEncryptedFields(of: servers).mapValues(\.error)
         } catch {
             failures = Dictionary(servers.map { ($0.recordID, error) }) { $1 }
         }
@@ -134,7 +143,7 @@ extension DatabaseRequestContext {
         if failures.isEmpty { return results }
         return results.map { result in
             guard case .success(let record) = result, let failure = failures[record.recordID] else { return result }
-            return .failure(failure)
+            return .failure(failure.error)
         }
     }
 }

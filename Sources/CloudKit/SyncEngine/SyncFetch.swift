@@ -137,6 +137,8 @@ struct SyncFetch: Sendable {
     // MARK: Zones
 
     private func fetchZones() async throws(CKError) {
+        let waiting = core.state.read { $0.zoneIDsThatLackKeys }
+        if !waiting.isEmpty { core.state.update { $0.unfetchedZoneIDs += waiting } }
         /// Zones that failed in a way that does not concern the others.
         var failed: Set<CKRecordZone.ID> = []
         while true {
@@ -179,6 +181,7 @@ struct SyncFetch: Sendable {
         var options = options
         var fetchEnd: String?
         var failures = try await fetchUnread(in: zoneID, options.operationGroup)
+        var waiting: [CKRecord.ID: CKError] = [:]
         while options.scope.contains(zoneID), core.state.read({ $0.unfetchedZoneIDs.contains(zoneID) }) {
             try checkCancellation()
             let (token, sentSince) = core.state.read { ($0.zoneTokens[zoneID], $0.sentSince[zoneID]) }
@@ -186,8 +189,9 @@ struct SyncFetch: Sendable {
             let batch = try await fetchBatch(zoneID, position, options.operationGroup)
             fetchEnd = batch.fetchEnd
             failures.merge(batch.failures) { $1 }
-            for modification in batch.modifications { failures[modification.record.recordID] = nil }
-            for deletion in batch.deletions { failures[deletion.recordID] = nil }
+            waiting.merge(batch.waiting) { $1 }
+            let read = batch.modifications.map(\.record.recordID) + batch.deletions.map(\.recordID)
+            for recordID in read { (failures[recordID], waiting[recordID]) = (nil, nil) }
             // More unread records than the state holds: the token stays before them.
             if failures.count > Self.unreadRecords { throw partialFailure(failures) }
             let unread = Set(failures.keys)
@@ -208,6 +212,7 @@ struct SyncFetch: Sendable {
             if !batch.moreComing { break }
             options = await nextOptions()
         }
+        failures.merge(waiting) { $1 }
         if !failures.isEmpty { throw partialFailure(failures) }
     }
 
@@ -223,6 +228,8 @@ struct SyncFetch: Sendable {
         var deletions: [CKDatabase.RecordZoneChange.Deletion] = []
         /// What came without its content.
         var failures: [CKRecord.ID: CKError] = [:]
+        /// What came before its key: the token carries it.
+        var waiting: [CKRecord.ID: CKError] = [:]
         var token: CKServerChangeToken?
         var moreComing = false
         /// Where the fetch ends that this batch belongs to.
@@ -259,13 +266,16 @@ struct SyncFetch: Sendable {
         let fetchEnds = operation.fetchEnds
         fetchEnds.withLock { $0[zoneID] = position.fetchEnd }
         operation.deletionsSince.withLock { $0[zoneID] = position.sentSince }
+        let waiting = operation.waitingRecordIDs
         operation.recordWasChangedBlock = { recordID, result in
             switch result {
             case .success(let record): batch.withLock { $0.modifications.append(.init(record: record)) }
             case .failure(let error):
                 // A file that could not be had now comes with the next try: the token must not go beyond its record.
                 let error = CKError(any: error)
-                if error.isRetriedByEngine {
+                if waiting.withLock({ $0.contains(recordID) }) {
+                    batch.withLock { $0.waiting[recordID] = error }
+                } else if error.isRetriedByEngine {
                     failure.exchange(error)
                 } else {
                     batch.withLock { $0.failures[recordID] = error }
@@ -302,6 +312,12 @@ extension CKSyncEngine.State.Content {
         zoneTokens[zoneID] = nil
         sentSince[zoneID] = nil
         unreadRecordIDs[zoneID] = nil
+    }
+
+    /// The zones that did not change, as far as is known, but have records that came before their keys.
+    fileprivate var zoneIDsThatLackKeys: [CKRecordZone.ID] {
+        zoneTokens.filter { !unfetchedZoneIDs.contains($0.key) && !$0.value.waitingRecords.isEmpty }.keys
+            .sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }
     }
 
     /// The zones that changed, and those with records that could not be read.

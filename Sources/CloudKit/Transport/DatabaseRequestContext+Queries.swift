@@ -43,7 +43,7 @@ extension DatabaseRequestContext {
         let users = session.users(user)
         var matches = answer.records.compactMap { match($0, in: zoneID, users) }
         let found = matches.compactMap { try? $0.result.get() }
-        let unopened = try await openEncryptedFields(of: found)
+        let unopened = try await openEncryptedFields(of: found).mapValues(\.error)
         let failures = await downloadAssets(of: found.filter { unopened[$0.recordID] == nil })
             .merging(unopened) { $1 }
         for index in matches.indices {

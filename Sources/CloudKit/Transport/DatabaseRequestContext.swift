@@ -46,6 +46,14 @@ struct DatabaseRequestContext: Sendable {
     func fetch(
         _ recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?, _ progress: TransferProgress? = nil
     ) async throws(CKError) -> [Result<CKRecord, CKError>] {
+        let records = try await lookUp(recordIDs, desiredKeys: desiredKeys)
+        return await withAssets(try await withOpenFields(records), progress)
+    }
+
+    /// The same of records as the service has them: nothing is opened or downloaded.
+    func lookUp(
+        _ recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?
+    ) async throws(CKError) -> [Result<CKRecord, CKError>] {
         // Each names its zone, so that one that does not exist fails what is in it and nothing else. The default zone, which
         // always exists, is meant where none is named.
         let request = LookupRecordsRequest(
@@ -66,7 +74,7 @@ struct DatabaseRequestContext: Sendable {
         guard results.count == recordIDs.count else { throw mismatch(results.count, recordIDs.count) }
         let user = await userRecordName
         let users = session.users(user)
-        let records = zip(recordIDs, results).map { recordID, result -> Result<CKRecord, CKError> in
+        return zip(recordIDs, results).map { recordID, result -> Result<CKRecord, CKError> in
             switch result {
             case .record(let wire):
                 Result { () throws(CKError) in try record(wire, self.recordID(wire, askedBy: recordID), users) }
@@ -74,7 +82,6 @@ struct DatabaseRequestContext: Sendable {
             case .failure(let error): .failure(CKError(error, errors))
             }
         }
-        return await withAssets(try await withOpenFields(records), progress)
     }
 
     /// The ID of a record that was asked for: the current user's record has its real name, whatever it was asked by, and

@@ -53,12 +53,11 @@ struct ChangeToken: Equatable {
         self = token
     }
 
-    /// The end of a fetch of several pages.
-    /// - Throws: `changeTokenExpired` for what is no such end, and for one of another feed.
+    /// The end of a fetch of several pages, or a token that is not to be passed.
+    /// - Throws: `changeTokenExpired` for what is neither, and for one of another feed.
     init(fetchEnd text: String, _ strings: OpaqueStrings, _ feed: Feed) throws(ServiceError) {
-        guard let token = ChangeToken(text, strings, for: .fetchEnd), token.feed == feed, !token.isLost(strings) else {
-            throw .changeTokenExpired
-        }
+        let token = ChangeToken(text, strings, for: .fetchEnd) ?? ChangeToken(text, strings)
+        guard let token, token.feed == feed, !token.isLost(strings) else { throw .changeTokenExpired }
         self = token
     }
 

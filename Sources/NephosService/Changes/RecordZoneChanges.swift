@@ -114,8 +114,9 @@ struct FetchRecordZoneChanges {
     }
 
     private func fetchEnd(_ text: String, of shared: SharedZone) throws(ServiceError) -> SharedZoneToken {
-        guard let end = SharedZoneToken(text, caller.opaqueStrings, for: .fetchEnd), end.zone == shared.zone.key.id
-        else { throw .changeTokenExpired }
+        let strings = caller.opaqueStrings
+        let end = SharedZoneToken(text, strings, for: .fetchEnd) ?? SharedZoneToken(text, strings, for: .syncToken)
+        guard let end, end.zone == shared.zone.key.id else { throw .changeTokenExpired }
         return end
     }
 

@@ -50,8 +50,9 @@ import Testing
         await expectFailure(.accountTemporarilyUnavailable) {
             _ = try await other.record(for: EncryptedCloud.recordID("a"))
         }
+        let changes = try await other.recordZoneChanges(inZoneWith: EncryptedCloud.zoneID, since: nil)
         await expectFailure(.accountTemporarilyUnavailable) {
-            _ = try await other.recordZoneChanges(inZoneWith: EncryptedCloud.zoneID, since: nil)
+            _ = try changes.modificationResultsByID[EncryptedCloud.recordID("a")]?.get()
         }
         await expectFailure(.accountTemporarilyUnavailable) {
             _ = try await other.save(EncryptedCloud.note("b", ["text": "secret"]))
@@ -64,6 +65,9 @@ import Testing
         try FileManager.default.copyItem(atPath: "\(directory)/one", toPath: "\(directory)/two")
         let record = try await device(cloud, "two").1.record(for: EncryptedCloud.recordID("a"))
         #expect(record.encryptedValues["text"] as? String == "secret")
+        let later = try await device(cloud, "two").1.recordZoneChanges(
+            inZoneWith: EncryptedCloud.zoneID, since: changes.changeToken)
+        #expect(Set(later.modificationResultsByID.keys) == [record.recordID, plain.recordID])
     }
 
     @Test func `processes that begin with one file at the same time are one device`() async throws {

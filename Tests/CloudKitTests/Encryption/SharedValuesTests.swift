@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test
-    func `without the URL's fragment nothing is nil: the zone is busy until the owner's library hands the key over`()
+    func `without the URL's fragment nothing is nil: records are busy until the owner's library hands the key over`()
         async throws
     {
         let cloud = try Cloud()
@@ -145,7 +145,9 @@ import Testing
             }
         }
         #expect(await busy { _ = try await text(database, "milk", in: zone) } != nil)
-        #expect(await busy { _ = try await database.recordZoneChanges(inZoneWith: zone, since: nil) } != nil)
+        let milk = CKRecord.ID(recordName: "milk", zoneID: zone)
+        let changes = try await database.recordZoneChanges(inZoneWith: zone, since: nil)
+        #expect(await busy { _ = try changes.modificationResultsByID[milk]?.get() } != nil)
         let new = CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: "eggs", zoneID: zone))
         new.encryptedValues["text"] = "Eggs"
         new.parent = CKRecord.Reference(recordID: CKRecord.ID(recordName: "list", zoneID: zone), action: .none)

@@ -115,6 +115,61 @@ import Testing
         #expect((finished.output + finished.errors).contains("has no recovery key"), "until there is one")
     }
 
+    /// What a fetch of a zone's changes brought, from a token as an app has kept it.
+    private func changes(
+        _ database: CKDatabase, in zoneID: CKRecordZone.ID, since token: CKServerChangeToken? = nil
+    ) async throws -> (texts: [String: String], failed: [String: CKError.Code?], token: CKServerChangeToken) {
+        let kept = try token.map { token in
+            let data = try NSKeyedArchiver.archivedData(withRootObject: token, requiringSecureCoding: true)
+            return try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKServerChangeToken.self, from: data))
+        }
+        let changes = try await database.recordZoneChanges(inZoneWith: zoneID, since: kept)
+        var (texts, failed): ([String: String], [String: CKError.Code?]) = ([:], [:])
+        for (recordID, result) in changes.modificationResultsByID {
+            do {
+                let record = try result.get().record
+                if record is CKShare { continue }
+                texts[recordID.recordName] = record.encryptedValues["text"] as? String ?? ""
+            } catch {
+                failed[recordID.recordName] = (error as? CKError)?.code
+            }
+        }
+        return (texts, failed, changes.changeToken)
+    }
+
+    @Test func `a feed gives what needs no key, and the rest once the device is approved or the key has come`()
+        async throws
+    {
+        let (server, port) = try await startServer()
+        let phone = try app("mei", "phone", port)
+        let database = phone.privateCloudDatabase
+        _ = try await database.save(CKRecordZone(zoneID: Self.zoneID))
+        let root = CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: "list", zoneID: Self.zoneID))
+        let share = CKShare(rootRecord: root)
+        share.publicPermission = .readOnly
+        try await save([root, share, Self.record("milk", "Milk", parent: "list")], in: database)
+        // Another device of the account's.
+        let laptop = try app("mei", "laptop", port)
+        let first = try await changes(laptop.privateCloudDatabase, in: Self.zoneID)
+        #expect(first.texts == ["list": ""] && first.failed == ["milk": .accountTemporarilyUnavailable])
+        _ = try word(
+            try await keys("mei", "phone", port, "approve", try word(try await keys("mei", "laptop", port, "code"))))
+        let again = try app("mei", "laptop", port)
+        let second = try await changes(again.privateCloudDatabase, in: Self.zoneID, since: first.token)
+        #expect(second.texts == ["milk": "Milk"] && second.failed.isEmpty)
+        // Another account.
+        let guest = try app("ana", "tablet", port)
+        let url = withoutFragment(try #require(share.url))
+        let zoneID = try await guest.accept(try await guest.shareMetadata(for: url)).recordID.zoneID
+        let third = try await changes(guest.sharedCloudDatabase, in: zoneID)
+        #expect(third.texts == ["list": ""] && third.failed == ["milk": .zoneBusy])
+        _ = try await changes(database, in: Self.zoneID)
+        let guestAgain = try app("ana", "tablet", port)
+        let fourth = try await changes(guestAgain.sharedCloudDatabase, in: zoneID, since: third.token)
+        #expect(fourth.texts == ["milk": "Milk"] && fourth.failed.isEmpty)
+        #expect(try await server.stop().status == 0)
+    }
+
     // MARK: Invitations
 
     /// How somebody comes to a share, and as whom.
