@@ -8,6 +8,8 @@ final class NotificationFeed: Sendable {
         case notification(CKNotification)
         /// The feed goes on after the service was out of reach: a notification may have got lost meanwhile.
         case resumed
+        /// This device has accepted a share. The service notifies the account's other devices alone.
+        case accepted
     }
 
     private struct State: Sendable {
@@ -130,6 +132,9 @@ final class NotificationFeed: Sendable {
             }
         }
     }
+
+    /// Has listeners hear that this device has accepted a share.
+    func noteAcceptance() { hand(out: .accepted) }
 
     private func hand(out event: Event) {
         for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield(event) }

@@ -73,6 +73,8 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
             for (metadata, result) in zip(own, results) {
                 if case .success(let accepted) = result { await session.takeKeys(of: accepted, by: metadata) }
             }
+            let hasAccepted = results.contains { if case .success = $0 { true } else { false } }
+            if hasAccepted { effectiveContainer.session.notifications.noteAcceptance() }
         }
         let misplaced = others.map { metadata in
             (

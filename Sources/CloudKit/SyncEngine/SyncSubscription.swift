@@ -62,6 +62,7 @@ extension SyncEngineCore {
             notification.databaseScope == database.databaseScope
         case .notification: false
         case .resumed: true
+        case .accepted: database.databaseScope == .shared
         }
     }
 }

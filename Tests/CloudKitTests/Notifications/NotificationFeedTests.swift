@@ -26,6 +26,7 @@ import Testing
             switch event {
             case .notification(let notification): told.append(notification.notificationID?.uuidString ?? "")
             case .resumed: told.append("resumed")
+            case .accepted: told.append("accepted")
             }
             if told.last == "3" { break }
         }

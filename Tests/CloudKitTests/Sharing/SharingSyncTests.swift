@@ -47,6 +47,26 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(5)), arguments: Transport.allCases)
+    func `An engine that works by itself fetches what its own device accepts`(_ transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let lists = [
+                try await SharedList(cloud.container("alice")), try await SharedList(cloud.container("carol")),
+            ]
+            let guest = cloud.container("bob")
+            let device = SyncDevice()
+            device.start(guest.sharedCloudDatabase, automatically: true)
+            await device.wait { $0.contains("did fetch") }
+            for list in lists {
+                let share = try await list.share(with: "bob@localhost")
+                device.clearLog()
+                try await guest.join(share.url)
+                let name = list.item.recordID.recordName
+                await device.wait { $0.contains { $0.hasPrefix("fetched") && $0.contains("\"\(name)\"") } }
+            }
+        }
+    }
+
     @Test(.timeLimit(.minutes(5))) func `A subscription of one record type is told of every change that is shared`()
         async throws
     {
