@@ -59,12 +59,15 @@ struct KeyWriter {
         try putLinks(request, current)
         if !request.records.isEmpty {
             let present = try StoredGroupKeys.last(of: group, zone.key, transaction).map { GroupKeyID.of(box: $0.box) }
+            var isNew = false
             for record in request.records {
                 for key in record.keys where key.version == current {
                     guard key.groupKeyID.isEmpty || key.groupKeyID == present else { continue }
-                    try wrap(key, of: record.recordName)
+                    if try wrap(key, of: record.recordName) { isNew = true }
                 }
             }
+            // Who has the group's key may have waited for the records'.
+            if isNew, let share = try share(of: group) { changes.note(share: share.id) }
         }
         try share(of: group).map { try OpenInvitations.close($0, in: transaction) }
         try settle(request, current)
@@ -161,7 +164,8 @@ struct KeyWriter {
         try transaction.put(StoredGroupKeys.box(box.key, for: recipient.id, of: group, zone.key))
         // A one-time URL is used up with its secret.
         try transaction.removeKey(zone: zone.key, kind: .link, subject: group, id: Array(row.id.utf8))
-        if recipient.id != account.id { changes.note(account: recipient.id) }
+        // Also to the account's own other devices, which may have waited for it.
+        changes.note(account: recipient.id)
     }
 
     private func participant(_ account: AccountRow, _ group: String) throws -> ShareParticipantRow? {
@@ -209,16 +213,18 @@ struct KeyWriter {
     // MARK: Keys of records
 
     /// Keeps a record's key for the group, where the record has that key and it is not wrapped for it yet.
-    private func wrap(_ key: WrappedRecordKey, of name: String) throws {
+    /// - Returns: whether it did.
+    private func wrap(_ key: WrappedRecordKey, of name: String) throws -> Bool {
         let rows = try transaction.keys(zone: zone.key, kind: .recordKey, subject: name)
         let row = key.row(zone: zone.key, recordName: name)
         guard rows.contains(where: { $0.recordKeyID.elementsEqual(key.id) }),
             !rows.contains(where: { $0.id == row.id }), rows.count < 4 * Limits.keysPerRecord
-        else { return }
+        else { return false }
         try transaction.put(row)
         if !key.group.isEmpty {
             try FormerKeys.spend(rows.filter { $0.recordKeyID.elementsEqual(key.id) }, in: transaction)
         }
+        return true
     }
 
     // MARK: Form and right

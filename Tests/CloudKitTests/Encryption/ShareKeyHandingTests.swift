@@ -292,6 +292,75 @@ import Testing
         #expect(device.texts.filter { !$0.value.isEmpty } == ["list": "Groceries", "milk": "Milk"])
     }
 
+    // MARK: Engines that work by themselves
+
+    /// An engine of the shared database, once it has fetched for the first time.
+    private func automaticDevice(_ container: CKContainer) async -> SyncDevice {
+        let device = SyncDevice()
+        device.encrypts.value = true
+        device.start(container.sharedCloudDatabase, automatically: true)
+        await device.wait { $0.contains("did fetch") }
+        return device
+    }
+
+    private func wait(_ device: SyncDevice, for name: String) async {
+        await device.wait { $0.contains { $0.hasPrefix("fetched") && $0.contains("\"\(name)\"") } }
+    }
+
+    /// Waits for a fetch in which records lacked keys.
+    private func waitForMissingKeys(_ device: SyncDevice) async {
+        await device.wait { $0.contains("did fetch zone Lists!\(CKError.Code.partialFailure.rawValue)") }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `an engine fetches by itself what waited once the owner hands the key over`()
+        async throws
+    {
+        let cloud = try Cloud()
+        let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
+        let share = try await cloud.share(try await cloud.makeList(owner), of: owner)
+        let device = await automaticDevice(guest)
+        try await guest.join(try withoutFragment(share.url))
+        await waitForMissingKeys(device)
+        _ = try await owner.privateCloudDatabase.recordZoneChanges(inZoneWith: Cloud.zoneID, since: nil)
+        await wait(device, for: "milk")
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `an engine fetches by itself a record whose key is wrapped for the share after it came`() async throws {
+        let cloud = try Cloud()
+        let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
+        let share = try await cloud.share(try await cloud.makeList(owner), of: owner)
+        try await guest.join(share.url)
+        let device = await automaticDevice(guest)
+        await wait(device, for: "milk")
+        // A client that knows nothing of keys.
+        var note = RecordToModify(recordName: "note", recordType: "Item", fields: RecordFields())
+        note.parent = .set(ReferenceValue(recordName: "list"))
+        _ = try await cloud.cloud.container(account: "mei").session.service.modifyRecords(
+            ModifyRecordsRequest(
+                operations: [RecordOperation(operationType: .forceUpdate, record: note)],
+                zoneID: ZoneIDDictionary(zoneName: "Lists")), Self.call())
+        await waitForMissingKeys(device)
+        await cloud.cloud.settle()
+        _ = try await owner.privateCloudDatabase.recordZoneChanges(inZoneWith: Cloud.zoneID, since: nil)
+        await wait(device, for: "note")
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `an engine fetches by itself what waited once another device of its account has taken the key`() async throws {
+        let cloud = try Cloud()
+        let owner = cloud.container("mei")
+        let share = try await cloud.share(try await cloud.makeList(owner), of: owner)
+        let (service, first) = cloud.hostile("ana")
+        let device = await automaticDevice(cloud.container("ana"))
+        service.fate.value = { $0 == "keys/group" ? .fails(.transport(.networkFailure, "lost")) : .passes }
+        try await first.join(share.url)
+        await waitForMissingKeys(device)
+        service.fate.value = { _ in .passes }
+        try await first.join(share.url)
+        await wait(device, for: "milk")
+    }
+
     // MARK: What the service has
 
     private func makeKeys(_ container: CKContainer) async throws { _ = try await container.session.keyRing.device() }
