@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run build install package test test-optimised failover bench lint format docs bootstrap clean
+.PHONY: help run build install package test test-optimised failover bench bench-smoke lint format docs bootstrap clean
 
 # A toolchain that is installed but not in PATH is found where installers put it.
 export PATH := $(PATH):/opt/swift/usr/bin:/usr/local/swift/usr/bin:$(HOME)/.local/share/swiftly/bin
@@ -87,6 +87,12 @@ else ifeq ($(TABLES),sharing)
 else
 	@Benchmarks/run --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" --tables "$(TABLES)" $(ARGS)
 endif
+
+# The clients as they are built for the tests: their figures mean nothing here.
+bench-smoke: build ## fill every table of `make bench` with tiny sizes, so that none breaks unseen
+	@swift build --product sync-client
+	@swift build --product native-client
+	@Benchmarks/smoke "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" "$$(swift build --show-bin-path)"
 
 lint: bootstrap ## check formatting, imports between targets, text, what pages say of packages, and public comments
 	@swift format lint --strict --parallel --recursive $(SWIFT_SOURCES)

@@ -120,10 +120,12 @@ class Kinto(Server):
     RECORDS = "/v1/buckets/b/collections/items/records"
 
     @classmethod
-    def install(cls, directory):
+    def install(cls, directory, may_install=True):
         """Returns the directory of its programs, installed below `directory` on first use."""
         programs = directory / "bin"
         if not (programs / "kinto").exists():
+            if not may_install:
+                raise Failure("it is not installed")
             print(f"bench: installing {PACKAGES[0]} into {directory}", file=sys.stderr)
             try:
                 run([sys.executable, "-m", "venv", directory])
