@@ -86,3 +86,7 @@ bool csimdjson_read_double(const uint8_t *bytes, size_t length, double *value) {
     auto result = std::from_chars(begin, begin + length, *value);
     return result.ec == std::errc() && result.ptr == begin + length;
 }
+
+const void *csimdjson_find(const void *bytes, size_t length, const void *text, size_t text_length) {
+    return memmem(bytes, length, text, text_length);
+}

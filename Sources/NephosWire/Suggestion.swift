@@ -1,12 +1,17 @@
 /// What was probably meant by a word that is not known.
-enum Suggestion {
+package enum Suggestion {
     /// ` Did you mean 'NAME'?`, or nothing where no known word is near.
-    static func text(for word: String, among known: [String]) -> String {
+    package static func text(for word: String, among known: [String]) -> String {
         nearest(to: word, among: known).map { " Did you mean '\($0)'?" } ?? ""
     }
 
+    /// `; did you mean 'NAME'?`, for the end of a reason.
+    package static func clause(for word: String, among known: some Sequence<String>) -> String {
+        nearest(to: word, among: Array(known)).map { "; did you mean '\($0)'?" } ?? ""
+    }
+
     /// The word that takes the fewest changes of a letter; nil if that is more than a third of its letters.
-    static func nearest(to word: String, among known: [String]) -> String? {
+    package static func nearest(to word: String, among known: [String]) -> String? {
         // A long word is no mistyped one, and comparing costs the product of the lengths.
         guard word.count <= 40 else { return nil }
         let ranked = known.map { (name: $0, distance: distance(word, $0)) }.filter {
@@ -16,7 +21,7 @@ enum Suggestion {
     }
 
     /// How many letters to insert, delete, replace or swap with the next (Damerau and Levenshtein).
-    static func distance(_ one: String, _ other: String) -> Int {
+    package static func distance(_ one: String, _ other: String) -> Int {
         let (a, b) = (Array(one), Array(other))
         var before: [Int] = []
         var row = Array(0...b.count)

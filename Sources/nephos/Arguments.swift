@@ -1,3 +1,5 @@
+import NephosWire
+
 /// The command line cannot be understood.
 struct UsageError: Error, Hashable {
     static let exitStatus: Int32 = 2

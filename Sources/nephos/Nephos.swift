@@ -1,5 +1,6 @@
 import Glibc
 import NephosServer
+import NephosWire
 
 /// The command line: `nephos COMMAND [OPTIONS]`.
 @main

@@ -1,3 +1,5 @@
+import NephosWire
+
 /// The word behind a command: `list` of `nephos zones list`.
 enum Subcommand {
     /// - Parameter command: `zones`.

@@ -65,6 +65,26 @@ extension ErrorSituation {
             note["stars"] = "five"
             try await database.save(note)
         },
+        ErrorSituation("encrypt a value of a field that has clear ones") {
+            let database = try emptyDatabase()
+            let note = try await saved(in: database)
+            note.encryptedValues["stars"] = 5
+            try await database.save(note)
+        },
+        ErrorSituation("put a clear value in a field that has encrypted ones") {
+            let database = try emptyDatabase()
+            let note = newNote()
+            note.encryptedValues["secret"] = "Milk"
+            try await database.save(note)
+            let other = newNote("other")
+            other["secret"] = "Milk"
+            try await database.save(other)
+        },
+        ErrorSituation("encrypt a value in the public database") {
+            let note = newNote()
+            note.encryptedValues["secret"] = "Milk"
+            try await CKContainer.local().publicCloudDatabase.save(note)
+        },
         ErrorSituation("put an empty list in a field that is new") {
             let database = try emptyDatabase()
             let note = newNote()
@@ -122,6 +142,26 @@ extension ErrorSituation {
         },
         ErrorSituation("fetch a record from a zone that does not exist") {
             _ = try await emptyDatabase().record(for: newNote(in: CKRecordZone.ID(zoneName: "Notes")).recordID)
+        },
+        ErrorSituation("fetch a record from a zone whose name is misspelt") {
+            let database = try emptyDatabase()
+            try await database.save(CKRecordZone(zoneName: "Notes"))
+            _ = try await database.record(for: newNote(in: CKRecordZone.ID(zoneName: "Nodes")).recordID)
+        },
+        ErrorSituation("save a record into another account's zone") {
+            let zone = CKRecordZone.ID(zoneName: "Notes", ownerName: "_" + String(repeating: "0", count: 32))
+            try await emptyDatabase().save(newNote(in: zone))
+        },
+        ErrorSituation("fetch from a zone of the shared database that is not shared") {
+            let zone = CKRecordZone.ID(zoneName: "Notes", ownerName: "_" + String(repeating: "0", count: 32))
+            _ = try await CKContainer.local().sharedCloudDatabase.record(for: newNote(in: zone).recordID)
+        },
+        ErrorSituation("save a record into a zone of the public database") {
+            try await CKContainer.local().publicCloudDatabase.save(newNote(in: CKRecordZone.ID(zoneName: "Notes")))
+        },
+        ErrorSituation("open a share by another service's URL") {
+            guard let url = URL(string: "https://www.icloud.com/share/0aB") else { return }
+            _ = try await CKContainer.local().shareMetadata(for: url)
         },
         ErrorSituation("delete the default zone") {
             _ = try await emptyDatabase().deleteRecordZone(withID: CKRecordZone.default().zoneID)
@@ -187,6 +227,7 @@ extension ErrorSituation {
     private static let queries = [
         ErrorSituation("`stars = 1 OR stars = 2`") { try await ask("stars = 1 OR stars = 2") },
         ErrorSituation("`text CONTAINS 'ilk'` on a string") { try await ask("text CONTAINS 'ilk'") },
+        ErrorSituation("`text CONTAINS[cd] 'milk'` on a string") { try await ask("text CONTAINS[cd] 'milk'") },
         ErrorSituation("`text LIKE 'M*'`") { try await ask("text LIKE 'M*'") },
         ErrorSituation("`text ENDSWITH 'k'`") { try await ask("text ENDSWITH 'k'") },
         ErrorSituation("`stars BEGINSWITH 'x'` on a number") { try await ask("stars BEGINSWITH 'x'") },
@@ -194,6 +235,8 @@ extension ErrorSituation {
         ErrorSituation("`tags = 'a'` on a list") { try await ask("tags = 'a'") },
         ErrorSituation("look for bytes") { try await ask("photo = 'x'") },
         ErrorSituation("query a field that no record has") { try await ask("colour = 'red'") },
+        ErrorSituation("query a field whose name is misspelt") { try await ask("star = 1") },
+        ErrorSituation("query a type whose name is misspelt") { try await ask("TRUEPREDICATE", type: "Notes") },
         ErrorSituation("query a type of which no record was saved") { try await ask("TRUEPREDICATE", type: "List") },
         ErrorSituation("query user records") { try await ask("TRUEPREDICATE", type: "Users") },
         ErrorSituation("sort by a list") {

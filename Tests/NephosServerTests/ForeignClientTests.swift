@@ -16,10 +16,11 @@ import Testing
 
         func ask(
             _ action: String, _ body: String = "{}", database: String = "private", sign: String = me,
-            method: String = "POST"
+            method: String = "POST", takesAdditions: Bool = false
         ) async throws -> (status: Int, body: [String: Any]) {
             let response = try await connection.request(
-                method, "\(app)/\(database)/\(action)\(sign)", body: method == "GET" ? "" : body)
+                method, "\(app)/\(database)/\(action)\(sign)", body: method == "GET" ? "" : body,
+                takesAdditions: takesAdditions)
             let body = try JSONSerialization.jsonObject(with: Data(response.body)) as? [String: Any]
             return (response.status, try #require(body))
         }
@@ -53,6 +54,150 @@ import Testing
         """
         {"operationType":"create","record":{"recordName":"\(name)","recordType":"Note","fields":\(fields)}}
         """
+    }
+
+    /// What answers can have beyond Apple's keys: errors, dates, zones, shares and changes.
+    private func makeAdditions(_ cloud: Cloud) async throws -> [(action: String, body: String)] {
+        _ = try await cloud.ask(
+            "zones/modify",
+            #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}},"#
+                + #"{"operationType":"create","zone":{"zoneID":{"zoneName":"Sealed"},"nephosEncryptionScope":"PER_ZONE"}}]}"#
+        )
+        let date =
+            #"{"when":{"value":1000,"type":"TIMESTAMP","nephosSeconds":-978307198.9999},"nephosSize":{"value":1}}"#
+        let share =
+            #"{"operationType":"create","record":{"recordName":"s","recordType":"cloudkit.share","#
+            + #""forRecord":{"recordName":"a"},"participants":[{"nephosOneTimeGUID":"","permission":"READ_WRITE"}]}}"#
+        let items = try await cloud.items(
+            "records/modify", #"{"zoneID":{"zoneName":"Z"},"operations":[\#(create("a", date)),\#(share)]}"#)
+        #expect(items.count == 2 && items.allSatisfy { $0["serverErrorCode"] == nil }, "\(items)")
+        return [
+            ("records/query", #"{"zoneID":{"zoneName":"Z"},"query":{"recordType":"Nothing"}}"#),
+            (
+                "records/lookup",
+                #"{"zoneID":{"zoneName":"Z"},"records":[{"recordName":"none"},{"recordName":"a"},{"recordName":"s"}]}"#
+            ),
+            ("records/changes", #"{"zoneID":{"zoneName":"Z"}}"#),
+            (
+                "changes/zone",
+                #"{"zones":[{"zoneID":{"zoneName":"Z"},"resultsLimit":1},{"zoneID":{"zoneName":"none"}}]}"#
+            ),
+            ("changes/database", #"{"resultsLimit":1}"#), ("zones/list", "{}"),
+            (
+                "records/modify",
+                #"{"operations":[\#(create("b", #"{"n":{"value":"\#(String(repeating: "x", count: 1_100_000))"}}"#))]}"#
+            ),
+        ]
+    }
+
+    @Test("answers have Apple's keys alone, unless a client asks for ours")
+    func additions() async throws {
+        try await withCloud { cloud in
+            var all: Set<String> = []
+            for (action, body) in try await makeAdditions(cloud) {
+                let plain = try await cloud.ask(action, body)
+                let full = try await cloud.ask(action, body, takesAdditions: true)
+                #expect(plain.status == full.status)
+                var keys: Set<String> = []
+                let expected = withoutAdditions(full.body, &keys)
+                #expect(!keys.isEmpty, "\(action) has no additions: \(full.body)")
+                all.formUnion(keys)
+                var same = [plain.body, expected as? [String: Any] ?? [:]]
+                // What differs from answer to answer.
+                for index in same.indices {
+                    for key in ["uuid", "syncToken", "continuationMarker"] { same[index][key] = nil }
+                }
+                let texts = try same.map { body in
+                    String(
+                        decoding: try JSONSerialization.data(withJSONObject: body, options: .sortedKeys), as: UTF8.self
+                    ).replacing(/"(uuid|syncToken)":"[^"]*"/, with: "")
+                }
+                #expect(texts[0] == texts[1])
+                #expect(!texts[0].contains(#""nephosErrorCode"#))
+            }
+            #expect(
+                all == [
+                    "nephosErrorCode", "nephosSeconds", "nephosFetchEnd", "nephosEncryptionScope",
+                    "nephosRootRecordName", "nephosDateAdded", "nephosOneTimeGUID", "nephosHasAccount",
+                ])
+            let record = try await cloud.items(
+                "records/lookup", #"{"zoneID":{"zoneName":"Z"},"records":[{"recordName":"a"}]}"#)
+            #expect((record[0]["fields"] as? [String: Any])?["nephosSize"] != nil, "an app's own field")
+        }
+    }
+
+    private func withoutAdditions(_ json: Any, _ keys: inout Set<String>) -> Any {
+        if let array = json as? [Any] { return array.map { withoutAdditions($0, &keys) } }
+        guard let object = json as? [String: Any] else { return json }
+        var result: [String: Any] = [:]
+        for (key, value) in object {
+            if key.hasPrefix("nephos"), !(value is [String: Any]) {
+                keys.insert(key)
+            } else {
+                result[key] = withoutAdditions(value, &keys)
+            }
+        }
+        return result
+    }
+
+    @Test("records come with the zone's syncToken where a client asks for it")
+    func currentSyncToken() async throws {
+        try await withCloud { cloud in
+            _ = try await cloud.ask(
+                "zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#)
+            let asking = Self.me + "&remapEnums=true&getCurrentSyncToken=true"
+            let zone = #""zoneID":{"zoneName":"Z"}"#
+            let requests = [
+                ("records/modify", #"{\#(zone),"operations":[\#(create("a", "{}"))]}"#),
+                ("records/lookup", #"{\#(zone),"records":[{"recordName":"a"}]}"#),
+                ("records/query", #"{\#(zone),"query":{"recordType":"Note"}}"#),
+            ]
+            for (action, body) in requests {
+                let answer = try await cloud.ask(action, body, sign: asking)
+                #expect(answer.status == 200, "\(answer.body)")
+                let token = try #require(answer.body["syncToken"] as? String, "\(action)")
+                let changes = try await cloud.items(
+                    "changes/zone", #"{"zones":[{\#(zone),"syncToken":"\#(token)"}]}"#, "zones")
+                #expect(
+                    (changes.first?["records"] as? [Any])?.isEmpty == true, "\(action): the save is before the token")
+                #expect(try await cloud.ask(action, body).body["syncToken"] == nil)
+                let inDefault = body.replacing(zone + ",", with: "").replacing("Z", with: "_defaultZone")
+                #expect(try await cloud.ask(action, inDefault, sign: asking).body["syncToken"] == nil)
+            }
+            let token = try #require(
+                try await cloud.ask(requests[2].0, requests[2].1, sign: asking).body["syncToken"] as? String)
+            _ = try await cloud.ask("records/modify", #"{\#(zone),"operations":[\#(create("b", "{}"))]}"#)
+            let changes = try await cloud.items(
+                "changes/zone", #"{"zones":[{\#(zone),"syncToken":"\#(token)"}]}"#, "zones")
+            #expect((changes.first?["records"] as? [[String: Any]])?.map { $0["recordName"] as? String } == ["b"])
+        }
+    }
+
+    @Test("an update without its recordChangeTag says what there is to do")
+    func updateWithoutTag() async throws {
+        try await withCloud { cloud in
+            for (type, other) in [("update", "forceUpdate"), ("replace", "forceReplace")] {
+                let answer = try await cloud.ask(
+                    "records/modify",
+                    #"{"operations":[{"operationType":"\#(type)","record":{"recordName":"n","recordType":"Note","fields":{}}}]}"#
+                )
+                let record = (answer.body["records"] as? [[String: Any]])?.first ?? answer.body
+                let reason = record["reason"] as? String
+                #expect(
+                    reason?.contains("needs its recordChangeTag: look the record up for it") == true, "\(answer.body)")
+                #expect(reason?.contains("'\(other)'") == true)
+            }
+        }
+    }
+
+    @Test("a query of a type that no record has is a BAD_REQUEST in the words of Apple's service")
+    func unknownType() async throws {
+        try await withCloud { cloud in
+            let answer = try await cloud.ask("records/query", #"{"query":{"recordType":"Artwork"}}"#)
+            #expect(answer.status == 400)
+            #expect(answer.body["serverErrorCode"] as? String == "BAD_REQUEST")
+            #expect(answer.body["reason"] as? String == "Did not find record type: Artwork")
+        }
     }
 
     @Test("truth values may be strings")

@@ -48,6 +48,9 @@ size_t csimdjson_write_double(double value, char *out);
 /// more than JSON does: the caller knows that they are one of its numbers.
 bool csimdjson_read_double(const uint8_t *bytes, size_t length, double *value);
 
+/// Where `text` begins in `bytes` for the first time; null where it does not.
+const void *csimdjson_find(const void *bytes, size_t length, const void *text, size_t text_length);
+
 #ifdef __cplusplus
 }
 #endif

@@ -70,7 +70,7 @@ extension DatabaseRequestContext {
                 let error = CKError(
                     .zoneBusy,
                     "The keys of the encrypted values of record '\(record.recordName)' have not arrived: its owner's"
-                        + " devices hand them over",
+                        + " devices hand them over at their next sync",
                     errors, adding: [CKErrorRetryAfterKey: Self.keyRetryAfter])
                 failures[record.record.recordID] = Unopened(error: error, mayOpenLater: true)
                 continue

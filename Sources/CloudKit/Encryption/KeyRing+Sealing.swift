@@ -115,7 +115,7 @@ extension KeyRing {
 extension KeyFailure {
     fileprivate static let keyHasNotArrived = KeyFailure.service(
         .transport(
-            .zoneBusy, "The key of what is shared has not arrived: its owner's devices hand it over",
+            .zoneBusy, "The key of what is shared has not arrived: its owner's devices hand it over at their next sync",
             retryAfter: DatabaseRequestContext.keyRetryAfter))
 
     /// Whether records of other groups may have keys.

@@ -115,10 +115,16 @@ extension CKError {
 }
 
 extension CKError: CustomStringConvertible, CustomDebugStringConvertible {
-    /// `<CKError 0x…: "Unknown Item" (11); server message = "…"; op = …; uuid = …; container ID = "…">`
+    /// `<CKError 0x…: "Unknown Item" (11/2003); server message = "…"; op = …; uuid = …; container ID = "…">`
     public var description: String {
-        var parts = ["<CKError \(address(of: _nsError)): \"\(code.title)\" (\(code.rawValue))"]
         let info = userInfo
+        var codes = "\(code.rawValue)"
+        if let underlying = info[NSUnderlyingErrorKey] as? NSError, underlying.domain == InternalError.domain,
+            underlying.code != code.rawValue
+        {
+            codes += "/\(underlying.code)"
+        }
+        var parts = ["<CKError \(address(of: _nsError)): \"\(code.title)\" (\(codes))"]
         if let message = info[InfoKey.serverDescription] {
             parts.append("server message = \"\(message)\"")
             if let more = info[NSLocalizedDescriptionKey] as? String, more != message as? String {

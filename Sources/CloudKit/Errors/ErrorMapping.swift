@@ -71,6 +71,7 @@ extension CKError {
         userInfo[CKErrorRetryAfterKey] = error.retryAfter
         if error.userDidResetEncryptedData { userInfo[CKErrorUserDidResetEncryptedDataKey] = true }
         userInfo.merge(info) { _, new in new }
+        InternalError(CKError.Code(error), reason: error.reason).put(in: &userInfo)
         self.init(CKError.Code(error), userInfo: userInfo)
     }
 
@@ -94,7 +95,16 @@ extension CKError {
         var userInfo = context.userInfo
         userInfo.describe(message)
         userInfo.merge(info) { _, new in new }
+        InternalError(code, reason: nil).put(in: &userInfo)
         self.init(code, userInfo: userInfo)
+    }
+
+    /// The error of a share's URL: where the service has no such share, it may be another service's.
+    func ofShare(at url: URL, root: String) -> CKError {
+        guard code == .unknownItem, !root.isEmpty, !url.absoluteString.hasPrefix(root) else { return self }
+        var info = userInfo
+        info.describe("\(_nsError.localizedDescription): the URL is none of this service's, which begin with \(root)")
+        return CKError(code, userInfo: info)
     }
 
     /// What an operation that was cancelled reports.
@@ -135,7 +145,9 @@ extension ErrorDictionary {
         switch CKError.Code(self) {
         case .unknownItem:
             if reason.hasPrefix(Self.unknownType) {
-                return "a type exists from the first record of it that is saved in development"
+                // The service may have said which one was meant.
+                return reason.hasSuffix("?")
+                    ? nil : "a type exists from the first record of it that is saved in development"
             }
             if let subscriptionID { return "no subscription of the account has the ID '\(subscriptionID)'" }
             guard let recordName else { return nil }
@@ -150,13 +162,21 @@ extension ErrorDictionary {
             return serverErrorCode == .exists
                 ? "'\(recordName)' exists already; \(merge), or save under another name"
                 : "'\(recordName)' was changed since it was fetched; \(merge)"
-        case .zoneNotFound:
-            return context.scope == .public
-                ? "the public database has the default zone alone" : "save the zone before the records in it"
         case .invalidArguments where reason.hasSuffix("in production schema"):
             return "save it in development, then `nephos schema deploy`"
         case .invalidArguments where context.isProduction && reason.contains("' is not marked "):
             return "import that in development, then `nephos schema deploy`"
+        case .invalidArguments where reason.hasPrefix(Self.typeMismatch) && !reason.contains(";"):
+            return context.isProduction
+                ? "a field that was deployed keeps its type; use another name"
+                : "save such a value under another name, or \(drop)"
+        case .invalidArguments where reason.hasPrefix(Self.encryptedInClear):
+            return context.isProduction
+                ? "set it by record[key], or use another name" : "set it by record[key], or \(drop)"
+        case .invalidArguments where reason.contains(Self.clearInEncrypted) && !context.isProduction:
+            return "or \(drop)"
+        case .invalidArguments where reason.hasSuffix(" in the public database"):
+            return "save such values in the clear, or the record in the private database"
         case .notAuthenticated:
             return context.signInAdvice
         case .changeTokenExpired:
@@ -175,6 +195,16 @@ extension ErrorDictionary {
         return scope.map { "\(zone) of the \($0) database" } ?? zone
     }
 
+    /// Of a refusal that names a field and then its type: the command that takes the field away.
+    private var drop: String {
+        let names = reason.split(separator: "'", omittingEmptySubsequences: false)
+        guard names.count > 3 else { return "drop the field from the schema" }
+        return "run `nephos schema drop \(names[3]) \(names[1])`, which erases the field's values"
+    }
+
+    private static let typeMismatch = "invalid attempt to set value type "
+    private static let encryptedInClear = "Attempt to save encrypted data in non encrypted field"
+    private static let clearInEncrypted = "; send it with isEncrypted"
     private static let unknownType = "Did not find record type"
     private static let tagWithoutRecord = "recordChangeTag specified, but record not found"
 }

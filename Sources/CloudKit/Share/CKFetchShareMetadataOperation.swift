@@ -91,8 +91,10 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
                 value: CKShare.shortGUID(url) ?? "", shouldFetchRootRecord: shouldFetchRootRecord,
                 rootRecordDesiredKeys: rootRecordDesiredKeys)
         }
-        let results = try await containerAccount.shares(
+        let root = containerAccount.service.shareURLRoot
+        let answers = try await containerAccount.shares(
             items, accepting: false, containerCall, containerErrorContext)
+        let results = zip(urls, answers).map { url, answer in answer.mapError { $0.ofShare(at: url, root: root) } }
         for (url, result) in zip(urls, results) {
             if let link = ShareLink(fragment: url.fragment), case .success(let metadata) = result {
                 metadata.share.add(ShareLinks(share: link))

@@ -59,9 +59,13 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
             throw CKError(
                 .internalError, "The service answered \(urls.count) items with \(failures.count) results.", errors)
         }
-        deliver(Array(zip(urls, failures))) { url, failure in
-            if let failure { self.failures.withLock { $0[url] = CKError(failure, errors) } }
-            self.blocks.perShare?(url, failure.map { .failure(CKError($0, errors)) } ?? .success(()))
+        let root = containerAccount.service.shareURLRoot
+        let outcomes = zip(urls, failures).map { url, failure in
+            (url, failure.map { CKError($0, errors).ofShare(at: url, root: root) })
+        }
+        deliver(outcomes) { url, error in
+            if let error { self.failures.withLock { $0[url] = error } }
+            self.blocks.perShare?(url, error.map { .failure($0) } ?? .success(()))
         }
     }
 

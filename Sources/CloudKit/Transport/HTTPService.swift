@@ -322,6 +322,7 @@ final class HTTPService: CloudService {
         _ request: HTTPRequest, _ call: ServiceCall, over client: HTTPClient
     ) async throws(Undelivered) -> HTTPResponse {
         var request = request
+        request.headers.append(("\(AnswerAdditions.header)", "1"))
         // A request may not wait for ever because it was given no time.
         request.silenceLimit = Self.duration(call.requestTimeout) ?? .seconds(1)
         if let limit = call.resourceTimeout, limit < ConfigurationValues.defaultResourceTimeout {

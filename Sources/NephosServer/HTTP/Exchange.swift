@@ -71,6 +71,7 @@ final class Exchange {
         request.origin = header("Origin", connection)
         request.fetchSite = header("Sec-Fetch-Site", connection)
         request.fetchMode = header("Sec-Fetch-Mode", connection)
+        request.takesAdditions = header(AnswerAdditions.header, connection) != nil
         request.contentEncoding = header("Content-Encoding", connection)
         // Where its body ends is not certain, so nothing that follows can be read.
         if request.problem != nil { return run(connection, bridge) }
@@ -110,7 +111,7 @@ final class Exchange {
         request.bodyIsTooLarge = true
         if let watched { bridge.held.release(watched) }
         defer { request.body = [] }
-        return drop(request.body.count + piece.count, bridge) { RawAnswer.bodyTooLarge(options) }
+        return drop(request.body.count + piece.count, bridge) { RawAnswer.bodyTooLarge(options, request) }
     }
 
     /// The request is whole: runs the handler. It starts on this thread, and if it answers without having waited for

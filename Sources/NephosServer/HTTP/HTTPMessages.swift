@@ -28,6 +28,8 @@ package struct HTTPRequest: Sendable {
     package var fetchSite: String?
     /// `Sec-Fetch-Mode`: `navigate` where a link was followed.
     package var fetchMode: String?
+    /// Whether the client asks for what answers have beyond Apple's keys (`AnswerAdditions`).
+    package var takesAdditions: Bool
     /// How the body is encoded.
     package var contentEncoding: String?
     /// Empty when `bodyIsTooLarge`.
@@ -43,7 +45,7 @@ package struct HTTPRequest: Sendable {
 
     package init(
         method: HTTPMethod, target: String, host: String? = nil, origin: String? = nil, body: [UInt8] = [],
-        bodyIsTooLarge: Bool = false
+        bodyIsTooLarge: Bool = false, takesAdditions: Bool = false
     ) {
         self.method = method
         self.target = target
@@ -51,6 +53,7 @@ package struct HTTPRequest: Sendable {
         self.origin = origin
         self.body = body
         self.bodyIsTooLarge = bodyIsTooLarge
+        self.takesAdditions = takesAdditions
     }
 }
 

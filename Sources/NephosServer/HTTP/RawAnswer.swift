@@ -20,8 +20,10 @@ enum RawAnswer {
     }
 
     /// To a body that is larger than any may be.
-    static func bodyTooLarge(_ options: HTTPServer.Options) -> [UInt8] {
-        bytes(Refusal.bodyTooLarge(limit: options.bodyLimit).response(requestID: requestIDs.next(), signIn: nil))
+    static func bodyTooLarge(_ options: HTTPServer.Options, _ request: HTTPRequest) -> [UInt8] {
+        bytes(
+            Refusal.bodyTooLarge(limit: options.bodyLimit).response(requestID: requestIDs.next(), signIn: nil)
+                .withoutUnwantedAdditions(request))
     }
 
     /// An answer of few bytes.

@@ -73,6 +73,8 @@ extension RoutedRequest {
             clientID: target.parameter("clientId")?.readings.first,
             requestID: requestID)
         context.takesEncodedRecords = true
+        let asks = target.parameter("getCurrentSyncToken")?.readings.first?.lowercased()
+        context.wantsSyncToken = asks == "true" || asks == "1"
         context.baseURL = request.baseURL
         return context
     }

@@ -32,6 +32,7 @@ package final class Responder: Sendable {
     package static func busy(_ request: HTTPRequest) -> HTTPResponse {
         let requestID = busyIDs.next()
         var response = Refusal(ServiceError.noRoom).response(requestID: requestID, signIn: nil)
+            .withoutUnwantedAdditions(request)
         response.headers.append(HTTPHeader("X-Apple-Request-UUID", requestID))
         if let reader = request.origin, reader != "null", (try? LoopbackGuard.check(request)) != nil {
             response.headers += CrossOrigin.headers(allowing: reader)
@@ -71,6 +72,7 @@ package final class Responder: Sendable {
             refused = refusal
             response = refusal.response(requestID: requestID, signIn: Self.signInURL(request))
         }
+        if target?.isOfProtocol == true { response = response.withoutUnwantedAdditions(request) }
         response.headers.append(HTTPHeader("X-Apple-Request-UUID", requestID))
         if route?.changes != true { response.isOutcome = false }
         if let reader { response.headers += CrossOrigin.headers(allowing: reader) }
@@ -128,7 +130,7 @@ package final class Responder: Sendable {
         // Also where nothing answers: a page's script learns of the 404 only after a preflight that succeeds.
         if request.method == .options { return CrossOrigin.preflight(route) }
         guard let target else { throw Refusal(.badRequest, "the path's percent-encoding is not valid UTF-8") }
-        guard let route else { throw try Self.unknownPath(target) }
+        guard let route else { throw try unknownPath(target) }
         guard route.answers(request.method) else { throw .methodNotAllowed(route.allowedMethods) }
         if request.bodyIsTooLarge { throw .bodyTooLarge(limit: route.bodyLimit) }
         let request = try request.decoded()
@@ -140,14 +142,39 @@ package final class Responder: Sendable {
     }
 
     /// A path that no route serves: one of a database or a container with something wrong before its action is told so.
-    private static func unknownPath(_ target: RequestTarget) throws(Refusal) -> Refusal {
-        if target.components.first == DatabasePath.module { _ = try DatabasePath(target.components) }
+    private func unknownPath(_ target: RequestTarget) throws(Refusal) -> Refusal {
+        var refusal = Refusal.noHandler
+        if target.components.first == DatabasePath.module {
+            _ = try DatabasePath(target.components)
+            let action = target.components.dropFirst(5).joined(separator: "/")
+            if let meant = router.suggestion(for: action) { refusal.reason += ": did you mean '\(meant)'?" }
+        }
         if target.components.first == AdministrationPath.module { _ = try AdministrationPath(target.components) }
-        return .noHandler
+        return refusal
     }
 
     private static func signInURL(_ request: HTTPRequest) -> String? {
         request.host == nil ? nil : request.baseURL + DevelopmentSignIn.path
+    }
+}
+
+extension RequestTarget {
+    /// Whether it is of CloudKit Web Services, and not of our own routes.
+    fileprivate var isOfProtocol: Bool {
+        components.first == DatabasePath.module || components.first == DatabasePath.deviceModule
+    }
+}
+
+extension HTTPResponse {
+    /// Leaves Apple's keys alone in an answer in JSON to a client that does not ask for ours. One in another format was asked
+    /// for.
+    func withoutUnwantedAdditions(_ request: HTTPRequest) -> HTTPResponse {
+        guard !request.takesAdditions,
+            headers.contains(where: { $0.name == "Content-Type" && $0.value.hasPrefix("application/json") })
+        else { return self }
+        var response = self
+        response.parts = AnswerAdditions.removed(from: parts)
+        return response
     }
 }
 

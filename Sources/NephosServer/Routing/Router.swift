@@ -1,4 +1,5 @@
 import NephosService
+import NephosWire
 
 /// Everything the server answers.
 enum Routes {
@@ -111,6 +112,15 @@ struct Router: Sendable {
 
     init(_ table: [Route]) {
         routes = Dictionary(uniqueKeysWithValues: table.map { ($0.path, $0) })
+    }
+
+    /// The action of the protocol that one which is none resembles.
+    func suggestion(for action: String) -> String? {
+        let known = routes.keys.filter { !$0.hasPrefix("/") }.sorted()
+        guard let nearest = Suggestion.nearest(to: action, among: known) else { return nil }
+        // Entities are common to many actions, so what is like one has to be like all of it.
+        let length = nearest.split(separator: "/").last?.count ?? 0
+        return Suggestion.distance(action, nearest) <= max(1, length / 3) ? nearest : nil
     }
 
     func route(_ target: RequestTarget) -> Route? {

@@ -32,7 +32,7 @@ struct AssetUploadTokens {
     ) throws -> AssetUploadResponse {
         let address = caller.address(request.zoneID)
         guard let zone = try ZoneRegistry.find(address, caller, reader) else {
-            throw try ZoneRegistry.notFound(address, owner: caller.owner, reader)
+            throw try ZoneRegistry.notFound(address, caller, .toSave, reader)
         }
         return AssetUploadResponse(
             tokens: try request.tokens.map { token in

@@ -36,7 +36,7 @@ struct RereferenceAssets {
     private func zone(_ zoneID: ZoneIDDictionary?, _ reader: any StorageReader) throws -> FoundZone {
         let address = caller.address(zoneID)
         guard let zone = try ZoneRegistry.find(address, caller, reader) else {
-            throw try ZoneRegistry.notFound(address, owner: caller.owner, reader)
+            throw try ZoneRegistry.notFound(address, caller, .toSave, reader)
         }
         return zone
     }

@@ -37,7 +37,7 @@ struct FetchRecordZoneChanges {
         let address = caller.address(zone.zoneID)
         reader.expectFeeds()
         guard let found = try ZoneRegistry.find(address, caller, reader) else {
-            throw try ZoneRegistry.notFound(address, owner: caller.owner, reader)
+            throw try ZoneRegistry.notFound(address, caller, .toRead, reader)
         }
         if let shared = found.shared { return try changes(zone, in: shared, room: &room, accounts, reader) }
         let row = found.row

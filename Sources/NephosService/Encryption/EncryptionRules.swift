@@ -24,7 +24,11 @@ struct EncryptionRules {
             }
         }
         if used.isEmpty && seals.isEmpty && operation.keys.isEmpty { return nil }
-        if scope == .public { throw ServiceError.badDatabase("the public database has no encrypted values") }
+        if scope == .public {
+            throw ServiceError.badDatabase(
+                "the public database has no encrypted values: save the fields in the clear, or the record in the private"
+                    + " database")
+        }
         if operation.keys.count > Limits.keysPerRecord {
             throw ServiceError.limitExceeded(
                 "record '\(operation.recordName)' brings \(operation.keys.count) keys of encrypted values; at most"

@@ -76,7 +76,7 @@ extension NephosService {
                     let address = caller.address(request.zoneID)
                     // The default zone, which always exists, is made by the first save.
                     if address.isOwn, ZoneRules.isDefault(address.zoneName) { return (KeysResponse(), nil) }
-                    throw try ZoneRegistry.notFound(address, owner: caller.owner, reader)
+                    throw try ZoneRegistry.notFound(address, caller, .toRead, reader)
                 }
                 let lookup = KeyLookup(caller: caller, zone: zone, reader: reader)
                 return (try lookup.response(request), try lookup.shareWithoutKey(request))
@@ -115,7 +115,7 @@ extension NephosService {
                     zone = FoundZone(row: try ZoneRegistry.defaultZone(owner: account.owner, in: transaction))
                 }
                 guard let zone else {
-                    throw try ZoneRegistry.notFound(address, owner: caller.owner, transaction)
+                    throw try ZoneRegistry.notFound(address, caller, .toSave, transaction)
                 }
                 let changes = SharedChanges(store.notifier.watched)
                 let writer = KeyWriter(caller, account, zone, changes, transaction)

@@ -17,12 +17,16 @@ extension NephosService {
     package func queryRecords(
         _ decoded: DecodedQuery, _ context: RequestContext
     ) async throws(ServiceError) -> QueryRecordsResponse {
-        try await perform(context) { store, caller in
+        // Before the records are read: what changes meanwhile comes with the next fetch.
+        let syncToken = try await currentSyncToken(of: decoded.request.zoneID, context)
+        return try await perform(context) { store, caller in
             try self.checkMayRead(caller)
             let query = QueryRecords(
                 decoded, caller: caller, container: context.container, bounds: self.configuration.queries,
                 encodesRecords: context.takesEncodedRecords)
-            return try await query.run(on: store)
+            var response = try await query.run(on: store)
+            response.syncToken = syncToken
+            return response
         }
     }
 }

@@ -223,7 +223,7 @@ final class QueryRecords: Sendable {
         reader.expectFeeds()
         let address = caller.address(request.zoneID)
         guard let found = try ZoneRegistry.find(address, caller, reader) else {
-            throw try ZoneRegistry.notFound(address, owner: caller.owner, reader)
+            throw try ZoneRegistry.notFound(address, caller, .toRead, reader)
         }
         return [QueryZone(found.row, found.zoneID(for: caller), found.shared)]
     }

@@ -71,7 +71,7 @@ struct LookupRecords {
             }
         }
         guard let zone else {
-            let error = try ZoneRegistry.notFound(address, owner: caller.owner, reader)
+            let error = try ZoneRegistry.notFound(address, caller, .toRead, reader)
             // A zone that the request itself names is the request's error.
             if item.zoneID == nil { throw error }
             return error

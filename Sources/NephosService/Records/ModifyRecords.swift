@@ -229,7 +229,7 @@ struct ModifyRecords {
     private func refuse(
         _ indexes: [Int], missing address: ZoneAddress, in applied: inout Applied, _ reader: any StorageReader
     ) throws {
-        let error = try ZoneRegistry.notFound(address, owner: caller.owner, reader)
+        let error = try ZoneRegistry.notFound(address, caller, .toSave, reader)
         for index in indexes {
             guard request.wantsServerRecord || request.operations[index].record.zoneID != nil else { throw error }
             applied.outcomes[index] = .refused(error, server: nil)

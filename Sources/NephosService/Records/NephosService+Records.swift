@@ -6,6 +6,14 @@ extension NephosService {
     package func modifyRecords(
         _ request: ModifyRecordsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> RecordsResponse {
+        var response = try await modified(request, context)
+        response.syncToken = try await currentSyncToken(of: request.zoneID, context)
+        return response
+    }
+
+    private func modified(
+        _ request: ModifyRecordsRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> RecordsResponse {
         try await perform(context) { store, caller in
             let modify = try ModifyRecords(
                 request, caller: caller, containerEnvironment: context.environment, environment: self.environment,
@@ -77,7 +85,9 @@ extension NephosService {
     package func lookupRecords(
         _ request: LookupRecordsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> RecordsResponse {
-        try await perform(context) { store, caller in
+        // Before the records are read: what changes meanwhile comes with the next fetch.
+        let syncToken = try await currentSyncToken(of: request.zoneID, context)
+        return try await perform(context) { store, caller in
             try self.checkMayRead(caller)
             let lookup = try LookupRecords(
                 request, caller: caller, configuration: self.configuration,
@@ -86,7 +96,9 @@ extension NephosService {
             let length: ReadLength = request.records.count == 1 ? .lookup : .short
             return try await store.read(by: caller, expecting: length) { reader in
                 let permissions = try RecordPermissions(caller, store.schemas, asOf: moment, reader)
-                return try lookup.run(accounts: store.accounts, permissions: permissions, reader)
+                var response = try lookup.run(accounts: store.accounts, permissions: permissions, reader)
+                response.syncToken = syncToken
+                return response
             }
         }
     }

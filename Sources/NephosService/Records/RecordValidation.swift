@@ -42,7 +42,9 @@ struct RecordValidation {
         }
         try checkType(record, name: name, for: type)
         if type.needsChangeTag && record.recordChangeTag == nil {
-            throw .invalid("operation '\(type.rawValue)' of record '\(name)' needs its recordChangeTag")
+            throw .invalid(
+                "operation '\(type.rawValue)' of record '\(name)' needs its recordChangeTag: look the record up for it, or send"
+                    + " '\(type == .replace ? "forceReplace" : "forceUpdate")', which compares none")
         }
         return ValidOperation(
             operationType: type, recordName: name, recordType: record.recordType,

@@ -25,6 +25,8 @@ package struct RequestContext: Hashable, Sendable {
     package var requestID: String
     /// Whether answers may have their records in JSON: for a server, which only sends them on.
     package var takesEncodedRecords = false
+    /// Whether answers with records say where the zone's change feed is now.
+    package var wantsSyncToken = false
     /// How addresses of assets begin, without a slash at the end: `https://cloud.example.org`; empty in the caller's own
     /// process.
     package var baseURL = ""

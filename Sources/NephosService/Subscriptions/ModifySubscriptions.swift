@@ -120,7 +120,7 @@ struct ModifySubscriptions {
         if subscription.subscriptionType == .database || subscription.zoneWide { return 0 }
         let address = caller.address(subscription.zoneID)
         guard let zone = try ZoneRegistry.find(address, caller, reader) else {
-            throw ServiceError.zoneNotFound(address.zoneName)
+            throw try ZoneRegistry.notFound(address, caller, .toSave, reader)
         }
         if subscription.subscriptionType == .zone, !ZoneRules.hasChangeFeed(zone.name) {
             throw ServiceError.invalid(

@@ -29,7 +29,7 @@ enum LookupZones {
             if let zone = try ZoneRegistry.find(address, caller, reader) {
                 return .zone(try ZoneRegistry.dictionary(zone, for: caller, reader))
             }
-            var error = try ZoneRegistry.notFound(address, owner: caller.owner, reader)
+            var error = try ZoneRegistry.notFound(address, caller, .toRead, reader)
                 .dictionary(requestID: caller.requestID)
             error.zoneID = caller.spelled(zoneID)
             return .failure(error)

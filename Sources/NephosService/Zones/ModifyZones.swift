@@ -52,7 +52,7 @@ struct ModifyZones {
                 results.append(.zone(try ZoneRegistry.dictionary(zone, for: caller, transaction)))
             case .delete:
                 guard let zone = try transaction.zone(owner: owner, named: address.zoneName) else {
-                    let error = try ZoneRegistry.notFound(address, owner: owner, transaction)
+                    let error = try ZoneRegistry.notFound(address, caller, .toRead, transaction)
                     results.append(failure(error, operation.zoneID))
                     continue
                 }
@@ -68,7 +68,8 @@ struct ModifyZones {
         _ transaction: any StorageTransaction
     ) throws -> ZoneResult {
         guard let zone = try ZoneRegistry.find(address, caller, transaction), let shared = zone.shared else {
-            return failure(.zoneNotFound(address.zoneName), operation.zoneID)
+            let error = try ZoneRegistry.notFound(address, caller, .toRead, transaction)
+            return failure(error, operation.zoneID)
         }
         if try leaving.leave(shared, in: transaction) { leftEvents = true }
         return .zone(ZoneDictionary(zoneID: zone.zoneID(for: caller), atomic: true, deleted: true))

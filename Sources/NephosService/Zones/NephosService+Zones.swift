@@ -20,6 +20,17 @@ extension NephosService {
         }
     }
 
+    /// Where a zone's change feed is now, where the client asks for that beside records (`getCurrentSyncToken`, as Apple's own
+    /// Web clients send it): `syncToken` of the answers of records/query, lookup and modify.
+    /// - Returns: nil for the default zone, which has no feed, and for one that does not exist.
+    func currentSyncToken(
+        of zoneID: ZoneIDDictionary?, _ context: RequestContext
+    ) async throws(ServiceError) -> String? {
+        guard context.wantsSyncToken, let zoneID else { return nil }
+        let zones = try await lookupZones(LookupZonesRequest(zones: [zoneID]), context).zones
+        if case .zone(let zone)? = zones.first { return zone.syncToken } else { return nil }
+    }
+
     /// Makes and deletes zones (CloudKit Web Services, zones/modify).
     package func modifyZones(
         _ request: ModifyZonesRequest, _ context: RequestContext

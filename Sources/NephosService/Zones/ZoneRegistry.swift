@@ -23,13 +23,19 @@ enum ZoneRegistry {
         return try reader.zone(owner: owner, named: address.zoneName).map { FoundZone(row: $0) }
     }
 
-    /// Why a zone cannot be found: the user may have removed it (`userDeletedZone`,
+    /// What a zone is looked for.
+    enum Purpose {
+        case toRead, toSave
+    }
+
+    /// Why a zone cannot be found, and what helps. The user may have removed it (`userDeletedZone`,
     /// `CKErrorUserDidResetEncryptedDataKey`, Apple's documentation).
     static func notFound(
-        _ address: ZoneAddress, owner: OwnerID?, _ reader: any StorageReader
+        _ address: ZoneAddress, _ caller: Caller, _ purpose: Purpose, _ reader: any StorageReader
     ) throws -> ServiceError {
         var error = ServiceError.zoneNotFound(address.zoneName)
-        guard address.isOwn, address.canExist, let owner,
+        error.reason += ": " + (try remedy(address, caller, purpose, reader))
+        guard address.isOwn, address.canExist, let owner = caller.owner,
             let zone = try reader.lastDeletedZone(owner: owner, named: address.zoneName)
         else { return error }
         switch ZoneDeletion.reason(of: zone) {
@@ -41,6 +47,33 @@ enum ZoneRegistry {
         }
         return error
     }
+
+    /// Says nothing of whether another account has the zone.
+    private static func remedy(
+        _ address: ZoneAddress, _ caller: Caller, _ purpose: Purpose, _ reader: any StorageReader
+    ) throws -> String {
+        switch caller.scope {
+        case .public: return "the public database has the default zone alone"
+        case .shared:
+            return caller.currentUser.isOwner(address.sharedBy)
+                ? "the account's own zones are in the private database; one that is shared with it is named with its owner"
+                : "nothing of it is shared with the account, which has to accept a share first"
+        case .private:
+            guard address.isOwn, let owner = caller.owner else {
+                return "others' zones are in the shared database, once a share is accepted"
+            }
+            let names = try reader.zones(owner: owner, changedAfter: 0, limit: zonesCompared).map(\.name)
+            let remedy =
+                switch purpose {
+                case .toRead: "the account has no zone of that name"
+                case .toSave: "save the zone before the records in it"
+                }
+            return remedy + Suggestion.clause(for: address.zoneName, among: names)
+        }
+    }
+
+    /// Zones with whose names that of a missing one is compared.
+    private static let zonesCompared = 200
 
     static func dictionary(_ zone: ZoneRow, for caller: Caller) -> ZoneDictionary {
         ZoneDictionary(zoneID: caller.zoneID(zone.name), atomic: ZoneRules.isAtomic(zone.name))

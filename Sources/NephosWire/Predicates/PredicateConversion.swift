@@ -195,7 +195,9 @@ struct ComparisonConversion {
         guard isEquality, comparison.options == .caseInsensitive, QuerySemantics.equalityIgnoresCase else {
             throw refusal(
                 "the options [\(comparison.options.letters)] are not supported",
-                "leave them out; save a simplified copy of the text in a field of its own to compare with")
+                comparison.operator == .contains
+                    ? "use self CONTAINS %@, which finds words in searchable fields whatever their case and diacritics"
+                    : "leave them out; save a simplified copy of the text in a field of its own to compare with")
         }
     }
 

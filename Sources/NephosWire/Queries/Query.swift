@@ -138,6 +138,8 @@ package struct QueryRecordsResponse: Hashable, Sendable {
     /// The array `records` in JSON, in the place of `records`, which is empty then: a server writes records as it reads
     /// them.
     package var encodedRecords: JSONBytes?
+    /// Where the zone's change feed is now, for clients that ask.
+    package var syncToken: String?
 
     package init(
         records: [RecordResult], continuationMarker: String? = nil, count: Int? = nil,

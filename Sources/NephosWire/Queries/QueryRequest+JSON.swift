@@ -74,6 +74,7 @@ extension QueryRecordsResponse: WireMessage {
         writer.beginObject()
         writer.records(records, encodedRecords)
         writer.member("continuationMarker", continuationMarker)
+        writer.member("syncToken", syncToken)
         if let count {
             writer.key("count")
             writer.int64(Int64(count))

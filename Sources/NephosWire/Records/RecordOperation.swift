@@ -142,6 +142,8 @@ package struct RecordsResponse: Hashable, Sendable {
     /// The array `records` in JSON, in the place of `records`, which is empty then: a server writes records as it reads
     /// them.
     package var encodedRecords: JSONBytes?
+    /// Where the zone's change feed is now, for clients that ask.
+    package var syncToken: String?
 
     package init(records: [RecordResult]) { self.records = records }
 }

@@ -48,6 +48,7 @@ extension RecordsResponse: WireMessage {
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.records(records, encodedRecords)
+        writer.member("syncToken", syncToken)
         writer.endObject()
     }
 }

@@ -92,7 +92,8 @@ final class Cloud {
         }
         guard known.contains(container) else {
             throw Failure(
-                message: "there is no container \(container) in \(path), \(address.environment). There are: \(list).")
+                message: "there is no container \(container) in \(path), \(address.environment). There are: \(list)."
+                    + Suggestion.text(for: container, among: known))
         }
         return container
     }
@@ -147,15 +148,18 @@ final class Cloud {
     }
 
     /// The names of all accounts of the container.
-    func accountNames() throws -> [String] {
-        var names: [String] = []
+    func accountNames() throws -> [String] { try accounts().map(\.name) }
+
+    /// All accounts of the container.
+    func accounts() throws -> [AccountsResponse.Account] {
+        var accounts: [AccountsResponse.Account] = []
         var request = ListAccountsRequest()
         repeat {
             let page = try administer("accounts/list", request, as: AccountsResponse.self)
-            names += page.accounts.map(\.name)
+            accounts += page.accounts
             request.continuationMarker = page.continuationMarker
         } while request.continuationMarker != nil
-        return names
+        return accounts
     }
 
     /// The names of the record types in the container's schema.
@@ -210,7 +214,8 @@ final class Cloud {
             }
         }
         let request = HTTPRequest(
-            method: body == nil ? .get : .post, target: target, host: "localhost", body: body ?? [])
+            method: body == nil ? .get : .post, target: target, host: "localhost", body: body ?? [],
+            takesAdditions: true)
         let response = waiting { await responder.respond(to: request) }
         return (response.status, response.body)
     }

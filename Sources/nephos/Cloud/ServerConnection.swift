@@ -1,5 +1,6 @@
 import FoundationEssentials
 import NephosHTTP
+import NephosWire
 
 /// Where a server listens: `http://host:port`, or https.
 struct ServerAddress: Hashable, CustomStringConvertible {
@@ -73,7 +74,9 @@ struct ServerConnection {
     }
 
     private func send(_ request: HTTPRequest) throws(Failure) -> HTTPResponse {
-        let result = waiting { () async -> Result<HTTPResponse, HTTPFailure> in
+        var request = request
+        request.headers.append(("\(AnswerAdditions.header)", "1"))
+        let result = waiting { [request] () async -> Result<HTTPResponse, HTTPFailure> in
             do throws(HTTPFailure) {
                 return .success(try await Self.client.send(request))
             } catch {

@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitLocal
 import Testing
 
 /// Zones and accounts against the whole service, through both transports.
@@ -34,6 +35,43 @@ import Testing
             try await database.save(CKRecordZone(zoneName: "Z"))
             await expectFailure(.unknownItem) { _ = try await database.record(for: record.recordID) }
         }
+    }
+
+    @Test func `a zone that is not found says what helps the request`() async throws {
+        let cloud = try LocalCloud()
+        let (mei, ana) = (cloud.container(account: "mei"), cloud.container(account: "ana"))
+        let database = mei.privateCloudDatabase
+        try await database.save(CKRecordZone(zoneName: "Notes"))
+        let anas = CKRecordZone.ID(zoneName: "Notes", ownerName: try await ana.userRecordID().recordName)
+        let meis = CKRecordZone.ID(zoneName: "Notes", ownerName: try await mei.userRecordID().recordName)
+        func said(_ body: () async throws -> Void) async -> String? {
+            await expectFailure(.zoneNotFound, body)?.localizedDescription
+        }
+        let toSave = await said { try await database.save(note("n", in: CKRecordZone.ID(zoneName: "Lists"))) }
+        #expect(toSave == "Zone 'Lists' does not exist: save the zone before the records in it")
+        let near = CKRecordZone.ID(zoneName: "notes")
+        let toRead = await said { _ = try await database.record(for: note("n", in: near).recordID) }
+        #expect(toRead == "Zone 'notes' does not exist: the account has no zone of that name; did you mean 'Notes'?")
+        let others = await said { try await database.save(note("n", in: anas)) }
+        #expect(
+            others == "Zone 'Notes' does not exist: others' zones are in the shared database, once a share is accepted")
+        let shared = mei.sharedCloudDatabase
+        for zoneID in [anas, CKRecordZone.ID(zoneName: "Anything", ownerName: anas.ownerName)] {
+            let notShared = await said { _ = try await shared.record(for: note("n", in: zoneID).recordID) }
+            #expect(
+                notShared
+                    == "Zone '\(zoneID.zoneName)' does not exist: nothing of it is shared with the account, which has"
+                    + " to accept a share first")
+        }
+        for zoneID in [meis, CKRecordZone.ID(zoneName: "Notes")] {
+            let own = await said { _ = try await shared.record(for: note("n", in: zoneID).recordID) }
+            #expect(
+                own
+                    == "Zone 'Notes' does not exist: the account's own zones are in the private database; one that is shared"
+                    + " with it is named with its owner")
+        }
+        let inPublic = await said { try await mei.publicCloudDatabase.save(note("n", in: near)) }
+        #expect(inPublic == "Zone 'notes' does not exist: the public database has the default zone alone")
     }
 
     @Test(arguments: Transport.allCases)

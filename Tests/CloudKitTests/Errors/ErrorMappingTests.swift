@@ -1,4 +1,5 @@
 import CloudKit
+import Foundation
 import NephosWire
 import Testing
 
@@ -61,8 +62,46 @@ import Testing
         #expect(info["ContainerID"] as? String == "iCloud.org.example.Gallery")
         let description = String(describing: error)
         #expect(description.hasPrefix("<CKError 0x"))
-        #expect(description.contains("\"Request Rate Limited\" (7); server message = \"request throttled\""))
+        #expect(description.contains("\"Request Rate Limited\" (7/2008); server message = \"request throttled\""))
         #expect(description.contains("uuid = 6b1c0c5e; container ID = \"iCloud.org.example.Gallery\""))
+    }
+
+    @Test func `under an error is CloudKit's internal one, with its code where that is known`() async throws {
+        let table: [(ErrorDictionary, (CKError.Code, Int))] = [
+            (.scripted(.notFound, "Record not found"), (.unknownItem, 2003)),
+            (.scripted(.conflict, "client oplock error updating record"), (.serverRecordChanged, 2004)),
+            (.scripted(.badRequest, "Field 'recordName' is not marked queryable"), (.invalidArguments, 2015)),
+            (.scripted(.badRequest, "Cannot create new type A in production schema"), (.invalidArguments, 2006)),
+            (.scripted(.accessDenied, "CREATE operation not permitted"), (.permissionFailure, 2007)),
+            (.scripted(.atomicError, "Atomic failure"), (.batchRequestFailed, 2024)),
+            (.scripted(.badRequest, "client knowledge differs from server knowledge"), (.changeTokenExpired, 2026)),
+            (.scripted(.zoneNotFound, "Zone does not exist"), (.zoneNotFound, 2036)),
+            (.scripted(.validatingReferenceError, "Reference"), (.constraintViolation, 19)),
+        ]
+        for (answer, (code, internalCode)) in table {
+            let service = ScriptedService(ScriptedService.Script(failure: .refused(answer)))
+            let error = try #require(await expectFailure(code) { _ = try await service.database.allRecordZones() })
+            let underlying = try #require(error.userInfo[NSUnderlyingErrorKey] as? NSError)
+            #expect(underlying.domain == "CKInternalErrorDomain" && underlying.code == internalCode)
+            #expect(!((underlying as any Error) is CKError))
+            let codes = internalCode == code.rawValue ? "(\(internalCode))" : "(\(code.rawValue)/\(internalCode))"
+            #expect(error.description.contains("\" \(codes);"))
+        }
+        let record = CKRecord(recordType: "Artwork")
+        record["size"] = Double.nan
+        let operation = CKModifyRecordsOperation(recordsToSave: [record])
+        let failure = Box<(any Error)?>(nil)
+        let service = ScriptedService()
+        await withCheckedContinuation { continuation in
+            operation.modifyRecordsResultBlock = { result in
+                if case .failure(let error) = result { failure.value = error }
+                continuation.resume()
+            }
+            service.database.add(operation)
+        }
+        let partial = try #require(failure.value as? CKError)
+        #expect(partial.description.contains("\"Partial Failure\" (2/1011)"))
+        #expect(partial.description.contains("\"Invalid Arguments\" (12);"), "this side's own has no other code")
     }
 
     @Test func `without an account only what needs none is asked for`() async throws {

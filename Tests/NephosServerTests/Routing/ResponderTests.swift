@@ -17,7 +17,7 @@ import Testing
         await responder.respond(
             to: HTTPRequest(
                 method: method, target: target, host: host, origin: origin, body: Array(body.utf8),
-                bodyIsTooLarge: bodyIsTooLarge))
+                bodyIsTooLarge: bodyIsTooLarge, takesAdditions: true))
     }
 
     private func error(_ response: HTTPResponse) throws -> ErrorDictionary {
@@ -25,6 +25,18 @@ import Testing
     }
 
     // MARK: - Routes
+
+    @Test(arguments: [
+        ("records/modfy", "records/modify"), ("record/query", "records/query"), ("change/zone", "changes/zone"),
+    ])
+    func `an action that none is names the one that it resembles`(action: String, meant: String) async throws {
+        let refused = try error(
+            await send(.post, "\(Self.database)/private/\(action)?ckWebAuthToken=dev:a", body: "{}"))
+        #expect(refused.serverErrorCode == .notFound)
+        #expect(refused.reason == "could not find handler for endpoint: did you mean '\(meant)'?")
+        let other = try error(await send(.post, "\(Self.database)/private/something/else", body: "{}"))
+        #expect(other.reason == "could not find handler for endpoint")
+    }
 
     @Test(arguments: [
         "records/modify", "records/lookup", "records/changes", "changes/zone", "changes/database", "zones/list",

@@ -24,7 +24,7 @@ struct JSONCloud {
                 method: .post,
                 target:
                     "/database/\(Self.container)/\(database)/\(action)?ckAPIToken=any&ckWebAuthToken=dev:\(account)",
-                host: "127.0.0.1:8484", body: Array(body.utf8)))
+                host: "127.0.0.1:8484", body: Array(body.utf8), takesAdditions: true))
         #expect(
             response.status == status, "\(String(decoding: response.body, as: UTF8.self))", sourceLocation: location)
         return try #require(
@@ -36,7 +36,8 @@ struct JSONCloud {
     ) async -> HTTPResponse {
         await responder.respond(
             to: HTTPRequest(
-                method: method, target: target, host: "127.0.0.1:8484", origin: origin, body: Array(body.utf8)))
+                method: method, target: target, host: "127.0.0.1:8484", origin: origin, body: Array(body.utf8),
+                takesAdditions: true))
     }
 
     /// The records of an answer.

@@ -103,11 +103,14 @@ final class TestConnection: Sendable {
     }
 
     /// Sends a request with `Host` and, for a body, `Content-Length`, and waits for its answer.
+    /// - Parameter takesAdditions: whether it asks for what answers have beyond Apple's keys.
     func request(
-        _ method: String, _ target: String, headers: [String: String] = [:], body: String? = nil
+        _ method: String, _ target: String, headers: [String: String] = [:], body: String? = nil,
+        takesAdditions: Bool = true
     ) async throws -> TestResponse {
         var head = "\(method) \(target) HTTP/1.1\r\n"
         if headers["Host"] == nil { head += "Host: 127.0.0.1\r\n" }
+        if takesAdditions { head += "Nephos-Additions: 1\r\n" }
         for (name, value) in headers { head += "\(name): \(value)\r\n" }
         if let body { head += "Content-Length: \(body.utf8.count)\r\n" }
         try await send(head + "\r\n" + (body ?? ""))

@@ -1,3 +1,4 @@
+import NephosStorage
 import NephosWire
 
 /// A query that may be asked, its values in the types of their fields.
@@ -97,9 +98,17 @@ struct QueryValidation {
         // The schema's names are ASCII, to which other characters may be canonically equivalent.
         guard query.recordType.hasASCIIOnly, let type = schema.recordTypes[query.recordType] else {
             throw ServiceError(
-                .badRequest, .unknownItem, "Did not find record type: \(Identifier.excerpt(query.recordType))")
+                .badRequest, .unknownItem,
+                "Did not find record type: \(Identifier.excerpt(query.recordType))"
+                    + suggestion(for: query.recordType, among: schema.recordTypes.keys))
         }
         return TypeCheck(validation: self, recordType: query.recordType, type: type)
+    }
+
+    /// In development alone: a caller that guesses does not learn production's schema.
+    fileprivate func suggestion(for name: String, among known: some Sequence<String>) -> String {
+        guard caller.storeID.environment == ContainerEnvironment.development.rawValue else { return "" }
+        return Suggestion.clause(for: name, among: known)
     }
 }
 
@@ -143,6 +152,7 @@ private struct TypeCheck {
         switch key {
         case .field(let name) where type.fields[name] == nil:
             ": the type '\(recordType)' has no field of that name; save a record with it, or add it to the schema"
+                + validation.suggestion(for: name, among: type.fields.keys.filter { !$0.hasPrefix("_") })
         case .allSearchableFields: ": the type '\(recordType)' has no field that is \(option)"
         case .field(let name):
             ": add \(option) to the field '\(Identifier.excerpt(name))' of '\(recordType)' in the schema"

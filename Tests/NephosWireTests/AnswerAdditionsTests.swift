@@ -1,0 +1,40 @@
+import Foundation
+import Testing
+
+@testable import NephosWire
+
+@Suite struct AnswerAdditionsTests {
+    private func removed(_ json: String) -> String {
+        String(decoding: AnswerAdditions.removed(from: Array(json.utf8)), as: UTF8.self)
+    }
+
+    @Test(arguments: [
+        (#"{"nephosErrorCode":11}"#, "{}"),
+        (#"{"a":1,"nephosErrorCode":11}"#, #"{"a":1}"#),
+        (#"{"nephosErrorCode":11,"a":1}"#, #"{"a":1}"#),
+        (#"{"a":1,"nephosHasKeys":true,"nephosShare":"x,\"}]","b":2}"#, #"{"a":1,"b":2}"#),
+        (#"{"nephosA":1,"nephosB":[1,null,"]"],"nephosC":"","z":[{"nephosD":-1.5e3}]}"#, #"{"z":[{}]}"#),
+        (#"[{"nephosA":1},{"nephosA":1}]"#, "[{},{}]"),
+    ])
+    func `additions go, wherever they are`(json: String, expected: String) {
+        #expect(removed(json) == expected)
+    }
+
+    @Test(arguments: [
+        #"{"fields":{"nephosSize":{"value":1,"type":"INT64"}}}"#,
+        #"{"value":"{\"nephosErrorCode\":11}"}"#, #"{"value":",\"nephosErrorCode\":11"}"#,
+        #"{"value":["nephosErrorCode","nephosShare"],"nephos":1,"nephosity":2}"#,
+        #"{"value":"\\","a":"nephosErrorCode"}"#, "{}", "",
+    ])
+    func `what an app stores stays, whatever it is called`(json: String) {
+        #expect(removed(json) == json)
+    }
+
+    @Test func `parts without additions are handed on as they are`() {
+        let parts = [JSONBytes(#"{"a":"#), JSONBytes("1}")]
+        let same = AnswerAdditions.removed(from: parts)
+        #expect(same.count == 2 && same[0] === parts[0] && same[1] === parts[1])
+        let cut = AnswerAdditions.removed(from: [JSONBytes(#"{"nephosA":"#), JSONBytes(#"1,"b":2}"#)])
+        #expect(String(decoding: cut.joined(), as: UTF8.self) == #"{"b":2}"#)
+    }
+}
