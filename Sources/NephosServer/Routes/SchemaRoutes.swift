@@ -26,6 +26,17 @@ enum SchemaRoutes {
         Route([.post], "/nephos/schema/reset") { routed throws(Refusal) in
             try await routed.report { service, context throws(ServiceError) in try await service.resetSchema(context) }
         },
+        Route([.post], "/nephos/schema/drop") { routed throws(Refusal) in
+            let request: DropFieldRequest
+            do throws(WireError) {
+                request = try DropFieldRequest(decoding: routed.request.body)
+            } catch {
+                throw Refusal(error)
+            }
+            return try await routed.report { service, context throws(ServiceError) in
+                try await service.dropField(request, context)
+            }
+        },
         Route([.post], "/nephos/schema/deploy") { routed throws(Refusal) in
             try await routed.report { service, context throws(ServiceError) in try await service.deploySchema(context) }
         },

@@ -210,7 +210,7 @@ package enum AssetCopy {
     }
 
     /// Copies the files of all of a store's rows that are not there yet.
-    /// - Parameter progress: is called with each file's bytes.
+    /// - Parameter progress: is called with the bytes of each file that is there then.
     /// - Returns: what could not be copied, in words.
     package static func all(
         of engine: any StorageEngine, from source: any AssetStore, to target: any AssetStore,
@@ -225,8 +225,11 @@ package enum AssetCopy {
             last = end.file
             for row in rows {
                 let problem = try await target.threads.run { try copy(row, from: source, to: target) }
-                if let problem { problems.append("file \(row.file) \(problem)") }
-                progress(row.size)
+                if let problem {
+                    problems.append("file \(row.file) \(problem)")
+                } else {
+                    progress(row.size)
+                }
             }
         }
     }

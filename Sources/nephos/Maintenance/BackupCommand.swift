@@ -55,7 +55,7 @@ struct BackupCommand {
                 try target.assets(of: $0)
             }
             withExtendedLifetime(hold) {}
-            Console.print("\(id.text): \(copied.count) files with \(copied.bytes) bytes\n")
+            try await copied.tell(of: id, in: try StoredDirectory(path: path))
             problems += copied.problems.count
         }
         if problems > 0 { throw Cloud.Failure(message: "\(problems) files are not in the backup.") }
@@ -115,7 +115,7 @@ struct RestoreCommand {
             try await FileThreads.network.run {
                 try source.copyDatabase(id, to: data.path, asNewIncarnation: true)
             }
-            Console.print("\(id.text): \(copied.count) files with \(copied.bytes) bytes\n")
+            try await copied.tell(of: id, in: try StoredDirectory(path: data.path))
             problems += copied.problems.count
         }
         if problems > 0 { throw Cloud.Failure(message: "\(problems) files are not in the backup, and not restored.") }
@@ -128,6 +128,15 @@ enum StoredFiles {
         var count = 0
         var bytes: Int64 = 0
         var problems: [String] = []
+
+        /// Says what is there now, and what is not.
+        func tell(of id: StoreID, in directory: StoredDirectory) async throws {
+            let stored = try await RecordCount(try directory.snapshot(id))
+            var text = "\(id.text): \(stored.records) records, \(count) files with \(bytes) bytes"
+            if stored.damaged > 0 { text += "; \(stored.damaged) records are damaged" }
+            if !problems.isEmpty { text += "; \(problems.count) files are left out" }
+            Console.print(text + "\n")
+        }
     }
 
     /// - Parameters:

@@ -4,6 +4,7 @@ import NephosPostgres
 import NephosSQLite
 import NephosService
 import NephosStorage
+import NephosWire
 
 /// The stores that an operator's command works on, and where the files of their assets are.
 struct StoredData {
@@ -54,9 +55,10 @@ struct StoredData {
         let found = all.filter { container == nil || $0.container == container }
         guard !found.isEmpty else {
             let list = all.isEmpty ? "none" : Set(all.map(\.container)).sorted().joined(separator: ", ")
+            let meant = container.map { Suggestion.text(for: $0, among: Set(all.map(\.container)).sorted()) } ?? ""
             throw Cloud.Failure(
                 message:
-                    "there is no container \(container.map { "\($0) " } ?? "")in \(place). There are: \(list)."
+                    "there is no container \(container.map { "\($0) " } ?? "")in \(place). There are: \(list).\(meant)"
             )
         }
         return found.sorted { ($0.container, $0.environment) < ($1.container, $1.environment) }

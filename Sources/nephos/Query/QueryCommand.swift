@@ -7,8 +7,10 @@ struct QueryCommand {
             CommandOption("--explain", nil, "Say how the records are found instead of printing them."),
             CommandOption("--count", nil, "Print how many records match, and none of them."),
             CommandOption("--sort", "KEYS", "Sort by these fields, separated by commas; -stars sorts descending."),
-            CommandOption("--zone", "NAME", "Search this zone. Default: all zones"),
-            CommandOption("--owner", "NAME", "The owner of the zone, in the shared database."),
+            CommandOption("--zone", "NAME", "Search this zone. Default: all zones, or the only shared one"),
+            CommandOption(
+                "--owner", "NAME", "The owner of the zone, in the shared database: an account, or a user record's name."
+            ),
             CommandOption("--limit", "N", "Stop after N records. Default: 200"),
             CommandOption("--keys", "KEYS", "Fetch these fields only, separated by commas."),
             CommandOption(
@@ -41,6 +43,8 @@ struct QueryCommand {
     private var address: CloudAddress
     /// Nil lists the types.
     private var request: QueryRecordsRequest?
+    /// The zone of the shared database that is searched; nil in the others.
+    private var shared: SharedZoneChoice?
     private var limit = 200
     private var printsJSON: Bool
 
@@ -61,10 +65,12 @@ struct QueryCommand {
         request.wantsExplanation = arguments.has("--explain")
         request.desiredKeys = arguments["--keys"].map { $0.split(separator: ",").map(String.init) }
         if request.wantsExplanation { request.desiredKeys = [] }
-        if let zone = arguments["--zone"] {
-            request.zoneID = ZoneIDDictionary(zoneName: zone, ownerRecordName: arguments["--owner"])
-        } else if arguments.has("--owner") || address.database == "shared" {
-            throw UsageError("which zone? Name it with '--zone NAME'.")
+        if address.database == "shared" {
+            shared = SharedZoneChoice(zone: arguments["--zone"], owner: arguments["--owner"])
+        } else if arguments.has("--owner") {
+            throw UsageError("'--owner' is for the shared database: add '--database shared'.")
+        } else if let zone = arguments["--zone"] {
+            request.zoneID = ZoneIDDictionary(zoneName: zone)
         }
         request.zoneWide = request.zoneID == nil && address.database == "private"
         if let text = arguments["--limit"] {
@@ -106,6 +112,7 @@ struct QueryCommand {
             return Console.print(try cloud.recordTypes().map { "\($0)\n" }.joined())
         }
         try cloud.checkExists()
+        if let shared { request.zoneID = try shared.zoneID(in: cloud) }
         var (found, counted) = (0, 0)
         repeat {
             request.resultsLimit = min(limit - found, 200)

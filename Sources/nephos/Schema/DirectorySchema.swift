@@ -36,7 +36,8 @@ struct DirectorySchema: SchemaPlace {
             throw SchemaFailure("which container of \(path)? Give --container ID; \(has).")
         }
         if !mayMakeContainer && !containers.contains(container) {
-            throw SchemaFailure("\(path) has no container '\(container)'; \(has).")
+            let meant = Suggestion.text(for: container, among: containers)
+            throw SchemaFailure("\(path) has no container '\(container)'; \(has).\(meant)")
         }
         service = NephosService(
             stores: directory, configuration: ServiceConfiguration(deletionRetention: nil, worksInBackground: false))
@@ -56,6 +57,9 @@ struct DirectorySchema: SchemaPlace {
 
     func resetSchema() throws(SchemaFailure) -> SchemaReport { try ask { try await $0.resetSchema($1) } }
     func deploySchema() throws(SchemaFailure) -> SchemaReport { try ask { try await $0.deploySchema($1) } }
+    func dropField(_ request: DropFieldRequest) throws(SchemaFailure) -> SchemaReport {
+        try ask { try await $0.dropField(request, $1) }
+    }
     func schemaIndexes() throws(SchemaFailure) -> IndexesReport { try ask { try await $0.schemaIndexes($1) } }
 
     func close() { _ = try? ask { service, _ in await service.close() } }

@@ -35,6 +35,9 @@ struct RemoteSchema: SchemaPlace {
     func validateSchema(_ text: String) throws(SchemaFailure) -> SchemaReport { try report("validate", text) }
     func resetSchema() throws(SchemaFailure) -> SchemaReport { try report("reset", "") }
     func deploySchema() throws(SchemaFailure) -> SchemaReport { try report("deploy", "") }
+    func dropField(_ request: DropFieldRequest) throws(SchemaFailure) -> SchemaReport {
+        try report("drop", String(decoding: request.encoded(), as: UTF8.self))
+    }
 
     func schemaIndexes() throws(SchemaFailure) -> IndexesReport {
         let body = try ask(.get, "indexes")

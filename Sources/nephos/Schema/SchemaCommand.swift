@@ -6,10 +6,13 @@ import NephosWire
 /// `nephos schema`: what Apple's `cktool` does with schemas, on a running server or in a data directory.
 struct SchemaCommand {
     enum Action: String, CaseIterable {
-        case export, `import`, validate, reset, deploy, indexes
+        case export, `import`, validate, drop, reset, deploy, indexes
 
         /// Whether it reads a schema.
         var readsFile: Bool { self == .import || self == .validate }
+
+        /// Words behind it.
+        var wordCount: Int { readsFile ? 1 : self == .drop ? 2 : 0 }
     }
 
     static let options = [
@@ -39,6 +42,7 @@ struct SchemaCommand {
         Usage: nephos schema export    [OPTIONS]
                nephos schema import    [OPTIONS] FILE
                nephos schema validate  [OPTIONS] FILE
+               nephos schema drop      [OPTIONS] TYPE FIELD
                nephos schema reset     [OPTIONS]
                nephos schema deploy    [OPTIONS]
                nephos schema indexes   [OPTIONS]
@@ -48,6 +52,8 @@ struct SchemaCommand {
                     dropped; refused where records would lose data.
           validate  Say what importing FILE would change, and change nothing. Where no
                     container and no server is named FILE is checked by itself.
+          drop      Take a field away from a record type of development, and ERASE its
+                    values in all records. The next save makes it anew, of any type.
           reset     Give development the schema of production, and erase ALL records
                     of development.
           deploy    Add the schema of development to that of production.
@@ -70,6 +76,8 @@ struct SchemaCommand {
     var container: String?
     var environment: ContainerEnvironment
     var file: String?
+    /// What `drop` takes away.
+    var dropped: DropFieldRequest?
     var output: String?
     var confirmation: Confirmation
 
@@ -92,7 +100,7 @@ struct SchemaCommand {
         let (action, rest) = try Subcommand.parse(arguments, of: "schema", as: Action.self)
         self.action = action
         let arguments = try Arguments(
-            rest, options: Self.options, command: "schema", wordLimit: action.readsFile ? 1 : 0)
+            rest, options: Self.options, command: "schema", wordLimit: action.wordCount)
         url = arguments["--url"]
         data = arguments["--data"]
         if url != nil && data != nil { throw UsageError("'--url' and '--data' exclude each other.") }
@@ -105,7 +113,13 @@ struct SchemaCommand {
         output = arguments["--output"]
         if output != nil && action != .export { throw UsageError("'--output' belongs to export. \(seeHelp)") }
         confirmation = Confirmation(arguments)
-        file = arguments.words.first
+        file = action.readsFile ? arguments.words.first : nil
+        if action == .drop {
+            guard arguments.words.count == 2 else {
+                throw UsageError("nephos schema drop needs a record type and a field. \(seeHelp)")
+            }
+            dropped = DropFieldRequest(recordType: arguments.words[0], field: arguments.words[1])
+        }
         if action.readsFile && file == nil {
             throw UsageError("nephos schema \(action.rawValue) needs a file, or - for standard input. \(seeHelp)")
         }
@@ -130,6 +144,11 @@ struct SchemaCommand {
         case .export: try write(try place.exportSchema())
         case .import: try finish(try place.importSchema(text ?? ""))
         case .validate: try finish(try place.validateSchema(text ?? ""))
+        case .drop:
+            guard let dropped else { return }
+            try confirmation.ask(
+                "the field '\(dropped.field)' of '\(dropped.recordType)' with its values in all records of development")
+            try finish(try place.dropField(dropped))
         case .reset:
             try confirmation.ask("all records and zones of development in \(container ?? "the container")")
             try finish(try place.resetSchema())
@@ -228,6 +247,7 @@ protocol SchemaPlace {
     func exportSchema() throws(SchemaFailure) -> String
     func importSchema(_ text: String) throws(SchemaFailure) -> SchemaReport
     func validateSchema(_ text: String) throws(SchemaFailure) -> SchemaReport
+    func dropField(_ request: DropFieldRequest) throws(SchemaFailure) -> SchemaReport
     func resetSchema() throws(SchemaFailure) -> SchemaReport
     func deploySchema() throws(SchemaFailure) -> SchemaReport
     func schemaIndexes() throws(SchemaFailure) -> IndexesReport

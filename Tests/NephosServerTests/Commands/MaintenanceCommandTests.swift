@@ -55,7 +55,7 @@ import Testing
                 early = try await client.upload("early", to: address)
                 let backup = try await nephos("backup", "--data", data.path, copy.path)
                 #expect(backup.status == 0, "\(backup.errors)")
-                #expect(backup.output == "iCloud.test, development: 6 files with 50 bytes\n")
+                #expect(backup.output == "iCloud.test, development: 8 records, 6 files with 50 bytes\n")
                 try await save("later", "later", client)
                 late = try await client.upload("late", to: try await client.uploadURL(record: "late", field: "file"))
                 _ = try await client.post(
@@ -71,6 +71,7 @@ import Testing
 
             let restore = try await nephos("restore", "--data", restored.path, copy.path)
             #expect(restore.status == 0, "\(restore.errors)")
+            #expect(restore.output == "iCloud.test, development: 8 records, 6 files with 50 bytes\n")
             #expect(try await nephos("restore", "--data", restored.path, copy.path).status == 1)
             try await withServer(restored) { client in
                 for number in 0..<5 { #expect(try await content("r\(number)", client) == "content \(number)") }
@@ -125,6 +126,9 @@ import Testing
             #expect(verified.output.contains("file \(orphan.lastPathComponent) has no row"))
             let backup = try await nephos("backup", "--data", data.path, data.appendingPathComponent(".copy").path)
             #expect(backup.status == 1 && backup.errors.contains("2 files are not in the backup"))
+            #expect(
+                backup.output == "iCloud.test, development: 5 records, 1 files with 9 bytes; 2 files are left out\n",
+                "what is there is counted, and what is not")
 
             try await withServer(data) { _ in }
             #expect(FileManager.default.fileExists(atPath: orphan.path))

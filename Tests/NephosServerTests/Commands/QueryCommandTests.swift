@@ -139,7 +139,8 @@ import Testing
         (["Note", "a == %@", "--argument", "time:1"], 2, "'time' is unknown"),
         (["Note", "a == %@", "--argument", "date:soon"], 2, "'soon' is no date"),
         (["Note", "--limit", "0"], 2, "'0' is no number of records"),
-        (["Note", "--database", "x"], 2, "'x' is unknown"), (["Note", "--database", "shared"], 2, "which zone?"),
+        (["Note", "--database", "x"], 2, "'x' is unknown"),
+        (["Note", "--owner", "x"], 2, "is for the shared database"),
         (["Note", "--sort", "a.b"], 2, "the key path"),
         (["Note", "--url", "ftp://x"], 2, "'ftp://x' is not the address"),
         (["Note", "--url", "http://x", "--data", "y"], 2, "exclude each other"),
@@ -164,6 +165,65 @@ import Testing
             let types = try await Self.query(place, [])
             #expect(types.status == 0 && types.errors.isEmpty, "\(types.errors)")
             #expect(types.output.split(separator: "\n").contains("Note"), "\(types.output)")
+        }
+    }
+
+    @Test("In the shared database a zone is found by its owner's account")
+    func shared() async throws {
+        try await withTemporaryDirectory { directory in
+            let data = directory.appendingPathComponent("data").path
+            let server = try StartedNephos(["dev", "--data", data, "--port", "0"])
+            let port = try readyPort(try await server.readyLine())
+            func post(_ account: String, _ action: String, _ body: String) async throws -> TestResponse {
+                let database = action == "records/accept" ? "public" : "private"
+                return try await TestConnection(port: port).request(
+                    "POST",
+                    "/database/1/\(Self.container)/development/\(database)/\(action)?ckAPIToken=x&ckWebAuthToken=dev:\(account)",
+                    body: body)
+            }
+            for owner in ["mei", "bo"] {
+                for zone in owner == "mei" ? ["Notes", "Lists"] : ["Notes"] {
+                    let zoneID = #"{"zoneName":"\#(zone)"}"#
+                    _ = try await post(
+                        owner, "zones/modify",
+                        #"{"operations":[{"operationType":"create","zone":{"zoneID":\#(zoneID)}}]}"#)
+                    let made = try await post(
+                        owner, "records/modify",
+                        #"{"zoneID":\#(zoneID),"operations":[{"operationType":"create","record":{"recordName":"of\#(owner)","#
+                            + #""recordType":"Note","fields":{"title":{"value":"\#(zone)"}}}},{"operationType":"create","record":{"#
+                            + #""recordName":"cloudkit.zoneshare","recordType":"cloudkit.share","publicPermission":"READ_ONLY"}}]}"#
+                    )
+                    let guid = try #require(made.text.firstMatch(of: /"shortGUID":"([^"]+)"/)?.1)
+                    if owner == "mei" || zone == "Notes" {
+                        let accepted = try await post(
+                            "ana", "records/accept", #"{"shortGUIDs":[{"value":"\#(guid)"}]}"#)
+                        #expect(accepted.status == 200, "\(accepted.text)")
+                    }
+                }
+            }
+            func check(_ place: [String]) async throws {
+                let place = place + ["--database", "shared", "--account"]
+                func ask(_ account: String, _ arguments: String...) async throws -> Finished {
+                    try await Self.query(place + [account], ["Note"] + arguments)
+                }
+                for arguments in [["--zone", "Lists"], ["--owner", "mei", "--zone", "Lists"]] {
+                    let found = try await Self.query(place + ["ana"], ["Note"] + arguments)
+                    #expect(found.status == 0 && found.output.contains("ofmei"), "\(found)")
+                }
+                let bos = try await ask("ana", "--owner", "bo")
+                #expect(bos.status == 0 && bos.output.contains("ofbo"), "\(bos)")
+                let several = try await ask("ana", "--zone", "Notes")
+                #expect(several.status == 1 && several.errors.contains("'Notes' of mei"), "\(several)")
+                #expect(several.errors.contains("'Notes' of bo") && !several.errors.contains("'Lists'"), "\(several)")
+                let misspelt = try await ask("ana", "--zone", "List")
+                #expect(misspelt.status == 1 && misspelt.errors.contains("Did you mean 'Lists'?"), "\(misspelt)")
+                let nothing = try await ask("bo", "--zone", "Notes")
+                #expect(
+                    nothing.status == 1 && nothing.errors.contains("nothing is shared with the account"), "\(nothing)")
+            }
+            try await check(["--url", "http://127.0.0.1:\(port)"])
+            #expect(try await server.stop().status == 0)
+            try await check(["--data", data])
         }
     }
 

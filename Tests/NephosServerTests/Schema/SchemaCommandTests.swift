@@ -38,6 +38,43 @@ import Testing
                 """)
     }
 
+    @Test func `a field is dropped with its values once that is confirmed, and may have another type then`()
+        async throws
+    {
+        try await withTemporaryDirectory { directory in
+            let data = directory.appendingPathComponent("data").path
+            let server = try StartedNephos(["dev", "--data", data, "--port", "0"])
+            let port = try readyPort(try await server.readyLine())
+            func save(_ name: String, _ value: String) async throws -> String {
+                try await TestConnection(port: port).request(
+                    "POST",
+                    "/database/1/iCloud.org.example.App/development/private/records/modify?ckWebAuthToken=dev:me",
+                    body: """
+                        {"operations":[{"operationType":"create","record":{"recordName":"\(name)","recordType":"Note",
+                        "fields":{"stars":{"value":\(value)}}}}]}
+                        """
+                ).text
+            }
+            #expect(try await save("a", "1").contains("recordChangeTag"))
+            #expect(try await save("b", #""five""#).contains("invalid attempt to set value type STRING"))
+            let place = ["--url", "http://127.0.0.1:\(port)"] + Self.container
+            var finished = try await Self.run(["drop", "Note", "stars"] + place)
+            #expect(finished.status == 2 && finished.errors.contains("give '--yes'"), "\(finished)")
+            finished = try await Self.run(["drop", "Note", "--yes"] + place)
+            #expect(finished.status == 2 && finished.errors.contains("needs a record type and a field"), "\(finished)")
+            finished = try await Self.run(["drop", "Notes", "stars", "--yes"] + place)
+            #expect(finished.status == 1 && finished.errors.contains("did you mean 'Note'?"), "\(finished)")
+            finished = try await Self.run(["drop", "Note", "stars", "--yes"] + place)
+            #expect(
+                finished.status == 0 && finished.output.contains("values of 'stars' erased from 1 record\n"),
+                "\(finished)")
+            #expect(try await save("b", #""five""#).contains("recordChangeTag"))
+            #expect(try await server.stop().status == 0)
+            finished = try await Self.run(["drop", "Note", "stars", "--yes", "--data", data] + Self.container)
+            #expect(finished.status == 0 && finished.output.contains("erased from 1 record"), "\(finished)")
+        }
+    }
+
     @Test func `everything works on a running server, and on its data once it is stopped`() async throws {
         try await withTemporaryDirectory { directory in
             let file = directory.appendingPathComponent("app.ckdb")

@@ -48,6 +48,24 @@ extension NephosService {
         }
     }
 
+    /// Drops a field of development's schema, and erases its values; refused where production has the field.
+    package func dropField(
+        _ request: DropFieldRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> SchemaReport {
+        try await administer(context, onlyDevelopment: true) {
+            let production = try await self.schema(context.container, .production)
+            return try await self.stores.usingExisting(Self.id(context.container, .development)) { store in
+                guard let store else {
+                    throw ServiceError(
+                        .badRequest, .badContainer, "there is no container \(context.container) in development")
+                }
+                return try await FieldDrop(
+                    recordType: request.recordType, field: request.field, environment: self.environment
+                ).run(on: store, production: production)
+            }
+        }
+    }
+
     /// Adds the schema of development to that of production; nothing is dropped, and no records are copied.
     package func deploySchema(_ context: RequestContext) async throws(ServiceError) -> SchemaReport {
         try await administer(context, onlyDevelopment: true) {

@@ -89,6 +89,10 @@ extension QueryCloud {
 
     func importing(_ text: String) async throws -> SchemaReport { try await service.importSchema(text, schema()) }
 
+    func dropping(_ field: String, of recordType: String = "Note") async throws -> SchemaReport {
+        try await service.dropField(DropFieldRequest(recordType: recordType, field: field), schema())
+    }
+
     func export(_ environment: ContainerEnvironment = .development) async throws -> String {
         try await service.exportSchema(schema(environment))
     }
