@@ -12,6 +12,34 @@ import Testing
         }
     }
 
+    @Test(arguments: try Checkout.pages())
+    func `a block that a page gives a file's name is the whole file`(page: String) throws {
+        for block in try CodeBlock.swift(inPage: page) {
+            if let file = block.file {
+                guard Checkout.exists(file) else {
+                    Issue.record("\(page):\(block.line): there is no \(file)")
+                    continue
+                }
+                let lines = try Checkout.lines(of: file)
+                #expect(block.lines + [""] == lines, "\(page):\(block.line): \(file) is another")
+            } else if let name = block.announced {
+                Issue.record("\(page):\(block.line): which file is '\(name)'? Put <!-- file: PATH --> above the block.")
+            }
+        }
+    }
+
+    @Test func `what a block shows is known by the comment or the words above it`() {
+        let page = [
+            "Here `A/b.swift`, which", "is short:", "", "<!-- file: X/A/b.swift -->", "<!-- example -->", "```swift",
+            "  a", "```", "and `c.swift`:", "", "```swift", "b", "```", "", "Other `words` of it:", "```swift", "c",
+            "```",
+        ]
+        let blocks = CodeBlock.swift(inLines: page)
+        #expect(blocks.map(\.file) == ["X/A/b.swift", nil, nil])
+        #expect(blocks.map(\.announced) == ["A/b.swift", "c.swift", nil])
+        #expect(blocks.map(\.lines) == [["  a"], ["b"], ["c"]])
+    }
+
     @Test func `a page that shows other code than the sources is found`() {
         let source = CodeBlock.normalised(["func f() {", "    let one = 1", "", "    use(one)", "}"])
         #expect(source.contains(CodeBlock.normalised(["let one = 1", "", "use(one)"])))
@@ -28,8 +56,25 @@ import Testing
 struct CodeBlock {
     /// The number of the line with the fence, from 1.
     let line: Int
+    /// As they stand on the page.
+    let lines: [String]
+    /// The file that a comment above the block says that it shows.
+    let file: String?
+    /// The file that the words above it name.
+    let announced: String?
     /// The block's lines without what surrounds them; one before and after each of them, to be searched for whole lines.
     let code: String
+
+    /// - Parameter above: the lines before the fence.
+    private init(line: Int, lines: [String], above: ArraySlice<String>) {
+        self.line = line
+        self.lines = lines
+        code = Self.normalised(lines)
+        let comments = above.reversed().prefix { $0.hasPrefix("<!--") }
+        let words = above.dropLast(comments.count).reversed().drop { $0.isEmpty }.prefix { !$0.isEmpty }
+        file = comments.compactMap { $0.wholeMatch(of: /<!-- file: (\S+) -->/).map { String($0.1) } }.first
+        announced = words.compactMap { $0.firstMatch(of: /`([^` ]+\.swift)`/).map { String($0.1) } }.first
+    }
 
     static func swift(inPage page: String) throws -> [CodeBlock] {
         swift(inLines: try Checkout.lines(of: page))
@@ -42,7 +87,10 @@ struct CodeBlock {
             let text = line.trimmingCharacters(in: .whitespaces)
             if text.hasPrefix("```") {
                 if let block = open {
-                    if block.isSwift { blocks.append(CodeBlock(line: block.line, code: normalised(block.code))) }
+                    if block.isSwift {
+                        blocks.append(
+                            CodeBlock(line: block.line, lines: block.code, above: lines[..<(block.line - 1)]))
+                    }
                     open = nil
                 } else {
                     open = (index + 1, text == "```swift", [])
@@ -95,7 +143,9 @@ enum Checkout {
 
     /// What is compiled with the pages' code in it.
     static func sources() throws -> [String] {
-        let files = try files(below: "Tests/DocumentationTests") + files(below: "Examples")
+        let files =
+            try files(below: "Tests/DocumentationTests") + files(below: "Examples")
+            + ["Tests/NephosPostgresTests/LocalCloudPostgresTests.swift"]
         return try files.filter { $0.hasSuffix(".swift") }.map { CodeBlock.normalised(try lines(of: $0)) }
     }
 
