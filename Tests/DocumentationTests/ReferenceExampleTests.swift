@@ -293,12 +293,68 @@ import Testing
     }
 
     @Test func `the example of CKShare`() async throws {
-        let list = CKRecord(recordType: "List", recordID: CKRecord.ID(zoneID: CKRecordZone.ID(zoneName: "Lists")))
+        let cloud = try LocalCloud()
+        let (container, friend) = (cloud.container(account: "alice"), cloud.container(account: "bob"))
+        let database = container.privateCloudDatabase
+        let zone = try await database.save(CKRecordZone(zoneName: "Lists"))
+        let list = CKRecord(recordType: "List", recordID: CKRecord.ID(zoneID: zone.zoneID))
         let share = CKShare(rootRecord: list)
-        share[CKShare.SystemFieldKey.title] = "Shopping"
+        share[CKShare.SystemFieldKey.title] = "A list"  // readable before it is accepted
         share.publicPermission = .readOnly  // whoever has the link may read
+        _ = try await database.modifyRecords(saving: [list, share], deleting: [])
+        guard let link = share.url else { return }  // to be sent as it is: its end has the key of encrypted values
+
+        let metadata = try await friend.shareMetadata(for: link)
+        try await friend.accept(metadata)
+        let lists = try await friend.sharedCloudDatabase.allRecordZones()
         // Shown by:
-        #expect(share["cloudkit.title"] == "Shopping")
+        #expect(lists.map(\.zoneID.zoneName) == ["Lists"])
+    }
+
+    @Test func `the example of CKRecord.setParent`() async throws {
+        let zone = try await database.save(CKRecordZone(zoneName: "Lists"))
+        let list = CKRecord(recordType: "List", recordID: CKRecord.ID(zoneID: zone.zoneID))
+        let item = CKRecord(recordType: "Item", recordID: CKRecord.ID(zoneID: zone.zoneID))
+        item.setParent(list)  // whoever gets the list by a share gets the item too
+        _ = try await database.modifyRecords(saving: [list, item], deleting: [])
+        // Shown by:
+        #expect(try await database.record(for: item.recordID).parent?.recordID == list.recordID)
+    }
+
+    @Test func `the example of CKRecord.encodeSystemFields`() async throws {
+        let note = try await database.save(CKRecord(recordType: "Note"))
+        let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+        note.encodeSystemFields(with: archiver)
+        archiver.finishEncoding()
+        let kept = archiver.encodedData  // beside the app's own copy of the note
+
+        let unarchiver = try NSKeyedUnarchiver(forReadingFrom: kept)
+        unarchiver.requiresSecureCoding = true
+        if let known = CKRecord(coder: unarchiver) {
+            known["text"] = "Milk"  // has its name and change tag, so a save finds conflicts, and no values
+            try await database.save(known)
+        }
+        // Shown by:
+        #expect(try await database.record(for: note.recordID)["text"] == "Milk")
+        await #expect(throws: CKError.self) { try await database.save(note) }
+    }
+
+    @Test func `the example of CKNotification`() async throws {
+        let cloud = try LocalCloud()
+        let (container, other) = (cloud.container(), cloud.container())
+        let database = container.privateCloudDatabase
+        let zone = try await database.save(CKRecordZone(zoneName: "Notes"))
+        try await database.save(CKDatabaseSubscription(subscriptionID: "everything"))  // once for all of the account's devices
+        let notifications = try await container.notifications()  // from here on nothing is missed
+        // Shown by:
+        let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(zoneID: zone.zoneID))
+        try await other.privateCloudDatabase.save(note)
+        // It comes.
+        for await notification in notifications {
+            guard let change = notification as? CKDatabaseNotification else { continue }
+            print("fetch what changed in the database of scope", change.databaseScope.rawValue)
+            break  // an app goes on
+        }
     }
 
     @Test func `the example of CKError`() async throws {
