@@ -1,15 +1,19 @@
 extension SQL {
-    /// The statements of a store's verification: rows whose zone or account does not exist.
+    /// The statements of a store's verification: rows whose zone or account does not exist. An owner below zero stands for
+    /// something of the account that it is without the sign: its shared database, in which there are others' zones, or what it
+    /// uploaded elsewhere.
     var verificationText: String {
         switch self {
         case .rowsWithoutZone:
             [
-                "record", "reference", "index_entry", "asset_reference", "shared_record", "share", "wrapped_key",
+                "record", "reference", "index_entry", "asset_reference", "shared_record", "share", "wrapped_key", "job",
+                "change_event", "subscription",
             ].map { table in
                 """
                 SELECT '\(table)', owner, zone, count(*) FROM \(table)
                 WHERE zone <> 0 AND NOT EXISTS (
-                    SELECT 1 FROM zone WHERE zone.id = \(table).zone AND zone.owner = \(table).owner)
+                    SELECT 1 FROM zone WHERE zone.id = \(table).zone
+                        AND (zone.owner = \(table).owner OR \(table).owner < 0))
                 GROUP BY owner, zone
                 """
             }.joined(separator: " UNION ALL ") + " LIMIT $1"
@@ -18,11 +22,14 @@ extension SQL {
                 ("zone", "owner"), ("asset", "owner"), ("wrapped_key", "owner"), ("membership", "account"),
                 ("share_participant", "account"), ("subscription", "account"), ("push_token", "account"),
                 ("request_key", "account"), ("outbox", "account"), ("record", "created_by"), ("record", "modified_by"),
+                ("job", "owner"), ("change_event", "owner"), ("change_event", "origin_account"),
+                ("subscription", "owner"),
             ].map { table, account in
                 """
-                SELECT '\(table)', '\(account)', \(account), count(*) FROM \(table)
-                WHERE \(account) > 0 AND NOT EXISTS (SELECT 1 FROM account WHERE account.id = \(table).\(account))
-                GROUP BY \(account)
+                SELECT '\(table)', '\(account)', abs(\(account)), count(*) FROM \(table)
+                WHERE \(account) <> 0
+                    AND NOT EXISTS (SELECT 1 FROM account WHERE account.id = abs(\(table).\(account)))
+                GROUP BY abs(\(account))
                 """
             }.joined(separator: " UNION ALL ") + " LIMIT $1"
         default: preconditionFailure("\(self) is no statement of a verification")

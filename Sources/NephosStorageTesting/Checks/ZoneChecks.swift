@@ -1,6 +1,19 @@
 import NephosStorage
 
 extension StorageConformance {
+    /// A job, an event and a subscription.
+    private static func putTasks(
+        of zone: ZoneKey, account: Int64, in transaction: any StorageTransaction
+    ) throws {
+        try transaction.insert(JobRow(kind: "k", zone: zone, subject: ""))
+        try transaction.insert(
+            ChangeEventRow(
+                zone: zone, zoneName: "Z", sequence: transaction.nextSequence(), originAccount: account, body: []))
+        try transaction.put(
+            SubscriptionRow(
+                owner: zone.owner, account: account, id: "\(zone.id)", recordType: "", zone: zone.id, body: []))
+    }
+
     static let zones: [StorageCheck] = [
         .engine("Rows whose zone or account does not exist are found, and no others") { engine in
             let zone = try await engine.write { transaction in
@@ -13,6 +26,11 @@ extension StorageConformance {
                     (record.createdBy, record.modifiedBy) = (owner.rawValue, 0)
                     try transaction.put(record)
                     try transaction.insert(ReferenceRow(zone: zone, target: "t", kind: .parent, source: "r"))
+                    // An account's shared database has others' zones.
+                    let shared = OwnerID(rawValue: -owner.rawValue)
+                    for key in [zone, ZoneKey(owner: shared, id: zone.id), ZoneKey(owner: owner, id: 0)] {
+                        try putTasks(of: key, account: owner.rawValue, in: transaction)
+                    }
                 }
                 return zone
             }
@@ -30,19 +48,30 @@ extension StorageConformance {
                 }
                 _ = try transaction.insertZone(
                     owner: OwnerID(rawValue: 88), name: "Z", sequence: transaction.nextSequence())
+                try putTasks(of: strays[0], account: zone.owner.rawValue, in: transaction)
+                try putTasks(
+                    of: ZoneKey(owner: OwnerID(rawValue: -99), id: zone.id), account: 44, in: transaction)
             }
-            let found = try await engine.read { try ($0.rowsWithoutZone(limit: 9), $0.rowsWithoutAccount(limit: 9)) }
+            let found = try await engine.read { try ($0.rowsWithoutZone(limit: 99), $0.rowsWithoutAccount(limit: 99)) }
             try expect(
                 Set(found.0),
                 equals: Set(
                     strays.map {
                         StrayRows(table: "record", column: "zone", id: $0.id, owner: $0.owner.rawValue, count: 2)
-                    }))
+                    }
+                        + ["job", "change_event", "subscription"].map {
+                            StrayRows(table: $0, column: "zone", id: 77, owner: zone.owner.rawValue, count: 1)
+                        }))
             try expect(
                 Set(found.1),
                 equals: [
                     StrayRows(table: "record", column: "created_by", id: 66, owner: nil, count: 2),
                     StrayRows(table: "zone", column: "owner", id: 88, owner: nil, count: 1),
+                    StrayRows(table: "job", column: "owner", id: 99, owner: nil, count: 1),
+                    StrayRows(table: "change_event", column: "owner", id: 99, owner: nil, count: 1),
+                    StrayRows(table: "change_event", column: "origin_account", id: 44, owner: nil, count: 1),
+                    StrayRows(table: "subscription", column: "owner", id: 99, owner: nil, count: 1),
+                    StrayRows(table: "subscription", column: "account", id: 44, owner: nil, count: 1),
                 ])
         },
         .engine("A zone is found by its owner and name") { engine in

@@ -35,4 +35,36 @@ import Testing
         let saved = try await share("alice", #""cloudkit.title":{"value":"Groceries"}"#)
         #expect(saved.object("fields")?.object("cloudkit.title")?.text("value") == "Groceries")
     }
+
+    @Test(arguments: [false, true])
+    func `A share that names a root is not made under the name of the share of a whole zone`(rootIsSaved: Bool)
+        async throws
+    {
+        let (_, tag) = try await cloud.makeList("alice")
+        let share =
+            #"{"operationType":"create","record":{"recordName":"cloudkit.zoneshare","recordType":"cloudkit.share","publicPermission":"READ_WRITE","forRecord":{"recordName":"root","recordChangeTag":"\#(tag)"}}}"#
+        let root =
+            #"{"operationType":"forceUpdate","record":{"recordName":"root","recordType":"List","fields":{"title":{"value":"M"}}}}"#
+        let answers =
+            try await rootIsSaved
+            ? [cloud.modify("alice", root, share), cloud.modify("alice", share, root)] : [cloud.modify("alice", share)]
+        for records in answers {
+            let refused = try #require(records.first { $0.text("recordName") == "cloudkit.zoneshare" })
+            #expect(refused.text("serverErrorCode") == "BAD_REQUEST")
+            #expect(refused.text("reason")?.contains("share of a whole zone") == true)
+            // Both are saved or neither.
+            for record in records { #expect(record.text("serverErrorCode") != nil) }
+        }
+        let found = try await cloud.post(
+            "alice", "private", "records/lookup",
+            #"{"zoneID":{"zoneName":"Z"},"records":[{"recordName":"cloudkit.zoneshare"},{"recordName":"root"}]}"#
+        ).objects("records")
+        #expect(found[0].text("serverErrorCode") == "NOT_FOUND")
+        #expect(found[1].object("share") == nil && found[1].text("recordChangeTag") == tag)
+        // Without a root it shares the zone.
+        let whole = try await cloud.modify(
+            "alice",
+            #"{"operationType":"create","record":{"recordName":"cloudkit.zoneshare","recordType":"cloudkit.share"}}"#)
+        #expect(whole[0].text("serverErrorCode") == nil)
+    }
 }
