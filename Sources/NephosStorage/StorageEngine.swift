@@ -231,6 +231,12 @@ package protocol StorageReader: ShareReader {
     func hasAssets() throws -> Bool
     /// The bytes of an owner's files.
     func assetBytes(owner: OwnerID) throws -> Int64
+    /// An owner's files that are not needed any more at `time`, the longest unneeded first.
+    func unneededAssets(owner: OwnerID, neededBefore time: Int64, limit: Int) throws -> [AssetRow]
+    /// How many files an owner has, as far as `limit`.
+    func assetCount(owner: OwnerID, limit: Int) throws -> Int
+    /// Whether a record refers to a file.
+    func hasAssetReference(_ content: [UInt8], zone: ZoneKey, record: String) throws -> Bool
     /// Whether `condemnAssets` has something to condemn.
     func hasAsset(neededBefore time: Int64) throws -> Bool
     /// The names of files that were condemned and may not be deleted yet.
@@ -416,6 +422,13 @@ package protocol StorageTransaction: StorageReader, ShareTransaction {
     func keepAsset(owner: OwnerID, content: [UInt8], until time: Int64) throws
     /// Gives a content another file; the former one is condemned.
     func replaceFile(of asset: AssetRow, by file: String) throws
+    /// Makes a file another owner's, with its bytes. Where that has the content, the file takes the place of its own, which is
+    /// condemned; otherwise it stays until `time`.
+    func move(_ asset: AssetRow, to owner: OwnerID, content: [UInt8], neededUntil time: Int64) throws
+    /// Ends the need for an owner's files whose content is in a range, byte-wise.
+    func expireAssets(owner: OwnerID, contentFrom start: [UInt8], to end: [UInt8]) throws
+    /// Condemns a file: it is gone for every reader, and its name is among `condemnedAssetFiles`.
+    func condemn(_ asset: AssetRow) throws
     /// Notes that a record refers to a file, which then stays; noting it twice changes nothing.
     func insertAssetReference(_ content: [UInt8], zone: ZoneKey, record: String) throws
     /// Notes that a record does not refer to a file any more. If it was the last one, the file stays until `time`.

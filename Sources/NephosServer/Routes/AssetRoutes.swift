@@ -80,6 +80,7 @@ enum AssetRoutes {
                 HTTPHeader("Accept-Ranges", "bytes"),
             ] + headers + foreignContent)
         response.stream = ResponseStream(asset, offset: offset, length: length)
+        response.account = asset.account
         return response
     }
 

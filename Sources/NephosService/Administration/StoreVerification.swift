@@ -180,7 +180,7 @@ package struct StoreVerification: Sendable {
         do {
             guard let file = try files.open(row.file) else { return "is missing" }
             if file.size != row.size { return "has \(file.size) bytes instead of \(row.size)" }
-            return try AssetCopy.content(of: file) == row.content ? nil : "has another content than when it was saved"
+            return try AssetCopy.content(of: file) == row.hash ? nil : "has another content than when it was saved"
         } catch let error as StorageError {
             return "cannot be read: \(error.message)"
         }
@@ -240,7 +240,7 @@ package enum AssetCopy {
         if let there = try target.open(row.file), there.size == row.size { return nil }
         guard let file = try source.open(row.file) else { return "is missing" }
         let writer = try target.makeFile()
-        guard file.size == row.size, try content(of: file, writer.write) == row.content else {
+        guard file.size == row.size, try content(of: file, writer.write) == row.hash else {
             writer.discard()
             return "has another content than when it was saved"
         }

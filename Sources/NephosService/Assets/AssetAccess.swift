@@ -13,14 +13,19 @@ struct AssetAccess: Sendable {
     let now: Int64
     /// Whether the store has any file. Where it has none, records are not searched for assets.
     let hasAssets: Bool
+    /// Bytes that a database's files may have.
+    let databaseLimit: Int64
 
-    init(_ tokens: AssetTokens, baseURL: String, account: Int64 = 0, now: Int64, hasAssets: Bool) {
+    init(
+        _ tokens: AssetTokens, baseURL: String, account: Int64 = 0, now: Int64, hasAssets: Bool, databaseLimit: Int64
+    ) {
         self.tokens = tokens
         address =
             "\(baseURL)/\(AssetAddress.module)/\(AssetAddress.version)/\(tokens.place.container)/\(tokens.place.environment)"
         self.account = account
         self.now = now
         self.hasAssets = hasAssets
+        self.databaseLimit = databaseLimit
     }
 
     /// Where a file may be uploaded for a field.
@@ -38,7 +43,7 @@ struct AssetAccess: Sendable {
         guard let name = asset.content, let content = AssetContent.content(named: name) else { return linked }
         let token = AssetTokens.Download(
             zone: zone, account: account,
-            recordName: zone.isShared(with: account) ? recordName() : "", content: content,
+            recordName: zone.owner == OwnerID(rawValue: account) ? "" : recordName(), content: content,
             size: asset.size,
             expires: now + Limits.downloadLifetime)
         linked.downloadURL = "\(address)/\(name)/\(tokens.text(token))/${f}"

@@ -14,9 +14,12 @@ struct AssetAdmission {
     let scope: DatabaseScope
     let reader: any StorageReader
 
-    /// The fields with assets as they are stored.
-    func admit(_ fields: RecordFields, of recordName: String, stored: RecordRow?) throws -> RecordFields {
+    /// The fields with assets as they are stored, and the uploads that the save makes the database's.
+    func admit(
+        _ fields: RecordFields, of recordName: String, stored: RecordRow?
+    ) throws -> (fields: RecordFields, uploads: [AssetRow]) {
         var result = fields
+        var uploads: [AssetRow] = []
         var count = 0
         for entry in fields.entries {
             guard let value = entry.field.value, !value.assets.isEmpty else { continue }
@@ -24,7 +27,7 @@ struct AssetAdmission {
             let target = AssetTarget(
                 zone: zone, account: access.account, recordName: recordName, fieldName: entry.name)
             let known = stored.map { Self.assets(of: $0, field: entry.name) } ?? []
-            let admitted = try value.mappingAssets { try admit($0, target, known) }
+            let admitted = try value.mappingAssets { try admit($0, target, known, &uploads) }
             result[entry.name] = Field(
                 admitted, hasDeclaredType: entry.field.hasDeclaredType, isEncrypted: entry.field.isEncrypted)
         }
@@ -32,23 +35,26 @@ struct AssetAdmission {
             throw ServiceError.limitExceeded(
                 "record '\(recordName)' holds \(count) assets; at most \(Limits.assetsPerRecord) are allowed")
         }
-        return result
+        return (result, uploads)
     }
 
     private static func assets(of row: RecordRow, field: String) -> [AssetValue] {
         EncodedFields(bytes: row.fields).assets().filter { $0.name == field }.map(\.value)
     }
 
-    private func admit(_ sent: AssetValue, _ target: AssetTarget, _ known: [AssetValue]) throws -> AssetValue {
+    private func admit(
+        _ sent: AssetValue, _ target: AssetTarget, _ known: [AssetValue], _ uploads: inout [AssetRow]
+    ) throws -> AssetValue {
         if let text = sent.receipt, let receipt = access.tokens.receipt(text), receipt.target.includes(target),
             AssetTokens.isGood(until: receipt.expires, lifetime: Limits.receiptLifetime, now: access.now),
-            let asset = try reader.asset(owner: zone.owner, content: receipt.content)
+            let asset = try file(of: receipt)
         {
             guard asset.size == sent.size, asset.checksum == sent.fileChecksum else {
                 throw refusal(target, "its receipt is for another file: send back what the upload answered, unchanged")
             }
+            if asset.owner != zone.owner, !uploads.contains(asset) { uploads.append(asset) }
             return AssetValue(
-                fileChecksum: asset.checksum, size: asset.size, content: AssetContent.name(asset.content),
+                fileChecksum: asset.checksum, size: asset.size, content: AssetContent.name(asset.hash),
                 seal: try checkedSeal(of: sent, target))
         }
         if let same = known.first(where: { $0.fileChecksum == sent.fileChecksum && $0.size == sent.size }) {
@@ -64,6 +70,18 @@ struct AssetAdmission {
                 "its receipt is not one of this field of this record: a receipt is good for what it was given for")
         }
         throw refusal(target, "its receipt has expired: upload the file again")
+    }
+
+    /// The file that a receipt is for: an upload of the account's, or one that the database has.
+    private func file(of receipt: AssetTokens.Receipt) throws -> AssetRow? {
+        // A receipt for any field is for a file that is there.
+        guard UnsavedUpload.isOne(for: receipt.target), !receipt.target.isAnyField else {
+            return try reader.asset(owner: zone.owner, content: receipt.content)
+        }
+        guard let upload = try UnsavedUpload.row(receipt.content, for: receipt.target, reader),
+            upload.neededUntil >= access.now
+        else { return nil }
+        return upload
     }
 
     private func checkedSeal(of sent: AssetValue, _ target: AssetTarget) throws(ServiceError) -> AssetSeal? {

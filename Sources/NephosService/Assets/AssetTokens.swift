@@ -19,6 +19,8 @@ struct AssetTarget: Equatable, Sendable {
         AssetTarget(zone: zone, account: account, recordName: "", fieldName: "")
     }
 
+    var isAnyField: Bool { recordName.isEmpty && fieldName.isEmpty }
+
     /// Whether a receipt for this is good for `target`.
     func includes(_ target: AssetTarget) -> Bool {
         self == target || self == .anyField(in: target.zone, account: target.account)
@@ -62,7 +64,8 @@ struct AssetTokens: Sendable {
         var zone: ZoneKey
         /// 0 for no account.
         var account: Int64
-        /// Of a participant's address the record, which has to be shared with it still when the file is read; else empty.
+        /// The record, which has to refer to the file still when it is read, and to be the account's to read; empty in the
+        /// account's own database.
         var recordName = ""
         var content: [UInt8]
         var size: Int64

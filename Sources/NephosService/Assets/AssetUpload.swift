@@ -91,12 +91,18 @@ package final class AssetUpload: Sendable {
             let (content, checksum) = try await FileThreads.shared.run { [hashes] in
                 (hashes.content.finish(), hashes.checksum.finish())
             }
-            let asset = try await store.assets.keep(
-                AssetRow(
-                    owner: token.target.zone.owner, content: content, size: size, checksum: checksum, file: "",
-                    neededUntil: access.now + Limits.assetRetention), file, limit: reservation.databaseLimit)
-            return UploadedFile(
-                singleFile: access.receipt(asset, for: token.target, isPrivate: token.isPrivate))
+            let target = token.target
+            let isUnsaved = UnsavedUpload.isOne(for: target)
+            let goodUntil = access.now + Limits.receiptLifetime
+            var asset = AssetRow(
+                owner: isUnsaved ? .uploads(of: target.account) : target.zone.owner,
+                content: isUnsaved ? UnsavedUpload.key(content, target) : content, size: size, checksum: checksum,
+                file: "", neededUntil: goodUntil + (isUnsaved ? Limits.clockSkew : Limits.assetRetention))
+            asset = try await store.assets.keep(asset, file, limit: reservation.databaseLimit) { reader in
+                guard try UploadRight(target, reader).isThere else { throw ServiceError.uploadExpired }
+            }
+            (asset.owner, asset.content) = (target.zone.owner, content)
+            return UploadedFile(singleFile: access.receipt(asset, for: target, isPrivate: token.isPrivate))
         } catch {
             throw store.assets.translate(error)
         }

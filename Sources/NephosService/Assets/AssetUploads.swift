@@ -8,6 +8,7 @@ final class AssetUploads: Sendable {
     /// Whose an upload is, and what it has to fit into.
     struct Terms: Sendable {
         var account: Int64
+        /// What it counts towards: the account's own database, or what it uploads elsewhere.
         var owner: OwnerID
         /// Bytes that a file may have.
         var sizeLimit: Int64
@@ -111,6 +112,11 @@ extension ServiceError {
             "the database has no room for the file: its assets may have \(limit) bytes together, those included that were"
                 + " deleted in the last \(Limits.assetRetention / 86_400_000) days")
     }
+
+    static let tooManyUnsavedUploads = ServiceError(
+        .quotaExceeded, .quotaExceeded,
+        "the account has uploaded \(Limits.unsavedUploads) files to others' databases and has not saved them: save some, or"
+            + " wait until they are forgotten, a day after they were uploaded")
 
     static let tooManyUploads = ServiceError(
         .tryAgainLater, .serviceUnavailable, "too many files are being uploaded: wait for some of them to finish",

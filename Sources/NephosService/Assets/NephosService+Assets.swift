@@ -10,12 +10,15 @@ package final class DownloadedAsset: Sendable {
     package let size: Int64
     /// What tells its content from others.
     package let content: String
+    /// The name of the account that its address was given to; nil for none.
+    package let account: String?
 
-    init(_ file: any AssetFileReader, _ asset: AssetRow, _ threads: FileThreads) {
+    init(_ file: any AssetFileReader, _ asset: AssetRow, for account: AccountRow?, _ threads: FileThreads) {
         self.file = file
         self.threads = threads
         size = asset.size
         content = AssetContent.name(asset.content)
+        self.account = account?.name
     }
 
     /// Reads bytes at an offset without waiting for the disk; nil where it would have to.
@@ -106,30 +109,61 @@ extension NephosService {
             guard let upload = tokens.upload(token),
                 AssetTokens.isGood(until: upload.expires, lifetime: Limits.uploadLifetime, now: now)
             else { throw ServiceError.uploadExpired }
-            let owner = upload.target.zone.owner
-            let target = upload.target
-            let (used, mayUpload) = try await store.engine.read { reader in
-                guard try Self.hasAccount(target.account, reader) else { return (Int64(0), false) }
-                let isShared = target.zone.isShared(with: target.account)
-                let shared = isShared ? try SharedAsset(target.zone, account: target.account, reader) : nil
-                return (try reader.assetBytes(owner: owner), try !isShared || shared?.mayWrite() == true)
-            }
-            guard mayUpload else { throw ServiceError.uploadExpired }
-            let limit = self.configuration.assetSize
-            let reservation = try store.assets.uploads.begin(
-                AssetUploads.Terms(
-                    account: upload.target.account, owner: owner,
-                    sizeLimit: upload.isSealed
-                        ? min(ContentSeal.sealedSize(of: limit), Limits.largestAssetSize) : limit,
-                    databaseLimit: self.configuration.assetBytesPerDatabase, databaseBytes: used), size: size)
+            let reservation = try await self.reserve(upload, size: size, in: store)
             let file = try await store.assets.files.threads.run { [assets = store.assets] in
                 guard try assets.hasRoom(for: size ?? 0) else { throw ServiceError.noRoomForAssets }
                 return try assets.files.makeFile()
             }
             let access = AssetAccess(
-                tokens, baseURL: "", account: upload.target.account, now: now, hasAssets: true)
+                tokens, baseURL: "", account: upload.target.account, now: now, hasAssets: true,
+                databaseLimit: store.assets.databaseLimit)
             return AssetUpload(store, upload, access, reservation, file, announced: size)
         }
+    }
+
+    /// Makes room for an upload: in the account's own database, or among its unsaved uploads.
+    private func reserve(
+        _ upload: AssetTokens.Upload, size: Int64?, in store: Store
+    ) async throws -> AssetUploads.Reservation {
+        let (assets, target, limit) = (store.assets, upload.target, store.assets.databaseLimit)
+        let fileLimit =
+            upload.isSealed
+            ? min(ContentSeal.sealedSize(of: configuration.assetSize), Limits.largestAssetSize)
+            : configuration.assetSize
+        let isUnsaved = UnsavedUpload.isOne(for: target)
+        let (own, uploads) = (OwnerID(rawValue: target.account), OwnerID.uploads(of: target.account))
+        let look = { @Sendable () async throws -> (database: Int64, own: Int64, uploads: Int64) in
+            try await store.engine.read { reader in
+                guard try UploadRight(target, reader).isThere else { throw ServiceError.uploadExpired }
+                guard
+                    try !isUnsaved
+                        || reader.assetCount(owner: uploads, limit: Limits.unsavedUploads) < Limits.unsavedUploads
+                else { throw ServiceError.tooManyUnsavedUploads }
+                return (
+                    try StoreAssets.bytes(of: target.zone.owner, reader), try reader.assetBytes(owner: own),
+                    try reader.assetBytes(owner: uploads)
+                )
+            }
+        }
+        var used = try await look()
+        let missing = used.database + (size ?? fileLimit) - limit
+        // Of another's database nothing is let go: its owner's uploads have to stay.
+        if missing > 0, !target.zone.isShared(with: target.account) {
+            try await assets.makeRoom(for: missing, in: target.zone.owner)
+            used = try await look()
+        }
+        guard isUnsaved else {
+            return try assets.uploads.begin(
+                AssetUploads.Terms(
+                    account: target.account, owner: own, sizeLimit: fileLimit, databaseLimit: limit,
+                    databaseBytes: used.database), size: size)
+        }
+        guard used.database + (size ?? 0) <= limit else { throw ServiceError.assetQuotaExceeded(limit: limit) }
+        // One file has room also where the account's own database is full.
+        return try assets.uploads.begin(
+            AssetUploads.Terms(
+                account: target.account, owner: uploads, sizeLimit: fileLimit,
+                databaseLimit: max(limit - used.own, fileLimit), databaseBytes: used.uploads), size: size)
     }
 
     /// Opens a file that is downloaded from an address of a record's asset.
@@ -144,9 +178,11 @@ extension NephosService {
                 AssetTokens.isGood(
                     until: download.expires, lifetime: Limits.downloadLifetime, now: self.environment.now())
             else { throw ServiceError.assetNotFound }
-            guard var asset = try await self.asset(of: download, in: store) else { throw ServiceError.assetNotFound }
+            guard let found = try await self.asset(of: download, in: store) else { throw ServiceError.assetNotFound }
+            let account = found.1
+            var asset = found.0
             var file = try await store.assets.open(asset.file)
-            if file == nil, let now = try await self.asset(of: download, in: store), now.file != asset.file {
+            if file == nil, let (now, _) = try await self.asset(of: download, in: store), now.file != asset.file {
                 // An upload of the same content has taken its place since.
                 asset = now
                 file = try await store.assets.open(now.file)
@@ -155,25 +191,36 @@ extension NephosService {
             guard file.size == asset.size else {
                 throw StorageError(.damaged, "the asset file \(asset.file) has \(file.size) bytes, not \(asset.size)")
             }
-            return DownloadedAsset(file, asset, store.assets.files.threads)
+            return DownloadedAsset(file, asset, for: account, store.assets.files.threads)
         }
     }
 
-    /// The row of the file that an address leads to; nil where it leads nowhere any more.
-    private func asset(of download: AssetTokens.Download, in store: Store) async throws -> AssetRow? {
-        try await store.engine.read { reader -> AssetRow? in
-            guard try Self.hasAccount(download.account, reader) else { return nil }
-            if download.zone.isShared(with: download.account) {
-                let shared = try SharedAsset(download.zone, account: download.account, reader)
-                guard try shared?.mayRead(download.recordName) == true else { return nil }
+    /// The row of the file that an address leads to, and the account that it was given to; nil where it leads nowhere any more.
+    private func asset(
+        of download: AssetTokens.Download, in store: Store
+    ) async throws -> (AssetRow, AccountRow?)? {
+        let moment = store.schemas.now
+        return try await store.engine.read { reader -> (AssetRow, AccountRow?)? in
+            let zone = download.zone
+            let account = try reader.liveAccount(id: download.account)
+            guard account != nil || download.account == 0 else { return nil }
+            if zone.owner != OwnerID(rawValue: download.account) {
+                guard try reader.hasAssetReference(download.content, zone: zone, record: download.recordName) else {
+                    return nil
+                }
+                if zone.owner == .everyone {
+                    let permissions = try RecordPermissions(
+                        .public, account: account, store.schemas.schema(asOf: moment, reader))
+                    guard let record = try reader.record(zone: zone, named: download.recordName), !record.isDeleted,
+                        permissions.mayRead(record)
+                    else { return nil }
+                } else {
+                    let shared = try SharedAsset(zone, account: download.account, reader)
+                    guard try shared?.mayRead(download.recordName) == true else { return nil }
+                }
             }
-            return try reader.asset(owner: download.zone.owner, content: download.content)
+            return try reader.asset(owner: zone.owner, content: download.content).map { ($0, account) }
         }
-    }
-
-    /// Whether the account that an address was given to was not deleted since; 0 is no account.
-    private static func hasAccount(_ account: Int64, _ reader: any StorageReader) throws -> Bool {
-        try account == 0 || reader.liveAccount(id: account) != nil
     }
 
     /// A request that authorises itself, so that it names no database and no account.

@@ -62,7 +62,8 @@ struct RereferenceAssets {
             else { throw ServiceError.noAsset(field.fieldName) }
             // The file stays as long as the receipt is good, whatever happens to its record.
             try transaction.keepAsset(
-                owner: asset.owner, content: content, until: caller.assets.now + Limits.assetRetention)
+                owner: asset.owner, content: content,
+                until: caller.assets.now + Limits.receiptLifetime + Limits.assetRetention)
             return caller.assets.receipt(asset, for: target, isPrivate: caller.scope != .public)
         }
     }

@@ -5,6 +5,8 @@ import Synchronization
 final class StoreAssets: Sendable {
     let files: any AssetStore
     let uploads = AssetUploads()
+    /// Bytes that a database's files may have.
+    let databaseLimit: Int64
     private let engine: any StorageEngine
     private let environment: ServiceEnvironment
     private let anyAsset = Atomic(false)
@@ -12,7 +14,10 @@ final class StoreAssets: Sendable {
     /// When files that are not needed any more are looked for again, milliseconds since 1970.
     private let nextCollection = Mutex(Int64.min)
 
-    init(_ files: any AssetStore, _ engine: any StorageEngine, _ environment: ServiceEnvironment) {
+    init(
+        _ files: any AssetStore, _ engine: any StorageEngine, _ environment: ServiceEnvironment, databaseLimit: Int64
+    ) {
+        self.databaseLimit = databaseLimit
         self.files = files
         self.engine = engine
         self.environment = environment
@@ -67,13 +72,24 @@ final class StoreAssets: Sendable {
         return try await files.threads.run { [files] in try files.open(name) }
     }
 
-    /// Keeps an uploaded file: the database has each content once, so that of one which is there already goes. Where the
-    /// one that is there is missing or damaged, the uploaded file takes its place.
-    /// - Parameter limit: bytes that the database's files may have.
-    func keep(_ asset: AssetRow, _ file: any AssetFileWriter, limit: Int64) async throws -> AssetRow {
-        let known = try await engine.read { try $0.asset(owner: asset.owner, content: asset.content) }
+    /// Keeps an uploaded file: a database has each content once, so that of one which is there already goes. Where the
+    /// one that is there is missing or damaged, the uploaded file takes its place; so it does among an account's uploads.
+    /// - Parameters:
+    ///   - limit: bytes that its owner's files may have.
+    ///   - check: throws where the file may not be kept any more.
+    func keep(
+        _ asset: AssetRow, _ file: any AssetFileWriter, limit: Int64,
+        _ check: @escaping @Sendable (any StorageReader) throws -> Void
+    ) async throws -> AssetRow {
+        let isUnsaved = asset.owner.rawValue < 0
+        let known = isUnsaved ? nil : try await engine.read { try $0.asset(owner: asset.owner, content: asset.content) }
         let isWhole = if let known { await StoredContent.isWhole(known, in: files) } else { false }
-        if isWhole, let kept = try await engine.write({ try Self.keepKnown(asset, $0) }) {
+        if isWhole,
+            let kept = try await engine.write({ transaction in
+                try check(transaction)
+                return try Self.keepKnown(asset, transaction)
+            })
+        {
             file.discard()
             return kept
         }
@@ -85,7 +101,7 @@ final class StoreAssets: Sendable {
         try await files.threads.run { try file.publish(as: name) }
         let kept: AssetRow
         do {
-            kept = try await insert(asset, insteadOf: damaged, limit: limit)
+            kept = try await insert(asset, insteadOf: damaged, limit: limit, check)
         } catch {
             // Where the answer to the commit was lost, its row may be there.
             if (error as? StorageError)?.code != .unknownOutcome { try? await files.threads.run { file.discard() } }
@@ -98,24 +114,74 @@ final class StoreAssets: Sendable {
 
     /// Inserts the row of a published file.
     /// - Returns: the row of the content, which names another file where that was there first.
-    private func insert(_ new: AssetRow, insteadOf damaged: AssetRow?, limit: Int64) async throws -> AssetRow {
+    private func insert(
+        _ new: AssetRow, insteadOf damaged: AssetRow?, limit: Int64,
+        _ check: @escaping @Sendable (any StorageReader) throws -> Void
+    ) async throws -> AssetRow {
         // A reader of a record that has the file has to find it: it counts before it is committed.
         anyAsset.store(true, ordering: .releasing)
         return try await engine.write { transaction in
+            try check(transaction)
             if var known = try Self.keepKnown(new, transaction) {
                 // What came since the look at the file is another upload's, and whole.
-                guard known.file == damaged?.file else { return known }
+                guard new.owner.rawValue < 0 || known.file == damaged?.file else { return known }
                 try transaction.replaceFile(of: known, by: new.file)
                 known.file = new.file
                 return known
             }
             // Others may have been faster since the upload began.
-            guard try transaction.assetBytes(owner: new.owner) + new.size <= limit else {
+            guard try Self.bytes(of: new.owner, transaction) + new.size <= limit else {
                 throw ServiceError.assetQuotaExceeded(limit: limit)
             }
             try transaction.insert(new)
             return new
         }
+    }
+
+    /// The bytes of an owner's files; those of an account's database count with what it uploaded elsewhere and did not save.
+    static func bytes(of owner: OwnerID, _ reader: any StorageReader) throws -> Int64 {
+        let bytes = try reader.assetBytes(owner: owner)
+        guard owner.rawValue > 0 else { return bytes }
+        return try bytes + reader.assetBytes(owner: .uploads(of: owner.rawValue))
+    }
+
+    /// Lets a database's files go that no record refers to and no receipt is for, the oldest first, before their time: they
+    /// are not to keep its owner from saving.
+    /// - Parameter bytes: how many are missing.
+    func makeRoom(for bytes: Int64, in owner: OwnerID) async throws {
+        // What was let go of now is kept until then, and what has a receipt for longer.
+        let time = environment.now() + Limits.assetRetention + 1
+        var missing = bytes
+        for _ in 0..<Limits.collectionStepsForRoom where missing > 0 {
+            let unneeded = try await engine.read(expecting: .long) {
+                try $0.unneededAssets(owner: owner, neededBefore: time, limit: Limits.assetsPerCollectionStep)
+            }
+            let (chosen, enough) = Self.first(of: unneeded, with: missing)
+            let freed = try await engine.write { transaction -> Int64 in
+                var freed: Int64 = 0
+                for row in chosen {
+                    // A save may have come in between.
+                    guard let now = try transaction.asset(owner: owner, content: row.content), now.neededUntil < time
+                    else { continue }
+                    try transaction.condemn(now)
+                    freed += now.size
+                }
+                return freed
+            }
+            missing -= freed
+            if !enough { break }
+        }
+        collectNow()
+    }
+
+    /// - Returns: whether there may be more.
+    private static func first(of rows: [AssetRow], with bytes: Int64) -> ([AssetRow], Bool) {
+        var (sum, count) = (Int64(0), 0)
+        while count < rows.count, sum < bytes {
+            sum += rows[count].size
+            count += 1
+        }
+        return (Array(rows[..<count]), rows.count == Limits.assetsPerCollectionStep)
     }
 
     private static func keepKnown(_ asset: AssetRow, _ transaction: any StorageTransaction) throws -> AssetRow? {

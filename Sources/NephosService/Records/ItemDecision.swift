@@ -31,6 +31,8 @@ struct PlannedSave {
     var isWhole: Bool
     /// Whether the record loses fields that were not sent, and keeps others.
     var keepsSome = false
+    /// The caller's uploads that become the database's with it.
+    var uploads: [AssetRow] = []
     /// The keys of encrypted values that it brings along.
     var keys: [KeyRow] = []
     /// Those of which the record has no value any more.

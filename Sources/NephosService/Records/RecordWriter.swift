@@ -16,6 +16,9 @@ enum RecordWriter {
             try transaction.removeKey(zone: key.zone, kind: key.kind, subject: key.subject, id: key.id)
         }
         try writeEdges(of: row, old: save.oldEdges, new: save.newEdges, in: transaction)
+        for upload in save.uploads {
+            try transaction.move(upload, to: row.zone.owner, content: upload.hash, neededUntil: upload.neededUntil)
+        }
         try AssetReferences.update(
             row.zone, row.name, old: save.stored?.fields, new: row.fields, now: row.modifiedAt, in: transaction)
         try indexes.update(old: save.stored, new: row, save.known, in: transaction)

@@ -14,6 +14,7 @@ extension ZoneBatch {
             reader.records(zone: zone.key, named: names).map { (Array($0.name.utf8), $0) }, uniquingKeysWith: { $1 })
         try checkSize(operations, known)
         for operation in operations { decisions.append(try decide(operation, known, permissions, &draft)) }
+        try refuseUploadsWithoutRoom(&decisions)
         var sharing = try SharePlanner(self, operations)
         try sharing?.decideShares(&decisions, operations)
         var deletion = PlannedDeletion()
@@ -131,7 +132,7 @@ extension ZoneBatch {
         let sent = try AssetAdmission(access: caller.assets, zone: zone.key, scope: caller.scope, reader: reader)
             .admit(operation.fields, of: operation.recordName, stored: stored)
         let keyUse = try EncryptionRules(zone: zone.key, scope: caller.scope, reader: reader).admit(operation)
-        let fields = try draft.admit(sent, ofRecordOf: type)
+        let fields = try draft.admit(sent.fields, ofRecordOf: type)
         let row: RecordRow
         if let stored {
             row =
@@ -146,7 +147,22 @@ extension ZoneBatch {
         return PlannedSave(
             row: row, stored: stored, fields: fields, oldEdges: stored.map { ReferenceGraph.edges(of: $0) } ?? [],
             newEdges: ReferenceGraph.edges(of: row),
-            isWhole: (stored == nil || replaces) && !keepsSome, keepsSome: keepsSome, keyUse: keyUse)
+            isWhole: (stored == nil || replaces) && !keepsSome, keepsSome: keepsSome, uploads: sent.uploads,
+            keyUse: keyUse)
+    }
+
+    /// Refuses saves of files that the database has no room for, also where it has their content.
+    private func refuseUploadsWithoutRoom(_ decisions: inout [ItemDecision]) throws {
+        var used: Int64?
+        for (index, decision) in decisions.enumerated() {
+            guard case .save(let save) = decision, !save.uploads.isEmpty else { continue }
+            let bytes = try save.uploads.reduce(used ?? reader.assetBytes(owner: zone.key.owner)) { $0 + $1.size }
+            if bytes > caller.assets.databaseLimit {
+                decisions[index] = .refuse(.assetQuotaExceeded(limit: caller.assets.databaseLimit), server: nil)
+            } else {
+                used = bytes
+            }
+        }
     }
 
     /// Refuses saves whose values are sealed with other keys than their readers have.

@@ -279,6 +279,10 @@ package enum Limits {
     package static let slowUploadGrace: Int64 = 30 * 1000
     /// Files that one transaction condemns, and references that it removes.
     static let assetsPerCollectionStep = 200
+    /// How many such steps an upload takes for which a database has no room.
+    static let collectionStepsForRoom = 20
+    /// Files that an account uploads to databases that are not its own before it saves them.
+    static let unsavedUploads = 10_000
 
     /// Bytes that a service's decoded queries take at most, and the plans of a store: some 3,000 queries of an app.
     static let queryCacheSize = 8 << 20

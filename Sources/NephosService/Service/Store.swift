@@ -39,7 +39,7 @@ final class Store: Sendable {
         key = prepared.key
         validity = prepared.validity
         tokens = AssetTokens(key: key, place: id)
-        assets = StoreAssets(files, engine, environment)
+        assets = StoreAssets(files, engine, environment, databaseLimit: configuration.assetBytesPerDatabase)
         let environment = environment.following(engine)
         self.environment = environment
         worksInBackground = configuration.worksInBackground
@@ -70,7 +70,8 @@ final class Store: Sendable {
             scope: context.scope, account: nil, clientID: context.clientID, requestID: context.requestID, storeID: id,
             key: key, validity: validity,
             assets: AssetAccess(
-                tokens, baseURL: context.baseURL, now: environment.now(), hasAssets: assets.hasAssets))
+                tokens, baseURL: context.baseURL, now: environment.now(), hasAssets: assets.hasAssets,
+                databaseLimit: assets.databaseLimit))
         guard let name = context.account else { return caller }
         let account = try await account(named: name)
         caller.account = account

@@ -158,6 +158,8 @@ enum ShareMembers {
         changes.note(account: account)
         membership.left = sequence
         try transaction.put(membership)
+        let isLast = !memberships.contains { $0.share != share.id && $0.left == 0 }
+        if isLast { try UnsavedUpload.end(account: account, share.zone, in: transaction) }
     }
 
     /// Writes the share's record again, so that it has a new change tag and appears in the feeds.

@@ -1,8 +1,9 @@
 /// A stored file: a database has each content once.
 package struct AssetRow: Hashable, Sendable {
-    /// The owner of the database.
+    /// The owner of the database; `OwnerID.uploads` of an account for what it uploaded to another's and did not save yet.
     package var owner: OwnerID
-    /// The hash of the content, unique in the database.
+    /// The hash of the content, unique in the database. Of an upload there is what it is for before it: a prefix for the zone,
+    /// and one for its place there.
     package var content: [UInt8]
     /// Bytes of the file.
     package var size: Int64
@@ -16,6 +17,12 @@ package struct AssetRow: Hashable, Sendable {
 
     /// The `neededUntil` of a file that a record refers to.
     package static let referenced = Int64.max
+
+    /// The bytes of a content's hash.
+    private static let hashSize = 32
+
+    /// The hash of the file's content.
+    package var hash: [UInt8] { Array(content.suffix(Self.hashSize)) }
 
     package init(
         owner: OwnerID, content: [UInt8], size: Int64, checksum: String, file: String, neededUntil: Int64

@@ -4,6 +4,8 @@ package struct OwnerID: RawRepresentable, Hashable, Sendable {
     package init(rawValue: Int64) { self.rawValue = rawValue }
     /// The public database of the container.
     package static let everyone = OwnerID(rawValue: 0)
+    /// What an account uploaded to databases that are not its own, and did not save yet.
+    package static func uploads(of account: Int64) -> OwnerID { OwnerID(rawValue: -account) }
 }
 
 /// An account of the container. The raw value is also the owner of the account's private database.

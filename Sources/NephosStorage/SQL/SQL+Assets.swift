@@ -28,6 +28,16 @@ extension SQL {
             UPDATE asset SET needed_until = $1 WHERE owner = $2 AND content = $3 AND NOT EXISTS (
                 SELECT 1 FROM asset_reference AS r WHERE r.owner = asset.owner AND r.content = asset.content)
             """
+        case .unneededAssets:
+            // An owner has many files that are needed: those that are not are found by their time.
+            "\(Self.assets) WHERE +owner = $1 AND needed_until < $2 ORDER BY needed_until LIMIT $3"
+        case .firstAssets: "SELECT 1 FROM asset WHERE owner = $1 LIMIT $2"
+        case .moveAsset:
+            "UPDATE asset SET owner = $1, content = $2, needed_until = $3 WHERE owner = $4 AND content = $5"
+        case .expireAssets:
+            "UPDATE asset SET needed_until = 0 WHERE owner = $1 AND content >= $2 AND content < $3"
+        case .assetReference:
+            "SELECT 1 FROM asset_reference WHERE owner = $1 AND zone = $2 AND record = $3 AND content = $4"
         case .removeAsset: "DELETE FROM asset WHERE owner = $1 AND content = $2"
         case .assetReferencesOfZone:
             "SELECT record, content FROM asset_reference WHERE owner = $1 AND zone = $2 LIMIT $3"

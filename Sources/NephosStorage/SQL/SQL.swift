@@ -37,7 +37,8 @@ package enum SQL: Int, CaseIterable, Sendable {
     case putSharedRecord
     case asset, assetsByFile, assetFile, anyAsset, assetBytes, anyExpiredAsset, expiredAssets
     case insertAsset, addAssetBytes, keepAsset, replaceAssetFile, releaseAsset, removeAsset
-    case assetReferencesOfZone, insertAssetReference, removeAssetReference
+    case unneededAssets, firstAssets, moveAsset, expireAssets
+    case assetReference, assetReferencesOfZone, insertAssetReference, removeAssetReference
     case condemnedAssets, condemnAsset, removeCondemnedAsset
     case purgeSharedRecords, purgeParticipants, forgetMemberships, purgeMemberships, purgeShares
     case expiredSharedRecords, removeSharedRecord, noteSharePurge, noteReentry
@@ -437,7 +438,7 @@ package enum SQL: Int, CaseIterable, Sendable {
             shareExpiryText
         case .asset, .assetsByFile, .assetFile, .anyAsset, .assetBytes, .anyExpiredAsset, .expiredAssets,
             .insertAsset, .addAssetBytes, .keepAsset, .replaceAssetFile, .releaseAsset, .removeAsset,
-            .assetReferencesOfZone, .insertAssetReference, .removeAssetReference, .condemnedAssets,
+            .unneededAssets, .firstAssets, .moveAsset, .expireAssets, .assetReference, .assetReferencesOfZone, .insertAssetReference, .removeAssetReference, .condemnedAssets,
             .condemnAsset, .removeCondemnedAsset:
             assetText
         case .keysOfSubject, .keysOfKind, .putKey, .removeKey, .removeKeysOfSubject, .purgeKeys: keyText

@@ -21,6 +21,20 @@ extension SQLReader {
         try row(.assetBytes, bind: { try $0.bind(owner.rawValue) }, read: { $0.integer(0) }) ?? 0
     }
 
+    package final func unneededAssets(owner: OwnerID, neededBefore time: Int64, limit: Int) throws -> [AssetRow] {
+        try rows(
+            .unneededAssets, bind: { try $0.bind(owner.rawValue).bind(time).bind(limit: limit) },
+            read: { AssetRow($0) })
+    }
+
+    package final func assetCount(owner: OwnerID, limit: Int) throws -> Int {
+        try rows(.firstAssets, bind: { try $0.bind(owner.rawValue).bind(limit: limit) }, read: { _ in () }).count
+    }
+
+    package final func hasAssetReference(_ content: [UInt8], zone: ZoneKey, record: String) throws -> Bool {
+        try row(.assetReference, bind: { try $0.bind(zone).bind(record).bind(content) }, read: { _ in true }) ?? false
+    }
+
     package final func hasAsset(neededBefore time: Int64) throws -> Bool {
         try row(.anyExpiredAsset, bind: { try $0.bind(time) }, read: { _ in true }) ?? false
     }
@@ -46,6 +60,29 @@ extension SQLTransaction {
     package func replaceFile(of asset: AssetRow, by file: String) throws {
         try change(.condemnAsset) { try $0.bind(asset.file) }
         try change(.replaceAssetFile) { try $0.bind(file).bind(asset.owner.rawValue).bind(asset.content) }
+    }
+
+    package func move(_ asset: AssetRow, to owner: OwnerID, content: [UInt8], neededUntil time: Int64) throws {
+        if let known = try self.asset(owner: owner, content: content) {
+            try change(.removeAsset) { try $0.bind(asset.owner.rawValue).bind(asset.content) }
+            try replaceFile(of: known, by: asset.file)
+        } else {
+            try change(.moveAsset) {
+                try $0.bind(owner.rawValue).bind(content).bind(time).bind(asset.owner.rawValue).bind(asset.content)
+            }
+            try change(.addAssetBytes) { try $0.bind(owner.rawValue).bind(asset.size) }
+        }
+        try change(.addAssetBytes) { try $0.bind(asset.owner.rawValue).bind(-asset.size) }
+    }
+
+    package func expireAssets(owner: OwnerID, contentFrom start: [UInt8], to end: [UInt8]) throws {
+        try change(.expireAssets) { try $0.bind(owner.rawValue).bind(start).bind(end) }
+    }
+
+    package func condemn(_ asset: AssetRow) throws {
+        try change(.condemnAsset) { try $0.bind(asset.file) }
+        try change(.removeAsset) { try $0.bind(asset.owner.rawValue).bind(asset.content) }
+        try change(.addAssetBytes) { try $0.bind(asset.owner.rawValue).bind(-asset.size) }
     }
 
     package func insertAssetReference(_ content: [UInt8], zone: ZoneKey, record: String) throws {
@@ -74,11 +111,7 @@ extension SQLTransaction {
 
     package func condemnAssets(neededBefore time: Int64, limit: Int) throws -> Int {
         let expired = try rows(.expiredAssets, bind: { try $0.bind(time).bind(limit: limit) }, read: { AssetRow($0) })
-        for asset in expired {
-            try change(.condemnAsset) { try $0.bind(asset.file) }
-            try change(.removeAsset) { try $0.bind(asset.owner.rawValue).bind(asset.content) }
-            try change(.addAssetBytes) { try $0.bind(asset.owner.rawValue).bind(-asset.size) }
-        }
+        for asset in expired { try condemn(asset) }
         return expired.count
     }
 

@@ -99,6 +99,51 @@ extension StorageConformance {
             try expect(try await engine.read { try $0.condemnedAssetFiles(limit: 10) }, equals: [file.file])
             try expect(try await engine.read { try $0.assetBytes(owner: file.owner) }, equals: file.size)
         },
+        .engine(
+            "A file that becomes another owner's counts towards its bytes, and takes the place of the content it has"
+        ) {
+            engine in
+            let (first, second) = (asset(-2, 7, size: 10), asset(-2, 8, size: 10))
+            let kept = asset(1, 9, size: 10, until: AssetRow.referenced)
+            try await engine.write { transaction in
+                for file in [first, second, kept] { try transaction.insert(file) }
+                try transaction.move(first, to: kept.owner, content: [1], neededUntil: 30)
+                try transaction.move(second, to: kept.owner, content: kept.content, neededUntil: 30)
+            }
+            var (moved, replaced) = (first, kept)
+            (moved.owner, moved.content, moved.neededUntil) = (kept.owner, [1], 30)
+            replaced.file = second.file
+            let rows = try await engine.read { try $0.assets(afterFile: "", limit: 10) }
+            try expect(rows, equals: [moved, replaced])
+            try expect(try await engine.read { try $0.condemnedAssetFiles(limit: 10) }, equals: [kept.file])
+            let bytes = try await engine.read { reader in
+                try [-2, 1].map { try reader.assetBytes(owner: OwnerID(rawValue: $0)) }
+            }
+            try expect(bytes, equals: [0, 20])
+        },
+        .engine("Of an owner's files those that are not needed are found, and those of a range expired") { engine in
+            let zone = ZoneKey(owner: OwnerID(rawValue: 1), id: 3)
+            try await engine.write { transaction in
+                for content in UInt8(1)...4 { try transaction.insert(asset(1, content, until: 50 - Int64(content))) }
+                try transaction.insert(asset(2, 1, until: 1))
+                try transaction.insertAssetReference([2, 0, 255], zone: zone, record: "a")
+            }
+            let unneeded = try await engine.read {
+                try $0.unneededAssets(owner: zone.owner, neededBefore: 49, limit: 2).map(\.file)
+            }
+            try expect(unneeded, equals: ["file-1-4", "file-1-3"])
+            try expect(try await engine.read { try $0.assetCount(owner: zone.owner, limit: 3) }, equals: 3)
+            try expect(try await engine.read { try $0.assetCount(owner: zone.owner, limit: 9) }, equals: 4)
+            let references = try await engine.read { reader in
+                try [UInt8(2), 3].map { try reader.hasAssetReference([$0, 0, 255], zone: zone, record: "a") }
+            }
+            try expect(references, equals: [true, false])
+            try await engine.write { try $0.expireAssets(owner: zone.owner, contentFrom: [3], to: [4]) }
+            let needed = try await engine.read { reader in
+                try (UInt8(1)...4).map { try reader.asset(owner: zone.owner, content: [$0, 0, 255])?.neededUntil }
+            }
+            try expect(needed, equals: [49, AssetRow.referenced, 0, 46])
+        },
         .engine("Files that are not needed are condemned, the longest unneeded first, and their content is free again")
         {
             engine in

@@ -153,6 +153,59 @@ import Testing
         }
     }
 
+    @Test func `A file's address ends when the record has another file, or none, but not for its owner`() async throws {
+        try await withShare { cloud, guid in
+            let zone = try await accept(cloud, guid)
+            let former = try await cloud.address("bob", "shared", in: zone, "item")
+            let own = try await cloud.address("alice", "private", in: cloud.zone, "item")
+            let root = try await cloud.address("bob", "shared", in: zone, "root")
+            _ = try await cloud.saveFile("another", "alice", "private", in: cloud.zone, "item")
+            #expect(try await cloud.status(former) == 404)
+            #expect(try await cloud.status(own) == 200)
+            let now = try await cloud.address("bob", "shared", in: zone, "item")
+            #expect(try await cloud.client.get(now).text == "another")
+            _ = try await cloud.modify(
+                "alice", "private", in: cloud.zone,
+                #"{"operationType":"forceUpdate","record":{"recordName":"item","recordType":"Item","fields":{"file":{"value":null}}}}"#
+            )
+            #expect(try await cloud.status(now) == 404)
+            // Another record has the same file.
+            _ = try await cloud.saveFile("file of root", "alice", "private", in: cloud.zone, "item")
+            let same = try await cloud.address("bob", "shared", in: zone, "item")
+            _ = try await cloud.modify(
+                "alice", "private", in: cloud.zone, #"{"operationType":"forceDelete","record":{"recordName":"item"}}"#)
+            #expect(try await cloud.status(same) == 404)
+            #expect(try await cloud.status(root) == 200)
+        }
+    }
+
+    @Test func `An address of a public file ends with the record's file, and with the right to read it`() async throws {
+        try await withShare { cloud, _ in
+            let zone = #"{"zoneName":"_defaultZone"}"#
+            for account in ["alice", "bob"] {
+                _ = try await cloud.saveFile("of \(account)", account, "public", in: zone, account)
+            }
+            func addresses(_ reader: String) async throws -> [String] {
+                var all: [String] = []
+                for record in ["alice", "bob"] {
+                    all.append(try await cloud.address(reader, "public", in: zone, record))
+                }
+                return all
+            }
+            let (bobs, carols) = (try await addresses("bob"), try await addresses("carol"))
+            for address in bobs + carols { #expect(try await cloud.status(address) == 200) }
+            _ = try await cloud.saveFile("another", "alice", "public", in: zone, "alice")
+            for address in [bobs[0], carols[0]] { #expect(try await cloud.status(address) == 404) }
+            _ = try await cloud.client.request(
+                "POST", "/nephos/1/iCloud.test/development/schema/import",
+                body:
+                    "DEFINE SCHEMA RECORD TYPE Item (file ASSET, GRANT READ, WRITE TO \"_creator\", GRANT CREATE TO \"_icloud\");"
+            )
+            #expect(try await cloud.status(carols[1]) == 404)
+            #expect(try await cloud.status(bobs[1]) == 200)
+        }
+    }
+
     @Test func `The file of a root comes with the metadata, to who is invited`() async throws {
         try await withShare { cloud, guid in
             func metadata(_ account: String) async throws -> [String: Any]? {

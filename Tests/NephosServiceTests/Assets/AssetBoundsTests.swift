@@ -143,7 +143,7 @@ import Testing
     @Test func `a backup that holds the files keeps those that are condemned`() async throws {
         _ = try await upload("content", "a")
         let store = try store()
-        cloud.advance(milliseconds: 8 * 86_400_000)
+        cloud.advance(milliseconds: 8 * 86_400_000 + 1)
         let now = cloud.now
         let files = store.assets.files
         var hold = try await FileThreads.shared.run { try files.holdFiles() }

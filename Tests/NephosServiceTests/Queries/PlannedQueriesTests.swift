@@ -25,7 +25,7 @@ import Testing
                 assets: AssetAccess(
                     AssetTokens(key: .random(), place: StoreID(container: "c", environment: "development")),
                     baseURL: "",
-                    now: 0, hasAssets: false)),
+                    now: 0, hasAssets: false, databaseLimit: 0)),
             versions, hidesRecords: hides)
     }
 
