@@ -187,7 +187,7 @@ struct DevCommand {
         // Asked again, it does not wait for what it accepted. Nor does it wait for ever: a write that is not committed by
         // then was not acknowledged, and the store is as if it had never begun.
         if let signal = signals.wait(seconds: Self.stopSeconds) { exit(128 + signal) }
-        Console.note("stopped while requests were under way; none of them was acknowledged")
+        log.note("stopped while requests were under way; none of them was acknowledged")
         _exit(0)
     }
 
@@ -204,9 +204,10 @@ struct DevCommand {
         let sockets = try ListeningSocket.loopback(port: port)
         ProcessMemory.keepForNextAnswer()
         SQLiteLibrary.dedicate()
-        let stores = try await stores(isStopping)
+        var environment = ServiceEnvironment.system
+        environment.log = { [log] in log.note($0) }
+        let stores = try await stores(environment.log, isStopping)
         try await check(stores)
-        let environment = ServiceEnvironment.system
         let delivery = notifications.delivery(now: environment.now)
         var configuration = ServiceConfiguration(
             isStrict: isStrict, deletionRetention: deletionRetention, notifications: delivery.outlets)
@@ -217,13 +218,12 @@ struct DevCommand {
         if let importFile {
             try await Self.load(importFile, importAssets, Cloud.Local(responder: responder, service: service))
         }
-        let log = environment.log
         var options = HTTPServer.Options()
         options.connectionLimit = OpenFiles.makeRoomForConnections()
         options.unfinished = Responder.unfinished
         options.account = { Responder.account($0) }
         options.busy = { Responder.busy($0) }
-        let server = try HTTPServer(sockets, options: options, log: { log("http: \($0)") }) {
+        let server = try HTTPServer(sockets, options: options, log: { [log] in log.note("http: \($0)") }) {
             await responder.respond(to: $0)
         }
         Console.print("nephos: serving http://127.0.0.1:\(server.port) (development)\n")
@@ -267,7 +267,7 @@ struct DevCommand {
                 guard all.count > 1 else {
                     throw StorageError(.damaged, "The store of \(id.text) cannot be opened: \(reason)")
                 }
-                Console.note("the store of \(id.text) cannot be opened, and its requests are refused: \(reason)")
+                log.note("the store of \(id.text) cannot be opened, and its requests are refused: \(reason)")
             }
         }
     }
@@ -282,15 +282,17 @@ struct DevCommand {
                 return try PostgresStores(address, options: options, assets: data, blanks: blanks)
             } catch let error as StorageError where error.code == .inputOutput {
                 if isStopping() { exit(0) }
-                if error.message != reason { Console.note("waiting for the database: \(error.message)") }
+                if error.message != reason { log.note("waiting for the database: \(error.message)") }
                 reason = error.message
             }
             try await Task.sleep(for: .seconds(1))
         }
     }
 
-    private func stores(_ isStopping: @Sendable () -> Bool) async throws -> any StoreProvider {
-        let options = SQLiteOptions(durability: durability, log: ServiceEnvironment.system.log)
+    private func stores(
+        _ log: @escaping @Sendable (String) -> Void, _ isStopping: @Sendable () -> Bool
+    ) async throws -> any StoreProvider {
+        let options = SQLiteOptions(durability: durability, log: log)
         guard let data else { return MemoryStores(options: options) }
         let stores: any StoreProvider
         if let storage {

@@ -13,7 +13,8 @@ struct DevLog {
             "--log", "FORMAT",
             """
             What to write about each request, on standard error: text, json (a line
-            of JSON each) or off. Default: text on a terminal, otherwise off
+            of JSON each, also for what else there is to say) or off. Each begins
+            with its time, in UTC. Default: text on a terminal, otherwise off
             """),
         CommandOption("--quiet", nil, "Say nothing about requests, and nothing at the start but that it is ready."),
     ]
@@ -43,8 +44,8 @@ struct DevLog {
         let colours = showsColours
         switch format {
         case .off: return nil
-        case .text: return { [writer] in writer.write($0.line(time: Self.timeOfDay(), colours: colours)) }
-        case .json: return { [writer] in writer.write($0.json(time: Self.milliseconds())) }
+        case .text: return { [writer] in writer.write($0.line(time: LogTime.now, colours: colours)) }
+        case .json: return { [writer] in writer.write($0.json(time: LogTime.now)) }
         }
     }
 
@@ -80,23 +81,14 @@ struct DevLog {
         isTerminal && getenv("NO_COLOR") == nil && getenv("TERM").map { String(cString: $0) } != "dumb"
     }
 
-    private static func milliseconds() -> Int64 {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
+    /// What is not about a request: on standard error at once, as the process may end with it.
+    func note(_ message: String) {
+        let (time, text) = (LogTime.now, AnsweredRequest.printable(message, limit: Self.noteLength))
+        switch format {
+        case .text, .off: Console.warn("\(time) nephos: \(text)")
+        case .json: Console.warn(LogTime.json(time, message: text))
+        }
     }
 
-    /// 16:04:05.123, in the machine's time zone.
-    private static func timeOfDay() -> String {
-        let now = milliseconds()
-        var seconds = time_t(now / 1000)
-        var parts = tm()
-        localtime_r(&seconds, &parts)
-        let padded = { (number: Int, width: Int) in
-            let digits = String(number)
-            return String(repeating: "0", count: max(0, width - digits.count)) + digits
-        }
-        return "\(padded(Int(parts.tm_hour), 2)):\(padded(Int(parts.tm_min), 2)):\(padded(Int(parts.tm_sec), 2))"
-            + ".\(padded(Int(now % 1000), 3))"
-    }
+    private static let noteLength = 4000
 }

@@ -3,7 +3,7 @@
 enum CrossOrigin {
     static let exposedHeaders =
         "X-Apple-Request-UUID,X-Apple-CloudKit-Web-Auth-Token,X-Apple-CloudKit-Session,"
-        + "Accept-Ranges,Content-Disposition,Content-Length,Content-Range,ETag"
+        + "Accept-Ranges,Content-Disposition,Content-Length,Content-Range,ETag,Retry-After"
     private static let allowedHeaders =
         "Content-Type, X-Apple-CloudKit-Request-KeyID, X-Apple-CloudKit-Request-ISO8601Date, "
         + "X-Apple-CloudKit-Request-SignatureV1, Range, If-Range, If-None-Match"

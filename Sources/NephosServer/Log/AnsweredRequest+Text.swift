@@ -4,7 +4,7 @@ import NephosWire
 extension AnsweredRequest {
     /// One line for a person to read. What clients sent has no control characters in it, so it cannot forge a line.
     /// - Parameters:
-    ///   - time: the time of day.
+    ///   - time: when, as `LogTime` spells it.
     ///   - colours: the terminal shows colours.
     package func line(time: String, colours: Bool) -> String {
         let paint = { (code: String, text: String) in colours ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
@@ -25,20 +25,17 @@ extension AnsweredRequest {
     }
 
     /// One line of JSON for a program to read.
-    /// - Parameter time: in milliseconds since 1970.
-    package func json(time: Int64) -> String {
+    /// - Parameter time: when, as `LogTime` spells it.
+    package func json(time: String) -> String {
         var writer = JSONWriter(reserving: 512)
         write(to: &writer, time: time)
         return String(decoding: writer.finish(), as: UTF8.self)
     }
 
-    /// - Parameter time: in milliseconds since 1970; nil leaves it out.
-    func write(to writer: inout JSONWriter, time: Int64? = nil) {
+    /// - Parameter time: nil leaves it out.
+    func write(to writer: inout JSONWriter, time: String? = nil) {
         writer.beginObject()
-        if let time {
-            writer.key("time")
-            writer.int64(time)
-        }
+        writer.member("time", time)
         writer.member("requestID", requestID)
         writer.member("method", method)
         writer.member("endpoint", endpoint)

@@ -71,6 +71,10 @@ struct Refusal: Error {
         dictionary.redirectURL = code == .authenticationRequired ? signIn : nil
         var response = HTTPResponse.json(dictionary.encoded(), status: status ?? code.httpStatus)
         response.headers += headers
+        // Whole seconds (RFC 9110 §10.2.3): sooner is in vain.
+        if let seconds = dictionary.retryAfter {
+            response.headers.append(HTTPHeader("Retry-After", String(Int64(seconds.rounded(.up)))))
+        }
         return response
     }
 }

@@ -46,6 +46,14 @@ enum Routes {
         .database([.post], "users/lookup/id", NephosService.discoverUsers),
         .database([.get, .post], "users/lookup/contacts", NephosService.discoverUsers),
         Route([.get], "/health") { _ in .json(Array(#"{"status":"ok"}"#.utf8)) },
+        Route([.get], "/ready") { asked throws(Refusal) in
+            guard let problem = await asked.service.problemOfWriting() else {
+                return .json(Array(#"{"status":"ok"}"#.utf8))
+            }
+            var refusal = Refusal(.tryAgainLater, problem)
+            refusal.retryAfter = 1
+            throw refusal
+        },
         Route([.get], "/metrics") { asked in
             .text(
                 asked.metrics.text(horizon: asked.service.horizonHolder),

@@ -96,6 +96,11 @@ package enum Limits {
     package static let openStores = 256
     /// Milliseconds after which an unused store is closed.
     package static let storeIdleTime: Int64 = 5 * 60 * 1000
+    /// Milliseconds between two writes that show whether writes go through, and after which one hangs; stores that are
+    /// written then.
+    static let readinessInterval: Int64 = 1000
+    static let readinessPatience: Int64 = 5000
+    static let storesPerReadinessCheck = 8
     /// Milliseconds after which stores are looked for again that have something to do and are not open, and how many are
     /// opened then.
     static let workLookInterval: Int64 = 60 * 1000

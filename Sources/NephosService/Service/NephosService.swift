@@ -10,6 +10,7 @@ package final class NephosService: Sendable {
     let configuration: ServiceConfiguration
     let schemaMutex = SchemaMutex()
     let decodedQueries = DecodedQueries()
+    let readiness: Readiness
     private let pollsHaveEnded = Atomic(false)
 
     package init(
@@ -17,6 +18,7 @@ package final class NephosService: Sendable {
         configuration: ServiceConfiguration = ServiceConfiguration()
     ) {
         self.stores = Stores(provider: stores, environment: environment, configuration: configuration)
+        readiness = Readiness(self.stores, environment)
         self.environment = environment
         self.configuration = configuration
     }

@@ -122,8 +122,9 @@ extension ServiceError {
     static let damagedRecord = ServiceError(
         .internalError, .internalError,
         "The record is damaged in the service's store; it can be had again from a backup of the store")
+    /// Another one may have begun by then.
     static let unavailable = ServiceError(
-        .tryAgainLater, .serviceUnavailable, "The service is shutting down", retryAfter: 1)
+        .tryAgainLater, .serviceUnavailable, "The service is shutting down", retryAfter: 5)
     static let busy = ServiceError(.tryAgainLater, .zoneBusy, "The database is busy", retryAfter: 1)
     package static let noRoom = ServiceError(
         .tryAgainLater, .zoneBusy, "The service holds as much for its clients as it may: ask again, for less at a time",

@@ -79,6 +79,13 @@ actor Stores {
         }
     }
 
+    /// Those that were used last.
+    nonisolated func usedLast(_ count: Int) -> [Store] {
+        ready.withLock { ready in
+            ready.values.sorted { ($1.users, $1.usedAt) < ($0.users, $0.usedAt) }.prefix(count).map(\.store)
+        }
+    }
+
     /// Every store that is open.
     nonisolated var all: [Store] { ready.withLock { $0.values.map(\.store) } }
 

@@ -58,7 +58,7 @@ import Testing
         #expect(StageDurations.names == ["service", "queue", "storage", "commit", "checkpoint", "encoding"])
         entry.stages = StageDurations(nanoseconds: [400_000, 31_000_000, 2_000_000, 1_204_000_000, 0, 0])
         #expect(entry.line(time: "", colours: false).hasSuffix("slow: commit 1204 ms, queue 31 ms, storage 2 ms"))
-        #expect(entry.json(time: 0).contains(#""stages":{"commit":1204,"queue":31,"storage":2}"#))
+        #expect(entry.json(time: "").contains(#""stages":{"commit":1204,"queue":31,"storage":2}"#))
         entry.stages = StageDurations(nanoseconds: [0, 500_000_000, 0, 499_000_000, 0, 0])
         #expect(!entry.stages.isSlow && entry.stages.slowest == nil)
     }
@@ -96,7 +96,7 @@ import Testing
             #expect(!line.contains("\n") && !line.contains("\u{202E}") && !line.contains("\u{1B}[31mx"))
             #expect(line.contains("\\u{1b}[31m\\u{202e}x"))
         }
-        let json = entries[0].json(time: 1)
+        let json = entries[0].json(time: "1")
         #expect(!json.contains("\n"))
         #expect((try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])?["status"] as? Int == 404)
     }
@@ -114,6 +114,36 @@ import Testing
         }
         #expect(lines.map { $0["endpoint"] as? String } == ["/health", "/nowhere"])
         #expect(lines.map { $0["errorCode"] as? String } == [nil, "NOT_FOUND"])
+        for line in lines { #expect((line["time"] as? String)?.wholeMatch(of: Self.time) != nil) }
+    }
+
+    nonisolated(unsafe) private static let time = #/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/#
+
+    @Test func `times of the log are RFC 3339`() {
+        #expect(LogTime.text(1_709_210_096_007) == "2024-02-29T12:34:56.007Z")
+        #expect(LogTime.now.wholeMatch(of: Self.time) != nil)
+    }
+
+    @Test(arguments: ["text", "json", "off"])
+    func `what nephos dev says beside its requests has a time, too, and is JSON where that is asked`(format: String)
+        async throws
+    {
+        let command = try StartedNephos(["dev", "--in-memory", "--port", "0", "--log", format])
+        let port = try readyPort(try await command.readyLine())
+        // A container whose name is none of Apple's is warned of.
+        let answer = try await TestConnection(port: port).request(
+            "GET", "/database/1/org.example/development/public/users/current?ckWebAuthToken=dev:me")
+        #expect(answer.status == 200)
+        let lines = try await command.stop().errors.split(separator: "\n")
+        let warning = try #require(lines.first { $0.contains("org.example") && $0.contains("warning") }, "\(lines)")
+        if format == "json" {
+            let object = try JSONSerialization.jsonObject(with: Data(warning.utf8)) as? [String: Any]
+            #expect((object?["time"] as? String)?.wholeMatch(of: Self.time) != nil)
+            #expect((object?["message"] as? String)?.hasPrefix("warning: ") == true)
+        } else {
+            let parts = warning.split(separator: " ", maxSplits: 2)
+            #expect(String(parts[0]).wholeMatch(of: Self.time) != nil && parts[1] == "nephos:")
+        }
     }
 
     @Test(arguments: [

@@ -1,5 +1,6 @@
 import NephosSQLite
 import NephosService
+import NephosStorage
 import NephosWire
 import Testing
 
@@ -206,6 +207,36 @@ import Testing
         for target in ["/health", "/nothing", "\(Self.database)/public/zones/list"] {
             #expect(await send(.get, target)["Content-Type"] == "application/json; charset=UTF-8")
         }
+    }
+
+    @Test func `what is to be tried again says when in a header, too, in whole seconds`() async throws {
+        let busy = Responder.busy(HTTPRequest(method: .get, target: "/"))
+        #expect(busy["Retry-After"] == "2")
+        #expect(try error(busy).retryAfter == 2)
+        #expect(Responder.unfinished["Retry-After"] == "5")
+        var refusal = Refusal(.tryAgainLater, "")
+        refusal.retryAfter = 0.4
+        #expect(refusal.response(requestID: "", signIn: nil)["Retry-After"] == "1")
+        #expect(await send(.get, "/nothing")["Retry-After"] == nil)
+    }
+
+    // MARK: - Whether it is ready
+
+    @Test func `ready is who can write, and who cannot says why`() async throws {
+        #expect(await send(.get, "\(Self.database)/private/zones/list?ckWebAuthToken=dev:me").status == 200)
+        let ready = await send(.get, "/ready")
+        #expect(ready.status == 200 && ready.body == Array("{\"status\":\"ok\"}\n".utf8))
+        let responder = Responder(NephosService(stores: BrokenStores()))
+        let broken = await responder.respond(to: HTTPRequest(method: .get, target: "/ready", host: "localhost"))
+        #expect(broken.status == 503 && broken["Retry-After"] == "1")
+        #expect(try error(broken).reason.hasPrefix("the stores cannot be opened"))
+    }
+
+    private struct BrokenStores: StoreProvider {
+        func open(_ id: StoreID) throws -> any StorageEngine { throw StorageError(.inputOutput, "no disk") }
+        func assets(of id: StoreID) throws -> any AssetStore { throw StorageError(.inputOutput, "no disk") }
+        func existingStores() throws -> [StoreID] { throw StorageError(.inputOutput, "no disk") }
+        func close() {}
     }
 
     // MARK: - Metrics

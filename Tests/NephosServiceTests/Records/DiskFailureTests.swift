@@ -27,9 +27,23 @@ struct DiskFailureTests {
     }
 }
 
-/// Stores whose disk can be full.
-private final class FullStores: StoreProvider {
+/// Stores whose disk can be full, or hang.
+final class FullStores: StoreProvider {
     let isFull = Atomic(false)
+    let isHanging = Atomic(false)
+    let writes = Atomic(0)
+    private let hanging = Mutex<[CheckedContinuation<Void, Never>]>([])
+    /// How many writes hang.
+    var hangingCount: Int { hanging.withLock { $0.count } }
+
+    func goOn() {
+        isHanging.store(false, ordering: .relaxed)
+        for continuation in hanging.withLock({ waiting in
+            defer { waiting = [] }
+            return waiting
+        }) { continuation.resume() }
+    }
+
     private let provider: any StoreProvider = MemoryStores()
 
     func open(_ id: StoreID) throws -> any StorageEngine { Engine(self, try provider.open(id)) }
@@ -53,6 +67,10 @@ private final class FullStores: StoreProvider {
         func write<T: Sendable>(
             _ body: @escaping @Sendable (any StorageTransaction) throws -> T
         ) async throws -> T {
+            stores.writes.add(1, ordering: .relaxed)
+            if stores.isHanging.load(ordering: .relaxed) {
+                await withCheckedContinuation { continuation in stores.hanging.withLock { $0.append(continuation) } }
+            }
             if stores.isFull.load(ordering: .relaxed) { throw StorageError(.inputOutput, "/data is full") }
             return try await engine.write(body)
         }

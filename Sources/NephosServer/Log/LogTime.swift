@@ -1,0 +1,37 @@
+import Glibc
+import NephosWire
+
+/// The times of log lines: RFC 3339, to the millisecond, in UTC.
+package enum LogTime {
+    package static var now: String {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return text(Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    /// - Parameter time: in milliseconds since 1970.
+    package static func text(_ time: Int64) -> String {
+        var seconds = time_t(time / 1000)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        let date = [(Int(parts.tm_year) + 1900, 4), (Int(parts.tm_mon) + 1, 2), (Int(parts.tm_mday), 2)]
+        let clock = [(Int(parts.tm_hour), 2), (Int(parts.tm_min), 2), (Int(parts.tm_sec), 2)]
+        return date.map(padded).joined(separator: "-") + "T" + clock.map(padded).joined(separator: ":")
+            + ".\(padded(Int(time % 1000), 3))Z"
+    }
+
+    /// A line of JSON that is not about a request.
+    package static func json(_ time: String, message: String) -> String {
+        var writer = JSONWriter(reserving: 256)
+        writer.beginObject()
+        writer.member("time", time)
+        writer.member("message", message)
+        writer.endObject()
+        return String(decoding: writer.finish(), as: UTF8.self)
+    }
+
+    private static func padded(_ number: Int, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}

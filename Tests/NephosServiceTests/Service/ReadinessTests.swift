@@ -1,0 +1,91 @@
+import NephosStorage
+import NephosWire
+import Synchronization
+import Testing
+
+@testable import NephosService
+
+/// Whether writes go through, as a load balancer asks.
+struct ReadinessTests {
+    private let stores = FullStores()
+    private let cloud: TestCloud
+
+    init() async throws {
+        cloud = TestCloud(ServiceConfiguration(), stores: stores)
+        _ = try await TestDatabase(cloud).modify([.create("a")])
+        await cloud.service.settle()
+    }
+
+    private func problem() async -> String? { await cloud.service.problemOfWriting() }
+
+    private var writes: Int { stores.writes.load(ordering: .relaxed) }
+
+    @Test func `a service is ready once it has written, which it does once a second however often it is asked`()
+        async throws
+    {
+        let before = writes
+        await withTaskGroup(of: String?.self) { group in
+            for _ in 0..<50 { group.addTask { await problem() } }
+            for await problem in group { #expect(problem == nil) }
+        }
+        #expect(writes == before + 1)
+        cloud.advance(milliseconds: 999)
+        #expect(await problem() == nil)
+        #expect(writes == before + 1)
+        cloud.advance(milliseconds: 1)
+        #expect(await problem() == nil)
+        #expect(writes == before + 2)
+    }
+
+    @Test func `a service whose disk is full is not ready until there is room, and what the disk said is in the log`()
+        async throws
+    {
+        stores.isFull.store(true, ordering: .relaxed)
+        let said = try #require(await problem())
+        #expect(said.contains("iCloud.test") && !said.contains("/data"))
+        cloud.advance(milliseconds: 1000)
+        #expect(await problem() == said)
+        #expect(cloud.log.all.filter { $0.contains("/data is full") }.count == 1)
+        stores.isFull.store(false, ordering: .relaxed)
+        #expect(await problem() == said)
+        cloud.advance(milliseconds: 1000)
+        #expect(await problem() == nil)
+    }
+
+    @Test func `a write that hangs is told in time, and no other is begun before it is over`() async throws {
+        stores.isHanging.store(true, ordering: .relaxed)
+        let said = Mutex<String?>(nil)
+        let first = Task {
+            let problem = await problem()
+            said.withLock { $0 = problem }
+        }
+        while stores.hangingCount == 0 { await Task.yield() }
+        while said.withLock({ $0 }) == nil {
+            cloud.advance(milliseconds: Limits.readinessPatience)
+            await Task.yield()
+        }
+        await first.value
+        #expect(said.withLock { $0 }?.contains("hangs") == true)
+        for _ in 0..<3 { #expect(await problem() == said.withLock { $0 }) }
+        #expect(stores.hangingCount == 1)
+        stores.goOn()
+        while await problem() != nil {
+            cloud.advance(milliseconds: 1000)
+            await Task.yield()
+        }
+    }
+
+    @Test func `without an open store one that there is shows it`() async throws {
+        let directory = TemporaryStores()
+        defer { directory.remove() }
+        let before = TestCloud(ServiceConfiguration(), stores: try directory.open())
+        #expect(await before.service.problemOfWriting() == nil)
+        _ = try await TestDatabase(before).modify([.create("a")])
+        await before.service.close()
+        let cloud = TestCloud(ServiceConfiguration(), stores: try directory.open())
+        #expect(cloud.service.openStores.isEmpty)
+        #expect(await cloud.service.problemOfWriting() == nil)
+        #expect(cloud.service.openStores.count == 1)
+        await cloud.service.close()
+    }
+}
