@@ -1,5 +1,6 @@
 import Glibc
 package import NephosStorage
+import Synchronization
 
 /// The stores in a PostgreSQL database: each in a schema of its own, and a schema that says which there are.
 package final class PostgresStores: StoreProvider {
@@ -11,6 +12,8 @@ package final class PostgresStores: StoreProvider {
     private let horizon: HorizonWatch
     private let clock: DatabaseClock
     private let assetDirectory: String?
+    /// The connection that stores are looked for on: anybody may name any.
+    private let looking = Mutex<PostgresConnection?>(nil)
     package let blanks: (any StoreProvider)?
 
     /// Looks whether the server may be used, and makes the schema of the stores, if there is none. Blocks.
@@ -155,6 +158,29 @@ package final class PostgresStores: StoreProvider {
         return AssetDirectory(path: "\(assetDirectory)/\(id.container)/\(id.environment).assets")
     }
 
+    package func exists(_ id: StoreID) throws -> Bool {
+        let find =
+            "SELECT 1 FROM \(table) WHERE container = \(PostgresAddress.literal(id.container)) "
+            + "AND environment = \(PostgresAddress.literal(id.environment))"
+        return try looking.withLock { kept in
+            if let connection = kept {
+                if let found = try? connection.ask(find) { return !found.isEmpty }
+                // It was lost, as while the server started anew.
+                kept = nil
+                connection.close()
+            }
+            let connection = try PostgresConnection(address, options, damage: nil)
+            do {
+                let found = try connection.ask(find)
+                kept = connection
+                return !found.isEmpty
+            } catch {
+                connection.close()
+                throw error
+            }
+        }
+    }
+
     package func existingStores() throws -> [StoreID] {
         try connected { connection in
             try connection.ask("SELECT container, environment FROM \(table) ORDER BY id").map {
@@ -198,6 +224,10 @@ package final class PostgresStores: StoreProvider {
     package var keepsStores: Bool { true }
 
     package func close() {
+        looking.withLock { kept in
+            kept?.close()
+            kept = nil
+        }
         pool.close()
         lookups.close()
         signals.close()

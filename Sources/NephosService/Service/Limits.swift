@@ -94,8 +94,12 @@ package enum Limits {
 
     /// Stores that are open at a time: each has about nine files and 1 MB of memory.
     package static let openStores = 256
-    /// Milliseconds after which an unused store is closed.
+    /// Milliseconds after which an unused store is closed; where more stores are open than these, sooner.
     package static let storeIdleTime: Int64 = 5 * 60 * 1000
+    static let crowdedStores = 64
+    static let crowdedStoreIdleTime: Int64 = 10 * 1000
+    /// Threads that stores are opened and looked for on.
+    static let openingThreads = 4
     /// Milliseconds between two writes that show whether writes go through, and after which one hangs; stores that are
     /// written then.
     static let readinessInterval: Int64 = 1000

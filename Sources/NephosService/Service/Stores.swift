@@ -17,6 +17,7 @@ actor Stores {
     private let configuration: ServiceConfiguration
     private var opening: [StoreID: Task<Void, any Error>] = [:]
     private var closing: [StoreID: Task<Void, Never>] = [:]
+    private var looking: [StoreID: Task<Bool, any Error>] = [:]
     /// What containers look like that were never made, by environment.
     private var blanks: [String: Task<Store, any Error>] = [:]
     private var sweeping: Task<Void, Never>?
@@ -55,9 +56,17 @@ actor Stores {
     }
 
     private nonisolated func exists(_ id: StoreID) async throws -> Bool {
-        if ready.withLock({ $0[id] != nil }) { return true }
+        ready.withLock { $0[id] != nil } ? true : try await look(for: id)
+    }
+
+    /// Looks once for all that ask at a time.
+    private func look(for id: StoreID) async throws -> Bool {
+        if let look = looking[id] { return try await look.value }
         let provider = provider
-        return try await onThread { try provider.exists(id) }
+        let look = Task { try await onThread { try provider.exists(id) } }
+        looking[id] = look
+        defer { looking[id] = nil }
+        return try await look.value
     }
 
     private nonisolated func borrow(_ id: StoreID) async throws -> Store {
@@ -111,13 +120,14 @@ actor Stores {
         defer { opening[id] = nil }
         try await task.value
         sweep()
+        if ready.withLock({ $0.count }) > Limits.crowdedStores { await closeUnused(for: Limits.crowdedStoreIdleTime) }
     }
 
     /// "A container's identifier begins with iCloud." (`CKContainer`).
     private static let containerPrefix = "iCloud."
 
     private nonisolated func open(_ id: StoreID, from provider: any StoreProvider) async throws -> Store {
-        // Opening a store blocks on the disk, so it gets a thread of its own.
+        // Opening a store blocks on the disk, so it is done on a thread that may.
         let (isNew, engine, files) = try await onThread {
             (try !provider.exists(id), try provider.open(id), try provider.assets(of: id))
         }
@@ -222,9 +232,14 @@ actor Stores {
 
     /// - Returns: whether a store is left.
     private func closeUnused() async -> Bool {
-        for id in unused(since: environment.now() - Limits.storeIdleTime) { _ = await close(id) }
+        await closeUnused(for: Limits.storeIdleTime)
         if ready.withLock({ $0.isEmpty }) { sweeping = nil }
         return sweeping != nil
+    }
+
+    /// - Parameter time: milliseconds.
+    private func closeUnused(for time: Int64) async {
+        for id in unused(since: environment.now() - time) { _ = await close(id) }
     }
 
     /// The unused stores, the least recently used first.

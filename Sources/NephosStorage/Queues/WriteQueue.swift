@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Group commit: one thread runs all writes that wait in one transaction, commits once, and only then answers them.
 ///
 /// A write that fails is undone alone. That needs savepoints, which cost every write a copy of each page it touches; and a
@@ -13,8 +15,11 @@ package final class WriteQueue: @unchecked Sendable {
         static let gatheringNanoseconds: Int64 = 500_000
         /// A shorter one is not worth the system call.
         static let leastGatheringNanoseconds: Int64 = 10_000
-        /// After this time without work the thread ends; the next work starts another.
+        /// After this time without work the thread ends; the next work starts another. Where more threads than these wait,
+        /// those of other stores, it is the shorter one.
         static let restNanoseconds: Int64 = 10_000_000_000
+        static let restingThreads = 16
+        static let crowdedRestNanoseconds: Int64 = 20_000_000
     }
 
     // Sendable because `lock` guards these…
@@ -28,6 +33,9 @@ package final class WriteQueue: @unchecked Sendable {
     private var isClosing = false
     private var hasClosed = false
     private var closers: [CheckedContinuation<Void, Never>] = []
+
+    /// How many threads of the process's queues wait for work.
+    private static let resting = Atomic(0)
 
     // …and these belong to the thread alone, of which there is one at a time.
     private let connection: any SQLConnection
@@ -187,7 +195,10 @@ package final class WriteQueue: @unchecked Sendable {
         while group.isEmpty && waitingWrites.isEmpty && waitingReads.isEmpty {
             if isClosing { return .end }
             wakesAt = 1
-            let isWoken = condition.wait(until: .now + Limit.restNanoseconds)
+            let isCrowded = Self.resting.add(1, ordering: .relaxed).newValue > Limit.restingThreads
+            let isWoken = condition.wait(
+                until: .now + (isCrowded ? Limit.crowdedRestNanoseconds : Limit.restNanoseconds))
+            Self.resting.subtract(1, ordering: .relaxed)
             if !isWoken && waitingWrites.isEmpty && waitingReads.isEmpty && !isClosing {
                 (wakesAt, hasThread) = (nil, false)
                 return .rest

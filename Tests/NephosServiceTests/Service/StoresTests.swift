@@ -1,3 +1,4 @@
+import Dispatch
 import NephosSQLite
 import NephosStorage
 import NephosWire
@@ -84,6 +85,41 @@ struct StoresTests {
         // Who has an account makes it, and then everybody reads it.
         try await save("a", cloud, "iCloud.never")
         #expect(try stores.existingStores().map(\.container) == ["iCloud.never"])
+        await cloud.service.close()
+    }
+
+    @Test(arguments: [false, true])
+    func `however many containers are named at a time, few threads look for them and open them`(opens: Bool)
+        async throws
+    {
+        let stores = SlowStores(holds: opens ? .open : .exists)
+        let cloud = TestCloud(ServiceConfiguration(), stores: stores)
+        async let asked: Void = withTaskGroup(of: Void.self) { group in
+            for number in 0..<40 {
+                group.addTask {
+                    let context = cloud.context(opens ? "me" : nil, .public, container: "iCloud.\(number)")
+                    _ = try? await cloud.service.currentUser(context)
+                    _ = try? await cloud.service.listZones(context)
+                }
+            }
+        }
+        while stores.inside < Limits.openingThreads { await Task.yield() }
+        stores.letGo()
+        await asked
+        #expect(stores.most == Limits.openingThreads)
+        await cloud.service.close()
+    }
+
+    @Test func `where many stores are open, those that are not used are closed sooner`() async throws {
+        defer { directory.remove() }
+        let (cloud, _) = try cloud()
+        for number in 0..<Limits.crowdedStores { try await save("a", cloud, "iCloud.\(number)") }
+        await cloud.service.settle()
+        #expect(cloud.service.openStores.count == Limits.crowdedStores)
+        cloud.advance(milliseconds: Limits.crowdedStoreIdleTime)
+        try await save("a", cloud, "iCloud.more")
+        #expect(cloud.service.openStores.map(\.id.container) == ["iCloud.more"])
+        #expect(try await exists("a", cloud, "iCloud.0"))
         await cloud.service.close()
     }
 
@@ -227,5 +263,61 @@ private final class ReluctantStores: StoreProvider {
     func assets(of id: StoreID) throws -> any AssetStore { try stores.assets(of: id) }
     func existingStores() throws -> [StoreID] { try stores.existingStores() }
     var keepsStores: Bool { true }
+    func close() { stores.close() }
+}
+
+/// Stores that are looked for, or opened, only once they may be.
+private final class SlowStores: StoreProvider {
+    enum Step {
+        case exists, open
+    }
+
+    private struct State {
+        var inside = 0
+        var most = 0
+        var isFree = false
+    }
+
+    private let stores: any StoreProvider = MemoryStores()
+    private let holds: Step
+    private let state = Mutex(State())
+    private let free = DispatchSemaphore(value: 0)
+
+    init(holds: Step) { self.holds = holds }
+
+    var inside: Int { state.withLock { $0.inside } }
+    var most: Int { state.withLock { $0.most } }
+
+    func letGo() {
+        state.withLock { $0.isFree = true }
+        free.signal()
+    }
+
+    private func pass(_ step: Step) {
+        guard step == holds else { return }
+        let waits = state.withLock { state in
+            state.inside += 1
+            state.most = max(state.most, state.inside)
+            return !state.isFree
+        }
+        if waits {
+            free.wait()
+            free.signal()
+        }
+        state.withLock { $0.inside -= 1 }
+    }
+
+    func open(_ id: StoreID) throws -> any StorageEngine {
+        pass(.open)
+        return try stores.open(id)
+    }
+
+    func exists(_ id: StoreID) throws -> Bool {
+        pass(.exists)
+        return try stores.exists(id)
+    }
+
+    func assets(of id: StoreID) throws -> any AssetStore { try stores.assets(of: id) }
+    func existingStores() throws -> [StoreID] { try stores.existingStores() }
     func close() { stores.close() }
 }
