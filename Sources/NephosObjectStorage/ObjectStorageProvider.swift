@@ -30,6 +30,7 @@ package struct ObjectStorageProvider: StoreProvider {
     package func storesWithWork() throws -> [StoreID] { try stores.storesWithWork() }
     package func exists(_ id: StoreID) throws -> Bool { try stores.exists(id) }
     package var keepsStores: Bool { stores.keepsStores }
+    package var identity: String { get throws { try stores.identity } }
     package var horizonHolder: HorizonHolder? { stores.horizonHolder }
     package var blanks: (any StoreProvider)? { stores.blanks }
 

@@ -223,6 +223,15 @@ package final class PostgresStores: StoreProvider {
 
     package var keepsStores: Bool { true }
 
+    package var identity: String {
+        get throws {
+            try connected { connection in
+                let find = "SELECT current_database(), '\(table)'::regclass::oid::text"
+                return try connection.ask(find).first?.joined(separator: " ") ?? ""
+            }
+        }
+    }
+
     package func close() {
         looking.withLock { kept in
             kept?.close()

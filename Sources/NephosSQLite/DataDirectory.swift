@@ -56,6 +56,8 @@ package final class DataDirectory: StoreProvider {
 
     package var keepsStores: Bool { true }
 
+    package var identity: String { lock.identity }
+
     package var blanks: (any StoreProvider)? { MemoryStores(options: options) }
 
     package func existingStores() throws -> [StoreID] { try Self.stores(in: path) }

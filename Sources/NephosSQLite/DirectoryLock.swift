@@ -2,12 +2,14 @@ import Glibc
 import NephosStorage
 import Synchronization
 
-/// Holds a directory for this process: a locked file in it, with the process's number, and the directory itself, as the file
-/// can be deleted.
+/// Holds a directory for this process: a locked file in it, with the process's number and what tells the directory from others,
+/// and the directory itself, as the file can be deleted.
 ///
 /// The system lets go of it when the process ends, however it ends.
 final class DirectoryLock: Sendable {
     private let descriptors: Mutex<[Int32]>
+    /// The same in every process that holds the directory.
+    let identity: String
 
     /// - Throws: `StorageError` `.inUse` if it is held, also if by this process.
     init(directory: String) throws {
@@ -25,11 +27,12 @@ final class DirectoryLock: Sendable {
             for descriptor in held { close(descriptor) }
             throw error
         }
-        let text = Array("\(getpid())\n".utf8)
+        let lines = Self.text(descriptor).split(separator: "\n")
+        identity = lines.count == 2 ? String(lines[1]) : String(UInt128.random(in: .min ... .max), radix: 36)
+        let text = Array("\(getpid())\n\(identity)\n".utf8)
         // The number is a courtesy: without it the refusal is less helpful, and that is all.
-        if ftruncate(descriptor, 0) == 0 {
-            _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
-        }
+        _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        _ = ftruncate(descriptor, off_t(text.count))
         descriptors = Mutex(held)
     }
 
@@ -62,10 +65,11 @@ final class DirectoryLock: Sendable {
         }
     }
 
-    private static func holder(_ descriptor: Int32) -> Int? {
-        var bytes = [UInt8](repeating: 0, count: 20)
+    private static func holder(_ descriptor: Int32) -> Int? { Int(text(descriptor).prefix { $0 != "\n" }) }
+
+    private static func text(_ descriptor: Int32) -> String {
+        var bytes = [UInt8](repeating: 0, count: 100)
         let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
-        guard count > 0 else { return nil }
-        return Int(String(decoding: bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
+        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
     }
 }

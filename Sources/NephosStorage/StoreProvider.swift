@@ -28,6 +28,8 @@ package protocol StoreProvider: Sendable {
     func exists(_ id: StoreID) throws -> Bool
     /// Whether a store that is closed has what it held when it is opened again.
     var keepsStores: Bool { get }
+    /// What tells these stores from those in other places, for as long as they are kept. It may wait for the database.
+    var identity: String { get throws }
     /// Opens stores that are empty and kept nowhere; nil where the provider has none.
     var blanks: (any StoreProvider)? { get }
     /// The oldest transaction that writes, for which change feeds wait, as it was found last; nil where writes come one after
@@ -41,6 +43,7 @@ extension StoreProvider {
     package func exists(_ id: StoreID) throws -> Bool { try existingStores().contains(id) }
     package func storesWithWork() throws -> [StoreID] { [] }
     package var keepsStores: Bool { false }
+    package var identity: String { "" }
     package var blanks: (any StoreProvider)? { nil }
     package var horizonHolder: HorizonHolder? { nil }
 }

@@ -63,7 +63,7 @@ struct DevCommand {
 
         Usage: nephos dev [OPTIONS]
 
-        Containers and accounts are made on first use. Any ckAPIToken will do, and
+        Containers are made by their first write. Any ckAPIToken will do, and
         ckWebAuthToken=dev:NAME signs in as NAME. Stop it with control-C or SIGTERM.
 
         Options:

@@ -3,12 +3,14 @@ import NephosStorage
 extension Accounts {
     /// Finds the account, or makes it with its private default zone and its two user records, which begin empty: one in
     /// the public and one in its private database (`CKContainer`, Apple's documentation).
+    /// - Parameter userRecordName: the name of its user record, where that is not to be a new one.
     static func findOrMake(
-        _ name: String, _ environment: ServiceEnvironment, in transaction: any StorageTransaction
+        _ name: String, userRecordName: String? = nil, _ environment: ServiceEnvironment,
+        in transaction: any StorageTransaction
     ) throws -> AccountRow {
         if let account = try find(name, transaction) { return account }
         let account = try transaction.insertAccount(
-            name: AccountName.canonical(name), userRecordName: environment.makeUserRecordName())
+            name: AccountName.canonical(name), userRecordName: userRecordName ?? environment.makeUserRecordName())
         let privateZone = try ZoneRegistry.defaultZone(owner: account.owner, in: transaction)
         let publicZone = try ZoneRegistry.defaultZone(owner: .everyone, in: transaction)
         for zone in [privateZone, publicZone] {

@@ -6,7 +6,7 @@ extension NephosService {
 
     /// The caller's identity (CloudKit Web Services, users/caller).
     package func currentUser(_ context: RequestContext) async throws(ServiceError) -> UserDictionary {
-        try await perform(context) { store, caller in
+        try await perform(context, reads: true) { store, caller in
             let account = try caller.requireAccount()
             return try await store.read(by: caller) { reader in
                 // The look checks that the account was not deleted on another server.
@@ -21,7 +21,7 @@ extension NephosService {
     package func discoverUsers(
         _ request: UserLookupRequest, _ context: RequestContext
     ) async throws(ServiceError) -> UsersResponse {
-        try await perform(context) { _, caller in
+        try await perform(context, reads: true) { _, caller in
             _ = try caller.requireAccount()
             if caller.scope != .public {
                 throw ServiceError.badDatabase(

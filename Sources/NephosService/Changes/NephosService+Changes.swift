@@ -6,7 +6,7 @@ extension NephosService {
     package func recordZoneChanges(
         _ request: RecordZoneChangesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> RecordZoneChangesResponse {
-        try await perform(context) { store, caller in
+        try await perform(context, reads: true) { store, caller in
             try self.checkMayFollow(caller)
             let fetch = FetchRecordZoneChanges(
                 request: request, caller: caller, encodesRecords: context.takesEncodedRecords)
@@ -21,7 +21,7 @@ extension NephosService {
     package func recordChanges(
         _ request: RecordChangesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> RecordChangesResponse {
-        try await perform(context) { store, caller in
+        try await perform(context, reads: true) { store, caller in
             try self.checkMayFollow(caller)
             let fetch = FetchRecordZoneChanges(
                 request: RecordZoneChangesRequest(zones: []), caller: caller,
@@ -42,7 +42,7 @@ extension NephosService {
     package func databaseChanges(
         _ request: DatabaseChangesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> DatabaseChangesResponse {
-        try await perform(context) { store, caller in
+        try await perform(context, reads: true) { store, caller in
             try self.checkMayFollow(caller)
             let fetch = FetchDatabaseChanges(request: request, caller: caller)
             return try await store.read(by: caller) { reader in

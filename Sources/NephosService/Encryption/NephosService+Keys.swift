@@ -9,7 +9,7 @@ extension NephosService {
     package func accountKeys(
         _ request: AccountKeysRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountKeysResponse {
-        try await perform(context) { store, caller in
+        try await perform(context, reads: true) { store, caller in
             let keys = try AccountKeys(caller, escrows: self.configuration.escrowsKeys)
             return try await store.read(by: caller) { try keys.response($0) }
         }

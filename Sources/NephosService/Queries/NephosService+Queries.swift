@@ -19,7 +19,7 @@ extension NephosService {
     ) async throws(ServiceError) -> QueryRecordsResponse {
         // Before the records are read: what changes meanwhile comes with the next fetch.
         let syncToken = try await currentSyncToken(of: decoded.request.zoneID, context)
-        return try await perform(context) { store, caller in
+        return try await perform(context, reads: true) { store, caller in
             try self.checkMayRead(caller)
             let query = QueryRecords(
                 decoded, caller: caller, container: context.container, bounds: self.configuration.queries,

@@ -87,7 +87,7 @@ extension NephosService {
     ) async throws(ServiceError) -> RecordsResponse {
         // Before the records are read: what changes meanwhile comes with the next fetch.
         let syncToken = try await currentSyncToken(of: request.zoneID, context)
-        return try await perform(context) { store, caller in
+        return try await perform(context, reads: true) { store, caller in
             try self.checkMayRead(caller)
             let lookup = try LookupRecords(
                 request, caller: caller, configuration: self.configuration,

@@ -79,8 +79,9 @@ package final class NephosService: Sendable {
 
     // MARK: - Every request
 
+    /// - Parameter reads: whether it only reads: then no container is made for it.
     func perform<Response: Sendable>(
-        _ context: RequestContext, _ body: (Store, Caller) async throws -> Response
+        _ context: RequestContext, reads: Bool = false, _ body: (Store, Caller) async throws -> Response
     ) async throws(ServiceError) -> Response {
         do {
             try context.checkContainer()
@@ -88,6 +89,11 @@ package final class NephosService: Sendable {
             // A caller without an account can only read, and reading makes nothing.
             if context.account == nil {
                 return try await stores.usingExistingOrBlank(id) { store in
+                    try await body(store, try await store.caller(context))
+                }
+            }
+            if reads {
+                return try await stores.usingExistingOrDraft(id) { store in
                     try await body(store, try await store.caller(context))
                 }
             }

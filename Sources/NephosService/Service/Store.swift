@@ -29,12 +29,16 @@ final class Store: Sendable {
     let dispatcher: OutboxDispatcher
     private let environment: ServiceEnvironment
     private let worksInBackground: Bool
+    /// The names of the user records of new accounts; nil for new ones.
+    private let userRecordName: (@Sendable (String) -> String)?
 
     init(
         id: StoreID, engine: any StorageEngine, files: any AssetStore, _ prepared: Prepared,
-        environment: ServiceEnvironment, configuration: ServiceConfiguration
+        environment: ServiceEnvironment, configuration: ServiceConfiguration,
+        userRecordName: (@Sendable (String) -> String)? = nil
     ) {
         self.id = id
+        self.userRecordName = userRecordName
         self.engine = engine
         key = prepared.key
         validity = prepared.validity
@@ -81,10 +85,10 @@ final class Store: Sendable {
 
     private func account(named name: String) async throws -> AccountRow {
         if let account = accounts.cached(named: name) { return account }
-        let environment = self.environment
+        let (environment, userRecordName) = (self.environment, userRecordName?(name))
         let account = try await engine.write { transaction in
             transaction.mayRepeat()
-            return try Accounts.findOrMake(name, environment, in: transaction)
+            return try Accounts.findOrMake(name, userRecordName: userRecordName, environment, in: transaction)
         }
         accounts.remember(account)
         return account
@@ -120,7 +124,10 @@ final class Store: Sendable {
     }
 
     /// Makes what every store has, where it is not there yet: its secret, and the default zone of its public database.
-    static func prepare(_ engine: any StorageEngine, _ environment: ServiceEnvironment) async throws -> Prepared {
+    /// - Parameter promise: what accounts were told of the store before it was made.
+    static func prepare(
+        _ engine: any StorageEngine, _ environment: ServiceEnvironment, _ promise: Draft.Promise? = nil
+    ) async throws -> Prepared {
         let known = try await engine.read { reader -> Prepared? in
             guard try reader.zone(owner: .everyone, named: ZoneIDDictionary.defaultZoneName) != nil,
                 let key = try StoreSecret.find(reader)
@@ -132,6 +139,10 @@ final class Store: Sendable {
             transaction.mayRepeat()
             _ = try ZoneRegistry.defaultZone(owner: .everyone, in: transaction)
             try transaction.insertRecordType(SystemRecordType.user)
+            if let promise, try transaction.secret() == nil {
+                try transaction.setSecret(promise.secret)
+                try promise.keep(environment, in: transaction)
+            }
             return Prepared(
                 key: try StoreSecret.findOrMake(environment, in: transaction), validity: try TokenValidity(transaction))
         }

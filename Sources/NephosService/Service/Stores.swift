@@ -14,12 +14,13 @@ actor Stores {
 
     private nonisolated let provider: any StoreProvider
     private nonisolated let environment: ServiceEnvironment
-    private let configuration: ServiceConfiguration
+    private nonisolated let configuration: ServiceConfiguration
     private var opening: [StoreID: Task<Void, any Error>] = [:]
     private var closing: [StoreID: Task<Void, Never>] = [:]
     private var looking: [StoreID: Task<Bool, any Error>] = [:]
     /// What containers look like that were never made, by environment.
     private var blanks: [String: Task<Store, any Error>] = [:]
+    private var drafts: [StoreID: OpenDraft] = [:]
     private var sweeping: Task<Void, Never>?
     /// Those that exist and could not be opened; nil before it is known which exist.
     private var unopened: Set<StoreID>?
@@ -53,6 +54,22 @@ actor Stores {
     nonisolated func usingExistingOrBlank<T>(_ id: StoreID, _ body: (Store) async throws -> T) async throws -> T {
         if try await !exists(id), let blank = try await blank(id) { return try await body(blank) }
         return try await using(id, body)
+    }
+
+    /// The same for an account, which goes on to know what it is told once the store is made.
+    nonisolated func usingExistingOrDraft<T>(_ id: StoreID, _ body: (Store) async throws -> T) async throws -> T {
+        let isOpen = ready.withLock { $0[id] != nil }
+        guard !isOpen, provider.keepsStores, let draft = try await borrowDraft(id) else {
+            return try await using(id, body)
+        }
+        do {
+            let answer = try await body(draft.store)
+            await giveBackDraft(id)
+            return answer
+        } catch {
+            await giveBackDraft(id)
+            throw error
+        }
     }
 
     private nonisolated func exists(_ id: StoreID) async throws -> Bool {
@@ -98,6 +115,77 @@ actor Stores {
     /// Every store that is open.
     nonisolated var all: [Store] { ready.withLock { $0.values.map(\.store) } }
 
+    // MARK: Drafts
+
+    /// A draft that there is, or is being made, and its uses.
+    private struct OpenDraft {
+        let task: Task<Draft, any Error>
+        var users = 0
+        /// When it was used last, milliseconds since 1970.
+        var usedAt: Int64
+        /// Who waits for it to be unused, to make the store.
+        var maker: CheckedContinuation<Void, Never>?
+    }
+
+    var draftCount: Int { drafts.count }
+
+    /// Nil where the store was made, or is being made.
+    private func borrowDraft(_ id: StoreID) async throws -> Draft? {
+        guard let blanks = provider.blanks, try await !look(for: id) else { return nil }
+        if isClosed { throw StorageError(.closed, "the service is closed") }
+        if opening[id] != nil || ready.withLock({ $0[id] != nil }) { return nil }
+        let draft =
+            drafts[id]
+            ?? OpenDraft(
+                task: Task { try await self.makeDraft(id, from: blanks) }, usedAt: environment.now())
+        drafts[id] = draft
+        drafts[id]?.users += 1
+        if drafts.count > Limits.drafts { await forgetOldDraft() }
+        do {
+            return try await draft.task.value
+        } catch {
+            giveBackDraft(id)
+            drafts[id] = nil
+            throw error
+        }
+    }
+
+    private nonisolated func makeDraft(_ id: StoreID, from blanks: any StoreProvider) async throws -> Draft {
+        let place = try await onThread { [provider] in try provider.identity }
+        return Draft(
+            try await open(id, from: blanks, userRecordName: { Draft.userRecordName(of: $0, in: id, place) }))
+    }
+
+    private func giveBackDraft(_ id: StoreID) {
+        guard var draft = drafts[id] else { return }
+        draft.users -= 1
+        draft.usedAt = environment.now()
+        if draft.users == 0, let maker = draft.maker {
+            draft.maker = nil
+            maker.resume()
+        }
+        drafts[id] = draft
+    }
+
+    /// What was promised of a store that is about to be made.
+    private func endDraft(_ id: StoreID) async throws -> Draft.Promise? {
+        guard let draft = drafts[id] else { return nil }
+        if draft.users > 0 { await withCheckedContinuation { drafts[id]?.maker = $0 } }
+        drafts[id] = nil
+        guard let store = try? await draft.task.value else { return nil }
+        let promise = try await store.promise()
+        await store.store.close()
+        return promise
+    }
+
+    /// Who read it begins anew, as with a store that somebody else made.
+    private func forgetOldDraft() async {
+        let unused = drafts.filter { $0.value.users == 0 && opening[$0.key] == nil }
+        guard let id = unused.min(by: { $0.value.usedAt < $1.value.usedAt })?.key else { return }
+        let draft = drafts.removeValue(forKey: id)
+        await (try? draft?.task.value)?.store.close()
+    }
+
     // MARK: Opening
 
     /// Returns once it is ready, or another try is worth it.
@@ -111,7 +199,7 @@ actor Stores {
         if ready.withLock({ $0[id] != nil }) { return }
         let task = Task {
             try await self.makeRoom()
-            let store = try await self.open(id, from: self.provider)
+            let store = try await self.open(id, from: self.provider, self.endDraft(id), isMade: true)
             let now = environment.now()
             ready.withLock { $0[id] = Open(store: store, usedAt: now) }
         }
@@ -126,26 +214,37 @@ actor Stores {
     /// "A container's identifier begins with iCloud." (`CKContainer`).
     private static let containerPrefix = "iCloud."
 
-    private nonisolated func open(_ id: StoreID, from provider: any StoreProvider) async throws -> Store {
+    private nonisolated func open(
+        _ id: StoreID, from provider: any StoreProvider, _ promise: Draft.Promise? = nil, isMade: Bool = false,
+        userRecordName: (@Sendable (String) -> String)? = nil
+    ) async throws -> Store {
         // Opening a store blocks on the disk, so it is done on a thread that may.
         let (isNew, engine, files) = try await onThread {
             (try !provider.exists(id), try provider.open(id), try provider.assets(of: id))
         }
-        if isNew, !id.container.isEmpty, !id.container.hasPrefix(Self.containerPrefix) {
-            environment.log(
-                "warning: container '\(id.container)' was made; the names of Apple's begin with \"\(Self.containerPrefix)\""
-            )
-        }
+        if isNew, isMade { noteMade(id) }
         do {
             let store = Store(
-                id: id, engine: engine, files: files, try await Store.prepare(engine, environment),
-                environment: environment, configuration: configuration)
+                id: id, engine: engine, files: files, try await Store.prepare(engine, environment, promise),
+                environment: environment, configuration: configuration, userRecordName: userRecordName)
             try await store.resume()
             return store
         } catch {
             // The next caller opens it anew.
             await engine.close()
             throw error
+        }
+    }
+
+    /// A tool that makes one says so itself, and one in memory is the caller's own affair.
+    private nonisolated func noteMade(_ id: StoreID) {
+        let name = "container '\(id.container)', \(id.environment),"
+        if !id.container.hasPrefix(Self.containerPrefix) {
+            environment.log(
+                "warning: \(name) was made by its first write; the names of Apple's begin with \"\(Self.containerPrefix)\""
+            )
+        } else if provider.keepsStores, configuration.worksInBackground {
+            environment.log("\(name) was made by its first write")
         }
     }
 
@@ -275,6 +374,7 @@ actor Stores {
         for task in closing.values { await task.value }
         for store in all { await store.close() }
         for task in blanks.values { await (try? task.value)?.close() }
+        for draft in drafts.values { await (try? draft.task.value)?.store.close() }
         ready.withLock { $0 = [:] }
         provider.close()
     }

@@ -6,7 +6,7 @@ extension NephosService {
 
     /// The caller's subscriptions to a database (CloudKit Web Services, subscriptions/list).
     package func listSubscriptions(_ context: RequestContext) async throws(ServiceError) -> SubscriptionsResponse {
-        try await perform(context) { store, caller in
+        try await perform(context, reads: true) { store, caller in
             let account = try caller.requireAccount()
             return try await store.read(by: caller) { try SubscriptionLookup.list(caller, account, $0) }
         }
@@ -16,7 +16,7 @@ extension NephosService {
     package func lookupSubscriptions(
         _ request: LookupSubscriptionsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> SubscriptionsResponse {
-        try await perform(context) { store, caller in
+        try await perform(context, reads: true) { store, caller in
             let account = try caller.requireAccount()
             return try await store.read(by: caller) { try SubscriptionLookup.lookup(request, caller, account, $0) }
         }

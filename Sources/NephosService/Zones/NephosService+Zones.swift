@@ -4,7 +4,7 @@ package import NephosWire
 extension NephosService {
     /// All zones of the database (CloudKit Web Services, zones/list).
     package func listZones(_ context: RequestContext) async throws(ServiceError) -> ZonesResponse {
-        try await perform(context) { store, caller in
+        try await perform(context, reads: true) { store, caller in
             try self.checkMayRead(caller)
             return try await store.read(by: caller) { try LookupZones.list(caller, $0) }
         }
@@ -14,7 +14,7 @@ extension NephosService {
     package func lookupZones(
         _ request: LookupZonesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> ZonesResponse {
-        try await perform(context) { store, caller in
+        try await perform(context, reads: true) { store, caller in
             try self.checkMayRead(caller)
             return try await store.read(by: caller) { try LookupZones.lookup(request, caller, $0) }
         }

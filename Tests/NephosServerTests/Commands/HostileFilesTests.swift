@@ -1,6 +1,7 @@
 import Foundation
 import NephosSQLite
 import NephosService
+import NephosWire
 import Testing
 
 /// Commands over files that somebody else made.
@@ -10,8 +11,9 @@ import Testing
         let service = NephosService(stores: try DataDirectory(path: directory.path))
         for container in containers {
             let context = RequestContext(
-                container: container, environment: .development, scope: .public, account: "ann", requestID: "r")
-            _ = try await service.currentUser(context)
+                container: container, environment: .development, scope: .private, account: "ann", requestID: "r")
+            _ = try await service.modifyZones(
+                ModifyZonesRequest(operations: [.init(operationType: .create, zoneID: .init(zoneName: "Z"))]), context)
         }
         await service.close()
     }

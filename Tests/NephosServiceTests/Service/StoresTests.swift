@@ -30,19 +30,139 @@ struct StoresTests {
             != nil
     }
 
-    @Test func `a container whose name is none of Apple's is warned of when it is made`() async throws {
+    @Test func `a container's first write is logged with its name, and warned of where that is none of Apple's`()
+        async throws
+    {
         defer { directory.remove() }
-        var warnings: [[String]] = []
+        var lines: [[String]] = []
         for _ in 0..<2 {
             let (cloud, _) = try cloud()
-            for container in ["iCloud.org.example.App", "org.example.App"] { try await save("a", cloud, container) }
+            for container in ["iCloud.org.example.App", "org.example.App"] {
+                _ = try await exists("a", cloud, container)
+                try await save("a", cloud, container)
+            }
             await cloud.service.close()
-            warnings.append(cloud.log.all)
+            lines.append(cloud.log.all)
         }
+        let made = "development, was made by its first write"
         #expect(
-            warnings == [
-                ["warning: container 'org.example.App' was made; the names of Apple's begin with \"iCloud.\""], [],
+            lines == [
+                [
+                    "container 'iCloud.org.example.App', \(made)",
+                    "warning: container 'org.example.App', \(made); the names of Apple's begin with \"iCloud.\"",
+                ], [],
             ])
+    }
+
+    /// What an account reads of a container, in each way, with the tokens that it got before.
+    /// - Returns: its user record's name and the token of the database.
+    private func read(
+        _ account: String, _ cloud: TestCloud, _ container: String, token: String? = nil
+    ) async throws -> (user: String, token: String?, zones: [String]) {
+        let service = cloud.service
+        let context = cloud.context(account, container: container)
+        let user = try await service.currentUser(context).userRecordName
+        let open = cloud.context(account, .public, container: container)
+        let names = ["a", user].map { LookupRecordsRequest.Item(recordName: $0) }
+        for context in [context, open] {
+            let found = try await service.lookupRecords(LookupRecordsRequest(records: names), context).records
+            #expect(found.last?.record?.recordName == user)
+        }
+        let query = QueryRecordsRequest(query: Query(recordType: "Note"))
+        let refusal = await #expect(throws: ServiceError.self) { _ = try await service.queryRecords(query, open) }
+        #expect(refusal?.clientCode == .unknownItem)
+        #expect(try await service.listSubscriptions(context).subscriptions.isEmpty)
+        #expect(try await service.discoverUsers(UserLookupRequest(lookupInfos: []), open).users.isEmpty)
+        let zones = try await service.listZones(context).zones
+        #expect(
+            zones.contains { if case .zone(let zone) = $0 { zone.zoneID.ownerRecordName == user } else { false } })
+        let changes = try await service.databaseChanges(DatabaseChangesRequest(syncToken: token), context)
+        return (user, changes.syncToken, changes.zones.map(\.zoneID.zoneName))
+    }
+
+    @Test func `a container that nobody wrote reads as an empty one, and nothing is made of it`() async throws {
+        defer { directory.remove() }
+        let (cloud, stores) = try cloud()
+        for number in 0..<(2 * Limits.drafts) {
+            let (first, second) = (
+                try await read("mei", cloud, "iCloud.\(number)"), try await read("ada", cloud, "iCloud.\(number)")
+            )
+            #expect(first.user != second.user && first.zones == [] && second.zones == [])
+            let zone = RecordZoneChangesRequest(zones: [.init(zoneID: ZoneIDDictionary(zoneName: "Z"))])
+            let changes = try await cloud.service.recordZoneChanges(
+                zone, cloud.context("mei", container: "iCloud.\(number)"))
+            guard case .failure(let error) = changes.zones[0] else { throw StorageError(.other, "the zone is there") }
+            #expect(error.serverErrorCode == .zoneNotFound)
+        }
+        #expect(try stores.existingStores() == [])
+        #expect(cloud.service.openStores.isEmpty && cloud.log.all == [])
+        #expect(await cloud.service.stores.draftCount == Limits.drafts)
+        await cloud.service.close()
+    }
+
+    @Test func `who read a container before its first write has the same name then, and is told what changed since`()
+        async throws
+    {
+        defer { directory.remove() }
+        let (cloud, stores) = try cloud()
+        let container = "iCloud.new"
+        let before = [try await read("ada", cloud, container), try await read("mei", cloud, container)]
+        #expect(before[0].zones == [])
+        let context = cloud.context("mei", container: container)
+        _ = try await cloud.service.modifyZones(
+            ModifyZonesRequest(operations: [.init(operationType: .create, zoneID: ZoneIDDictionary(zoneName: "Z"))]),
+            context)
+        #expect(try stores.existingStores().map(\.container) == [container])
+        let mei = try await read("mei", cloud, container, token: before[1].token)
+        #expect(mei.user == before[1].user && mei.zones == ["Z"])
+        let ada = try await read("ada", cloud, container, token: before[0].token)
+        #expect(ada.user == before[0].user && ada.zones == [])
+        #expect(try await read("zoe", cloud, container).user != mei.user)
+        await cloud.service.close()
+    }
+
+    @Test func `who reads a container that nobody wrote has the same name when the server was started anew`()
+        async throws
+    {
+        defer { directory.remove() }
+        var users: Set<String> = []
+        for _ in 0..<2 {
+            let (cloud, _) = try cloud()
+            users.insert(try await read("mei", cloud, "iCloud.a").user)
+            await cloud.service.close()
+        }
+        #expect(users.count == 1)
+        let (cloud, _) = try cloud()
+        for (account, container) in [("ada", "iCloud.a"), ("mei", "iCloud.b")] {
+            #expect(users.insert(try await read(account, cloud, container).user).inserted)
+        }
+        await cloud.service.close()
+    }
+
+    @Test func `reads and writes that begin a container together agree on its accounts`() async throws {
+        defer { directory.remove() }
+        let (cloud, stores) = try cloud()
+        for container in (0..<10).map({ "iCloud.\($0)" }) {
+            let users = try await withThrowingTaskGroup(of: String.self) { group in
+                for number in 0..<8 {
+                    group.addTask {
+                        let context = cloud.context("mei", container: container)
+                        guard number % 4 == 3 else {
+                            return try await cloud.service.currentUser(context).userRecordName
+                        }
+                        _ = try await cloud.service.modifyRecords(
+                            ModifyRecordsRequest(operations: [.create("r\(number)")]), context)
+                        let request = LookupRecordsRequest(records: [.init(recordName: "r\(number)")])
+                        let found = try await cloud.service.lookupRecords(request, context).records
+                        return try #require(found[0].record?.created?.userRecordName)
+                    }
+                }
+                return try await group.reduce(into: Set()) { $0.insert($1) }
+            }
+            #expect(users.count == 1)
+        }
+        #expect(try stores.existingStores().count == 10)
+        await cloud.service.close()
     }
 
     @Test func `a store that could not be opened at the start is opened later, and what was left to do goes on`()
