@@ -63,15 +63,24 @@ extension NephosService {
         do {
             let id = StoreID(container: context.container, environment: context.environment.rawValue)
             return try await stores.usingExisting(id) { store in
-                guard let store else {
-                    throw ServiceError(
-                        .badRequest, .badContainer, "there is no container \(context.container) in \(id.environment)")
-                }
+                guard let store else { throw try await self.missingContainer(id) }
                 return try await body(store)
             }
         } catch {
             throw translate(error, requestID: context.requestID)
         }
+    }
+
+    /// That a container is not there, and which one may be meant.
+    func missingContainer(_ id: StoreID) async throws -> ServiceError {
+        let known = try await stores.known()
+        let others = known.filter { $0.container == id.container }.map(\.environment)
+        let hint =
+            others.isEmpty
+            ? Suggestion.clause(for: id.container, among: Set(known.map(\.container)).sorted())
+            : "; it is in \(others.sorted().joined(separator: ", "))"
+        return ServiceError(
+            .badRequest, .badContainer, "there is no container \(id.container) in \(id.environment)" + hint)
     }
 
     /// The id behind which a page of a list by id begins.

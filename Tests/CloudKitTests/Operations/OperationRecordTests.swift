@@ -142,11 +142,11 @@ import Testing
     }
 
     @Test func `an asset is refused on this side, and with it the rest of its zone if that is atomic`() async throws {
-        let withAsset = artwork("A")
+        let withAsset = artwork("A", in: Self.gallery)
         withAsset["image"] = CKAsset(fileURL: URL(fileURLWithPath: "/dev/null"))
         for (isAtomic, sameZone, sentNames) in [(true, 22, ["C"]), (false, 0, ["B", "C"])] {
             let service = ScriptedService()
-            let (neighbour, other) = (artwork("B"), artwork("C", in: Self.gallery))
+            let (neighbour, other) = (artwork("B", in: Self.gallery), artwork("C"))
             let results = try await service.database.modifyRecords(
                 saving: [withAsset, neighbour, other], deleting: [], atomically: isAtomic)
             let error = results.saveResults[withAsset.recordID]?.failure as? CKError

@@ -249,6 +249,11 @@ import Testing
             let expected = "nephos: there is no container \(Self.container) in development (BAD_REQUEST)\n"
             #expect(finished.status == 1 && finished.errors == expected, "\(finished)")
             try await cloud.makeZones("A")
+            finished = try await cloud.run("zones", "list", "--environment", "production")
+            #expect(finished.errors.contains("\(Self.container) in production; it is in development"), "\(finished)")
+            let place = ["--url", "http://127.0.0.1:\(cloud.port)", "--container", Self.container + "s"]
+            finished = try await StartedNephos(["zones", "list"] + place).finish()
+            #expect(finished.errors.contains("did you mean '\(Self.container)'?"), "\(finished)")
             finished = try await cloud.run("zones", "list", "--account", "nobody")
             #expect(
                 finished.status == 1

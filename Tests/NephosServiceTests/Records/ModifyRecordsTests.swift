@@ -160,10 +160,12 @@ import Testing
         var database = TestDatabase(TestCloud())
         database.zone = "Nowhere"
         let request = ModifyRecordsRequest(operations: [.create("a")], zoneID: database.zoneID)
-        await #expect(throws: ServiceError.zoneNotFound("Nowhere")) {
+        await #expect(throws: missingZone("Nowhere", "save the zone before the records in it")) {
             try await database.cloud.service.modifyRecords(request, database.context)
         }
-        await #expect(throws: ServiceError.zoneNotFound("Nowhere")) { try await database.lookup("a") }
+        await #expect(throws: missingZone("Nowhere", "the account has no zone of that name")) {
+            try await database.lookup("a")
+        }
         let results = try await database.modify([.create("a"), .delete("b")])
         #expect(results.map(\.summary) == ["error 26", "error 26"])
     }

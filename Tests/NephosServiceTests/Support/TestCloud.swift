@@ -107,6 +107,13 @@ final class TestCloud: Sendable {
     }
 }
 
+/// What a request gets about a zone that is not there.
+func missingZone(_ name: String, _ remedy: String) -> ServiceError {
+    var error = ServiceError.zoneNotFound(name)
+    error.reason += ": \(remedy)"
+    return error
+}
+
 /// A database of a test cloud as one account, with short names for what tests do all the time.
 struct TestDatabase {
     let cloud: TestCloud

@@ -37,7 +37,9 @@ import Testing
             return
         }
         #expect(deleted.deleted)
-        await #expect(throws: ServiceError.zoneNotFound("Z")) { try await database.lookup("n0") }
+        await #expect(throws: missingZone("Z", "the account has no zone of that name")) {
+            try await database.lookup("n0")
+        }
         _ = try await modify(.create, "Z", in: database)
         await database.cloud.service.settle()
         #expect(try await database.existing("n0", "n399") == [])

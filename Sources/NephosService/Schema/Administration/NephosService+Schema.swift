@@ -54,11 +54,9 @@ extension NephosService {
     ) async throws(ServiceError) -> SchemaReport {
         try await administer(context, onlyDevelopment: true) {
             let production = try await self.schema(context.container, .production)
-            return try await self.stores.usingExisting(Self.id(context.container, .development)) { store in
-                guard let store else {
-                    throw ServiceError(
-                        .badRequest, .badContainer, "there is no container \(context.container) in development")
-                }
+            let id = Self.id(context.container, .development)
+            return try await self.stores.usingExisting(id) { store in
+                guard let store else { throw try await self.missingContainer(id) }
                 return try await FieldDrop(
                     recordType: request.recordType, field: request.field, environment: self.environment
                 ).run(on: store, production: production)
