@@ -1,11 +1,14 @@
 import CloudKit
 
 /// Lists that several people keep: each in a zone of its owner's, shared by its root record, or with the zone as a whole. Names
-/// and items are encrypted on the device: the service keeps bytes.
+/// and items are encrypted on the device: the service keeps bytes. So no name is part of what the service reads, as record names,
+/// zone names and the titles of shares are.
 struct SharedLists {
     let container: CKContainer
 
     static let zoneName = "Lists"
+    /// What whoever has a link sees of a list before they accept it.
+    static let title = "A list"
 
     struct List {
         var name: String
@@ -16,6 +19,7 @@ struct SharedLists {
 
     enum Failure: Error, CustomStringConvertible {
         case noList(String)
+        case isThere(String)
         case noParticipant(String)
         case noRequest(String)
         case noURL
@@ -23,6 +27,7 @@ struct SharedLists {
         var description: String {
             switch self {
             case .noList(let name): "there is no list '\(name)'"
+            case .isThere(let name): "there is a list '\(name)' already"
             case .noParticipant(let email): "\(email) takes no part in the list"
             case .noRequest(let name): "nobody asks for access to '\(name)'"
             case .noURL: "the share has no URL"
@@ -34,17 +39,17 @@ struct SharedLists {
 
     /// Makes a list and shares it: with an address, or with everybody who has the link.
     func share(_ name: String, with email: String?) async throws -> URL {
-        let list = try await makeList(name)
-        let share = CKShare(rootRecord: list)
-        try await invite(email, to: share, titled: name)
+        let list = try await makeList(name, in: Self.zoneName)
+        let share = share(list)
+        try await invite(email, to: share)
         try await save([list, share])
         return try url(share.url)
     }
 
     /// The same with the first who uses the link: it is good once.
     func shareOnce(_ name: String) async throws -> URL {
-        let list = try await makeList(name)
-        let share = CKShare(rootRecord: list)
+        let list = try await makeList(name, in: Self.zoneName)
+        let share = share(list)
         let participant = CKShare.Participant.oneTimeURLParticipant()
         share.addParticipant(participant)
         try await save([list, share])
@@ -53,38 +58,44 @@ struct SharedLists {
 
     /// The same with nobody, but who has the link may ask for access.
     func shareOnRequest(_ name: String) async throws -> URL {
-        let list = try await makeList(name)
-        let share = CKShare(rootRecord: list)
+        let list = try await makeList(name, in: Self.zoneName)
+        let share = share(list)
         share.allowsAccessRequests = true
         try await save([list, share])
         return try url(share.url)
     }
 
-    /// A record in the zone of the lists.
-    private func makeList(_ name: String) async throws -> CKRecord {
-        let zoneID = CKRecordZone.ID(zoneName: Self.zoneName)
-        try await container.privateCloudDatabase.save(CKRecordZone(zoneID: zoneID))
-        let list = CKRecord(recordType: "List", recordID: CKRecord.ID(recordName: "list-\(name)", zoneID: zoneID))
-        list.encryptedValues["name"] = name
-        return list
-    }
-
     /// The same with a zone that holds this list alone.
     func shareZone(_ name: String, with email: String?) async throws -> URL {
-        let zoneID = CKRecordZone.ID(zoneName: name)
-        let database = container.privateCloudDatabase
-        try await database.save(CKRecordZone(zoneID: zoneID))
-        let list = CKRecord(recordType: "List", recordID: CKRecord.ID(recordName: "list-\(name)", zoneID: zoneID))
-        list.encryptedValues["name"] = name
-        let share = CKShare(recordZoneID: zoneID)
-        try await invite(email, to: share, titled: name)
+        let list = try await makeList(name, in: UUID().uuidString)
+        let share = CKShare(recordZoneID: list.recordID.zoneID)
+        share[CKShare.SystemFieldKey.title] = Self.title
+        try await invite(email, to: share)
         try await save([list, share])
         return try url(share.url)
     }
 
-    private func invite(_ email: String?, to share: CKShare, titled name: String) async throws {
-        // The title stays readable: who has not accepted sees it.
-        share[CKShare.SystemFieldKey.title] = "a list"
+    /// A record in a zone of that name. Its own name is random.
+    private func makeList(_ name: String, in zoneName: String) async throws -> CKRecord {
+        let database = container.privateCloudDatabase
+        if try await records(in: database).contains(where: { $0.encryptedValues["name"] == name }) {
+            throw Failure.isThere(name)
+        }
+        let zoneID = CKRecordZone.ID(zoneName: zoneName)
+        try await database.save(CKRecordZone(zoneID: zoneID))
+        let list = CKRecord(recordType: "List", recordID: CKRecord.ID(zoneID: zoneID))
+        list.encryptedValues["name"] = name
+        return list
+    }
+
+    /// A share of a list, with a title that does not say which.
+    private func share(_ list: CKRecord) -> CKShare {
+        let share = CKShare(rootRecord: list)
+        share[CKShare.SystemFieldKey.title] = Self.title
+        return share
+    }
+
+    private func invite(_ email: String?, to share: CKShare) async throws {
         guard let email else {
             share.publicPermission = .readWrite
             return
@@ -126,7 +137,7 @@ struct SharedLists {
     func accept(_ url: URL) async throws -> String {
         let metadata = try await container.shareMetadata(for: url)
         let share = try await container.accept(metadata)
-        return share[CKShare.SystemFieldKey.title] as? String ?? "a list"
+        return share[CKShare.SystemFieldKey.title] as? String ?? Self.title
     }
 
     /// Takes somebody out of a list of one's own.

@@ -75,7 +75,7 @@ struct Enrolment: Sendable {
             throw .transport(
                 .accountTemporarilyUnavailable,
                 "This device has not been approved for the account's encrypted values: run 'nephos keys code' here, and"
-                    + " 'nephos keys approve CODE' on a device that has",
+                    + " 'nephos keys approve', which asks for the code, on a device that has",
                 retryAfter: Self.approvalRetryAfter)
         }
         let secrets = approval.stored.secrets

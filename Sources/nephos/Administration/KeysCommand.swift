@@ -7,6 +7,15 @@ import NephosHTTP
 struct KeysCommand {
     enum Action: String, CaseIterable {
         case list, code, approve, revoke, recovery, recover, compare, accept, reset
+
+        /// The name of the secret that the action reads.
+        var secret: String? {
+            switch self {
+            case .approve: "code"
+            case .recover: "recovery key"
+            default: nil
+            }
+        }
     }
 
     static let options =
@@ -21,21 +30,24 @@ struct KeysCommand {
 
         Usage: nephos keys list     [OPTIONS]
                nephos keys code     [OPTIONS]
-               nephos keys approve  [OPTIONS] CODE
+               nephos keys approve  [OPTIONS]
                nephos keys revoke   [OPTIONS] DEVICE
                nephos keys recovery [OPTIONS]
-               nephos keys recover  [OPTIONS] KEY
+               nephos keys recover  [OPTIONS]
                nephos keys compare  [OPTIONS] [ACCOUNT]
                nephos keys accept   [OPTIONS] [ACCOUNT]
                nephos keys reset    [OPTIONS]
 
         A device is a directory of keys: ~/.local/share/nephos/keys, or NEPHOS_KEYS.
         The first one of an account has its keys. On another, code prints a code for
-        this one time; approve CODE, on a device that is on the list, hands it the
-        keys. Carry the code yourself: who has it can be the device. revoke takes a
-        device off the list that list names; what it has read it has. recovery prints
-        a new recovery key, by which recover puts a device on the list when all others
-        are lost: keep it on paper.
+        this one time; approve, on a device that is on the list, asks for the code and
+        hands it the keys. Carry the code yourself: who has it can be the device.
+        revoke takes a device off the list that list names; what it has read it has.
+        recovery prints a new recovery key; recover asks for it, and puts a device on
+        the list when all others are lost: keep it on paper.
+
+        approve and recover read the code and the key from standard input where that
+        is not a terminal. They take neither as an argument: other processes see those.
 
         compare prints a code for the account, and for each with which it shares: read
         them to each other. An account whose list of devices is another one than before
@@ -50,6 +62,7 @@ struct KeysCommand {
 
     private var action: Action
     private var devices: AccountDevices
+    /// The action's argument, or its secret.
     private var word = ""
 
     /// Runs to the end; the process's status says whether it could.
@@ -73,10 +86,15 @@ struct KeysCommand {
         let seeHelp = "See 'nephos keys --help'."
         let (action, rest) = try Subcommand.parse(arguments, of: "keys", as: Action.self)
         self.action = action
-        let needsWord = action == .approve || action == .revoke || action == .recover
-        let takesWord = needsWord || action == .compare || action == .accept
+        let takesWord = action == .revoke || action == .compare || action == .accept
+        let secret = action.secret
         let arguments = try Arguments(
-            rest, options: Self.options, command: "keys", wordLimit: takesWord ? 1 : 0)
+            rest, options: Self.options, command: "keys", wordLimit: takesWord || secret != nil ? 1 : 0)
+        if let secret, !arguments.words.isEmpty {
+            throw UsageError(
+                "'\(action.rawValue)' takes no \(secret) as an argument, which other processes see: it asks for it, or reads"
+                    + " it from standard input. \(seeHelp)")
+        }
         let address = try CloudAddress(arguments)
         guard case .server(let server) = address.place, let url = URL(string: server.description) else {
             throw UsageError("devices are those of a running server: '--url' names it.")
@@ -90,10 +108,10 @@ struct KeysCommand {
             CloudKitEnvironment(
                 url: url, account: .token(token), apiToken: address.apiToken,
                 name: address.environment == "production" ? .production : .development))
-        if needsWord, arguments.words.isEmpty {
+        if action == .revoke, arguments.words.isEmpty {
             throw UsageError("'\(action.rawValue)' takes one argument. \(seeHelp)")
         }
-        word = arguments.words.first ?? ""
+        if let secret { word = try SecretInput.read(secret) } else { word = arguments.words.first ?? "" }
         if action == .reset {
             try Confirmation(arguments).ask("all keys of the account, and its zones that have encrypted values")
         }

@@ -1,4 +1,6 @@
+import NephosSQLite
 import NephosService
+import NephosStorage
 import NephosWire
 
 /// `nephos share`: which records and zones accounts share, and with whom; and the acceptance of a share.
@@ -22,8 +24,10 @@ struct ShareCommand {
           list    Print each share: its owner, zone and root, the path of its URL, what
                   it allows everybody, and its participants. Who has the URL of a public
                   share, or of one they are invited to, can join it.
-          accept  Have an account take part in the share of a URL, which says the server
-                  and, by what it ends in, the container.
+          accept  Have an account take part in the share of a URL, which says the server,
+                  the container and the environment, and has after # the key of what is
+                  encrypted: put the URL in quotes, whole. With - it is asked for, or read
+                  from standard input, as other processes see arguments.
 
         Options:
         \(CommandOption.help(options))
@@ -51,17 +55,18 @@ struct ShareCommand {
     }
 
     private static func accept(_ arguments: Arguments) throws(UsageError) {
-        guard let url = arguments.words.first, let guid = shortGUID(url) else {
-            throw UsageError("name the URL of a share. See 'nephos share --help'.")
+        guard let word = arguments.words.first else {
+            throw UsageError("name the URL of a share, or - to be asked for it. See 'nephos share --help'.")
+        }
+        let url = word == "-" ? try SecretInput.read("URL") : word
+        guard let guid = shortGUID(url) else {
+            throw UsageError("'\(url)' is not the URL of a share. See 'nephos share --help'.")
         }
         var address = try CloudAddress(arguments)
         if !arguments.has("--url"), !arguments.has("--data"), let server = server(url) {
             address.place = .server(server)
         }
-        if address.container == nil, case .server(let server) = address.place {
-            let place = try container(of: guid, on: server, arguments["--environment"])
-            (address.container, address.environment) = (place.container, place.environment)
-        }
+        try locate(guid, &address, arguments)
         address.database = "public"
         try Cloud.run(on: address) { cloud in
             let request = ShortGUIDsRequest(shortGUIDs: [.init(value: guid)])
@@ -72,6 +77,7 @@ struct ShareCommand {
             Console.print(
                 "accepted: zone \(joined.zoneID.zoneName) of \(joined.zoneID.ownerRecordName ?? "") in"
                     + " \(joined.containerIdentifier), \(joined.participantPermission.rawValue)\n")
+            if let fragment = fragment(url) { try takeKey(of: joined, fragment, cloud.address) }
         }
     }
 
@@ -89,29 +95,63 @@ struct ShareCommand {
         return try? ServerAddress(String(url[..<path.lowerBound]))
     }
 
-    /// The container of a share, by the routing key in its URL.
-    private static func container(
-        of guid: String, on server: ServerAddress, _ environment: String?
-    ) throws(UsageError) -> ServiceOverview.Container {
-        do {
-            let (status, body) = try ServerConnection(address: server).get("/status")
-            let overview = status == 200 ? try? ServiceOverview(decoding: body) : nil
-            let found = overview?.containers.first { container in
-                guid.hasPrefix(ShortGUID.routingKey(container.container, container.environment))
-                    && (environment == nil || container.environment == environment)
-            }
-            if let found { return found }
-        } catch {
-            Console.fail(error.description)
+    /// Has an address name the container and environment that a share is in.
+    /// - Throws: `UsageError` where options name others, or nothing says which.
+    private static func locate(
+        _ guid: String, _ address: inout CloudAddress, _ arguments: Arguments
+    ) throws(UsageError) {
+        guard let found = try stores(of: guid, at: address.place) else {
+            if address.container != nil { return }
+            throw UsageError("which container is the share in? Name it with '--container ID'.")
         }
-        throw UsageError(
-            "\(server) has no container that the URL is of, or does not say: name it with '--container ID'.")
+        let named = (container: arguments["--container"], environment: arguments["--environment"])
+        let store = found.first { store in
+            store.container == named.container ?? store.container
+                && store.environment == named.environment ?? store.environment
+        }
+        guard let store else {
+            guard let other = found.first else {
+                throw UsageError("\(address.place) has no container that the URL is of.")
+            }
+            throw UsageError(
+                "the URL is of a share in \(other.container), \(other.environment): name no other container or environment."
+            )
+        }
+        (address.container, address.environment) = (store.container, store.environment)
+    }
+
+    /// The stores that a share can be in, by the routing key in its URL; nil where the place does not say which it has.
+    private static func stores(of guid: String, at place: CloudAddress.Place) throws(UsageError) -> [StoreID]? {
+        let known: [StoreID]
+        var isComplete = true
+        switch place {
+        case .dataDirectory(let path):
+            // `Cloud` refuses a directory that is not there.
+            guard let stores = try? StoredDirectory(path: path).existingStores() else { return nil }
+            known = stores
+        case .server(let server):
+            do throws(ServerConnection.Failure) {
+                let (status, body) = try ServerConnection(address: server).get("/status")
+                guard status == 200, let overview = try? ServiceOverview(decoding: body) else { return nil }
+                known = overview.containers.map { StoreID(container: $0.container, environment: $0.environment) }
+                isComplete = overview.isComplete
+            } catch {
+                Console.fail(error.description)
+            }
+        }
+        let found = known.filter { guid.hasPrefix(ShortGUID.routingKey($0.container, $0.environment)) }
+        return found.isEmpty && !isComplete ? nil : found
     }
 
     /// What a URL ends in, without a title.
     private static func shortGUID(_ url: String) -> String? {
         let path = url.prefix { $0 != "#" && $0 != "?" }
         return path.split(separator: "/").last.map(String.init)
+    }
+
+    /// What a URL has after #: the key of what is encrypted, or a title.
+    private static func fragment(_ url: String) -> String? {
+        url.firstIndex(of: "#").map { String(url[url.index(after: $0)...]) }
     }
 
     private static func text(_ share: AccountShare) -> String {

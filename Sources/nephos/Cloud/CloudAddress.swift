@@ -3,9 +3,16 @@ import NephosSQLite
 
 /// Which cloud a command works on, and as whom: a running server, or the data directory of one that does not run.
 struct CloudAddress {
-    enum Place: Hashable {
+    enum Place: Hashable, CustomStringConvertible {
         case server(ServerAddress)
         case dataDirectory(String)
+
+        var description: String {
+            switch self {
+            case .server(let address): address.description
+            case .dataDirectory(let path): path
+            }
+        }
     }
 
     /// Which container, and where.

@@ -31,14 +31,14 @@ import Testing
             identifier: Self.identifier, service: HTTPService(Self.identifier, environment))
     }
 
-    /// Runs `nephos keys` on a device.
+    /// Runs `nephos keys` on a device, which reads a secret from standard input.
     private func keys(
-        _ account: String, _ device: String, _ port: UInt16, _ arguments: String...
+        _ account: String, _ device: String, _ port: UInt16, _ arguments: String..., secret: String = ""
     ) async throws -> Finished {
         try await StartedNephos(
             ["keys"] + arguments + [
                 "--url", "http://127.0.0.1:\(port)", "--container", Self.identifier, "--token", "dev:\(account)",
-            ], environment: ["NEPHOS_KEYS": folder(device).path]
+            ], environment: ["NEPHOS_KEYS": folder(device).path], input: typed(secret)
         ).finish()
     }
 
@@ -88,7 +88,7 @@ import Testing
             await code { _ = try await text(laptop.privateCloudDatabase, "a", in: Self.zoneID) }
                 == .accountTemporarilyUnavailable)
         let approval = try word(try await keys("mei", "laptop", port, "code"))
-        _ = try word(try await keys("mei", "phone", port, "approve", approval))
+        _ = try word(try await keys("mei", "phone", port, "approve", secret: approval))
         #expect(try await text(laptop.privateCloudDatabase, "a", in: Self.zoneID) == "first")
         let recovery = try word(try await keys("mei", "laptop", port, "recovery"))
         let listed = try word(try await keys("mei", "laptop", port, "list")).split(separator: "\n")
@@ -105,7 +105,7 @@ import Testing
             await code { _ = try await text(finder, "a", in: Self.zoneID) } == .accountTemporarilyUnavailable)
         // And so is the laptop.
         let desktop = try app("mei", "desktop", port).privateCloudDatabase
-        _ = try word(try await keys("mei", "desktop", port, "recover", recovery))
+        _ = try word(try await keys("mei", "desktop", port, "recover", secret: recovery))
         #expect(try await text(desktop, "a", in: Self.zoneID) == "second")
         #expect(try await keys("mei", "desktop", port, "reset").status != 0, "it asks first")
         _ = try word(try await keys("mei", "desktop", port, "reset", "--yes"))
@@ -219,7 +219,7 @@ import Testing
             // Another device of the account's, once it is approved, needs no URL any more.
             let second = try app(invitation.account, "\(invitation) 2", port)
             let approval = try word(try await keys(invitation.account, "\(invitation) 2", port, "code"))
-            _ = try word(try await keys(invitation.account, "\(invitation)", port, "approve", approval))
+            _ = try word(try await keys(invitation.account, "\(invitation)", port, "approve", secret: approval))
             #expect(
                 try await text(second.sharedCloudDatabase, "item \(invitation)", in: zoneID) == "text \(invitation)")
         }

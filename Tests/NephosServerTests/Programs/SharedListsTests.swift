@@ -31,12 +31,12 @@ import Testing
             ).finish()
         }
 
-        /// Runs `nephos keys`.
-        func keys(_ arguments: String...) async throws -> String {
+        /// Runs `nephos keys`, which reads a secret from standard input.
+        func keys(_ arguments: String..., secret: String = "") async throws -> String {
             let finished = try await StartedNephos(
                 ["keys"] + arguments + [
                     "--url", url, "--container", "iCloud.org.example.SharedLists", "--token", "dev:\(account)",
-                ], environment: ["NEPHOS_KEYS": keys.path]
+                ], environment: ["NEPHOS_KEYS": keys.path], input: typed(secret)
             ).finish()
             #expect(finished.status == 0, "\(finished.errors)")
             return finished.output.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -62,7 +62,7 @@ import Testing
         _ = try output(try await phone.lists("add", "Food", "rice"))
         let refused = try await laptop.lists("show")
         #expect(refused.status == 1 && refused.output.contains("nephos keys code"), "\(refused)")
-        _ = try await phone.keys("approve", try await laptop.keys("code"))
+        _ = try await phone.keys("approve", secret: try await laptop.keys("code"))
         #expect(try output(try await laptop.lists("show")) == "Food: rice")
         let recovery = try await laptop.keys("recovery")
         let lost = try #require(
@@ -73,7 +73,7 @@ import Testing
         #expect(try await phone.lists("show").status == 1)
         let desktop = device("mei", "desktop", port: port)
         #expect(try await desktop.lists("show").status == 1)
-        _ = try await desktop.keys("recover", recovery)
+        _ = try await desktop.keys("recover", secret: recovery)
         #expect(try output(try await desktop.lists("show")) == "Food: rice, tea")
         #expect(try await server.stop().status == 0)
     }
@@ -114,7 +114,7 @@ import Testing
             #expect(shown.filter { $0 != "Own: " && $0 != "Own:" } == [expected], "\(invitation)")
             // Another device of the guest's, once it is approved.
             let second = device(invitation.account, "second", port: port)
-            _ = try await guest.keys("approve", try await second.keys("code"))
+            _ = try await guest.keys("approve", secret: try await second.keys("code"))
             #expect(try output(try await second.lists("show")).contains(expected), "\(invitation)")
         }
         // A guest writes, and the owner reads it at the next start.
@@ -126,6 +126,40 @@ import Testing
         let late = try await device("late", port: port).lists("accept", try #require(urls[.oneTimeURL]))
         #expect(late.status == 1, "\(late)")
         #expect(try await server.stop().status == 0)
+    }
+
+    @Test(.timeLimit(.minutes(15))) func `neither the service nor who has a link reads a list's name or items`()
+        async throws
+    {
+        let (server, port) = try await startServer()
+        let owner = device("mei", port: port)
+        let urls = [
+            try output(try await owner.lists("share", "Birthday party")),
+            try output(try await owner.lists("share-once", "Birthday party, once")),
+            try output(try await owner.lists("share-on-request", "Birthday party, asked")),
+            try output(try await owner.lists("share-zone", "Birthday party zone")),
+        ]
+        _ = try output(try await owner.lists("add", "Birthday party", "Birthday cake"))
+        let again = try await owner.lists("share", "Birthday party")
+        #expect(again.status == 1 && again.output.contains("already"), "\(again)")
+        // Ana accepts nothing, and looks at the pages.
+        for url in urls {
+            let path = try #require(URL(string: url)?.path)
+            let page = try await TestConnection(port: port).request("GET", path + "?account=ana")
+            #expect(page.text.contains("A list") || page.status == 404, "\(page.text)")
+            #expect(!page.text.contains("Birthday") && !url.contains("Birthday"))
+        }
+        #expect(try await server.stop().status == 0)
+        let files = try #require(
+            FileManager.default.enumerator(
+                at: directory.appendingPathComponent("data"), includingPropertiesForKeys: nil))
+        var count = 0
+        for case let file as URL in files {
+            guard let bytes = try? Data(contentsOf: file) else { continue }
+            count += 1
+            #expect(bytes.firstRange(of: Data("Birthday".utf8)) == nil, "\(file.lastPathComponent)")
+        }
+        #expect(count > 0)
     }
 
     /// - Returns: the URL that the owner hands on.

@@ -7,7 +7,7 @@ final class StartedNephos: @unchecked Sendable {
     // `@unchecked`: only `finish` and `readyLine` wait, each on a thread of its own; a test calls them in turn.
     let process = Process()
     let output = Pipe()
-    private let errors = Pipe()
+    let errors = Pipe()
 
     init(
         _ arguments: [String], in directory: URL? = nil, product: String = "nephos",
@@ -78,6 +78,14 @@ struct Finished {
     var exited: Bool
     var output: String
     var errors: String
+}
+
+/// A line as it is typed into a program that is not at a terminal.
+func typed(_ line: String) -> Pipe {
+    let pipe = Pipe()
+    pipe.fileHandleForWriting.write(Data((line + "\n").utf8))
+    try? pipe.fileHandleForWriting.close()
+    return pipe
 }
 
 /// Calls `body` with a directory that is removed afterwards.

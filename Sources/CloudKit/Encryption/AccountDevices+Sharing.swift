@@ -1,0 +1,23 @@
+import Foundation
+package import NephosWire
+
+extension AccountDevices {
+    /// Has the account take the key of a share that it accepted, so that all its devices have it.
+    /// - Parameter fragment: of the share's URL.
+    package func takeKey(of accepted: RecordInfo, from fragment: String) async throws(Failure) {
+        guard let link = ShareLink(fragment: fragment) else {
+            throw Failure(description: "what the URL has after # is not whole")
+        }
+        let name = KeyRing.GroupName(
+            zone: KeyZone(accepted.zoneID, .shared),
+            group: accepted.rootRecordName == nil ? "" : accepted.share.recordName)
+        let ring = KeyRing(service, container: container)
+        do throws(KeyFailure) {
+            try await ring.join(name, by: link)
+            guard try await ring.keys(of: name, making: false).1.currentKey == nil else { return }
+        } catch {
+            throw Self.failure(error)
+        }
+        throw Failure(description: "it does not open the share, whose owner has to hand on a new URL")
+    }
+}
