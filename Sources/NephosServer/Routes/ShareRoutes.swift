@@ -96,11 +96,11 @@ enum SharePageText {
     }
 
     static func share(_ share: SharePage, account: String) -> String {
-        let title = escaped(share.title ?? "Untitled")
+        let title = shown(share.title ?? "Untitled")
         let what =
             share.permission == .readWrite ? "You can see and change it." : "You can see it, and not change it."
         let head =
-            "<h1>\(title)</h1><p>Shared\(share.owner.map { " by " + escaped($0) } ?? "") in \(escaped(share.containerIdentifier))."
+            "<h1>\(title)</h1><p>Shared\(share.owner.map { " by " + shown($0) } ?? "") in \(escaped(share.containerIdentifier))."
         if share.isOwner { return head + " It is yours.</p>" }
         if share.hasAccepted { return head + " You have accepted it: open it in the app.</p>" }
         return """
@@ -109,6 +109,20 @@ enum SharePageText {
             <input type="hidden" name="token" value="\(escaped(share.token))"><button>Accept</button></form>
             <p>Or open this page's address in the app.</p>
             """
+    }
+
+    /// What an account wrote, in an element: control characters, and those that turn the direction of writing, are shown as what
+    /// they are, and words from right to left turn nothing around them.
+    private static func shown(_ text: String) -> String {
+        let visible = text.unicodeScalars.reduce(into: "") { visible, scalar in
+            // Joiners are part of words and of emoji.
+            if scalar == "\u{200C}" || scalar == "\u{200D}" {
+                visible.unicodeScalars.append(scalar)
+            } else {
+                visible += AnsweredRequest.printable(String(scalar), limit: 1)
+            }
+        }
+        return "<bdi>\(escaped(visible))</bdi>"
     }
 
     /// Text as HTML shows it, in elements and in quoted attributes.

@@ -268,6 +268,24 @@ extension [String: Any] {
         #expect(try await cloud.post("bob", "shared", "zones/list", "{}").objects("zones").count == 1)
     }
 
+    @Test func `The page shows control characters of titles and names as what they are, and joined emoji as they are`()
+        async throws
+    {
+        let owner = "ali\u{202E}ec"
+        let encoded = try #require(owner.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+        let (_, tag) = try await cloud.makeList(encoded)
+        let share = try await cloud.modify(
+            encoded,
+            #"{"operationType":"create","record":{"recordName":"share","recordType":"cloudkit.share","forRecord":{"recordName":"root","recordChangeTag":"\#(tag)"},"fields":{"cloudkit.title":{"value":"👩\u200d🚀 \u202egpj\u2066.\u001b[31m\u0085\u200f<i>"}},"publicPermission":"READ_ONLY"}}"#
+        )[0]
+        let page = await cloud.page(.get, "/share/\(try #require(share.text("shortGUID")))?account=bob")
+        let html = String(decoding: page.body, as: UTF8.self)
+        #expect(
+            html.contains("<bdi>👩\u{200D}🚀 \\u{202e}gpj\\u{2066}.\\u{1b}[31m\\u{85}\\u{200f}&lt;i&gt;</bdi>"), "\(html)"
+        )
+        #expect(html.contains("by <bdi>ali\\u{202e}ec</bdi> in"), "\(html)")
+    }
+
     // MARK: What the operator asks
 
     @Test func `The operator sees shares, and why an account may do what`() async throws {
