@@ -9,11 +9,16 @@ extension AnsweredRequest {
     package func line(time: String, colours: Bool) -> String {
         let paint = { (code: String, text: String) in colours ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
         let who = Self.padded(Self.printable(account ?? "—", limit: 24), 10)
-        let place = Self.padded(database ?? "", 7)
+        // Development goes without saying.
+        let store = container.map { $0 + (environment == "production" ? "/production" : "") }
+        let place = Self.padded(Self.printable(store ?? "", limit: 80), 22) + " " + Self.padded(database ?? "", 7)
         let what = Self.padded(Self.printable(endpoint, limit: 80), 18)
         let code = paint(status < 400 ? "32" : status < 500 ? "33" : "31", String(status))
         var line = "\(paint("2", time))  \(code)  \(Self.leftPadded("\(milliseconds)", 7)) ms  \(who) \(place) \(what)"
-        if let summary { line += " " + Self.printable(summary, limit: 160) }
+        if let summary {
+            let text = Self.printable(summary, limit: 160)
+            line += " " + (failedItems > 0 ? paint("33", text) : text)
+        }
         if let errorCode {
             line += paint("33", "  \(errorCode): \(Self.printable(reason ?? "", limit: 300))") + " (\(requestID))"
         }
@@ -46,6 +51,10 @@ extension AnsweredRequest {
         writer.member("summary", summary)
         writer.key("status")
         writer.int64(Int64(status))
+        if failedItems > 0 {
+            writer.key("failedItems")
+            writer.int64(Int64(failedItems))
+        }
         writer.key("milliseconds")
         writer.double(milliseconds)
         if stages.isSlow { writeStages(to: &writer) }

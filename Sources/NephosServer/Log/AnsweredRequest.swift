@@ -1,4 +1,5 @@
 package import NephosService
+import NephosWire
 
 /// One request and what came of it, for the operator's log.
 package struct AnsweredRequest: Hashable, Sendable {
@@ -15,6 +16,8 @@ package struct AnsweredRequest: Hashable, Sendable {
     /// What, and how many: `save 3 Note, delete 1`.
     package var summary: String?
     package var status: Int
+    /// Items of an answered request that failed.
+    package var failedItems = 0
     /// The code and the reason of a request that was refused as a whole.
     package var errorCode: String?
     package var reason: String?
@@ -41,8 +44,12 @@ final class RequestDetails: @unchecked Sendable {
     /// What the request says, and what its answer adds.
     var summaries: [String] = []
 
+    /// Items that failed.
+    var failedItems = 0
+
     /// Notes what there is to say of a request or of an answer.
     func note(_ message: Any) {
+        if let answer = message as? any ItemsAnswering { failedItems += answer.itemFailures.count }
         if let text = (message as? any RequestSummarizing)?.logSummary, !text.isEmpty { summaries.append(text) }
     }
 }

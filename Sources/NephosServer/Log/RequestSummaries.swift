@@ -53,17 +53,62 @@ extension ModifyZonesRequest: RequestSummarizing {
     var logSummary: String { counted(operations.count, "zone") }
 }
 
-extension RecordsResponse: RequestSummarizing {
+/// An answer that has an item for each of the request's, some of which may have failed.
+protocol ItemsAnswering: RequestSummarizing {
+    var itemFailures: ItemFailures { get }
+}
+
+extension ItemsAnswering {
+    var logSummary: String { failureSummary }
+
     /// Only what failed, and why the first did: the request says how many there are.
-    var logSummary: String {
-        let errors = records.compactMap { if case .failure(let error) = $0 { error } else { nil } }
-        guard let first = errors.first else { return "" }
-        return "→ \(errors.count) failed: \(first.serverErrorCode.rawValue): \(first.reason) (\(first.uuid))"
+    fileprivate var failureSummary: String {
+        let failures = itemFailures
+        guard let first = failures.first else { return "" }
+        return "→ \(failures.count) failed: \(first.serverErrorCode.rawValue): \(first.reason) (\(first.uuid))"
     }
 }
 
-extension ZonesResponse: RequestSummarizing {
-    var logSummary: String { "→ \(counted(zones.count, "zone"))" }
+extension ItemFailures {
+    fileprivate init<Item>(_ items: [Item], _ error: (Item) -> ErrorDictionary?) {
+        self.init()
+        for item in items { if let error = error(item) { add(error) } }
+    }
+}
+
+extension RecordsResponse: ItemsAnswering {
+    var itemFailures: ItemFailures {
+        encodedRecords == nil
+            ? ItemFailures(records) { if case .failure(let error) = $0 { error } else { nil } } : encodedFailures
+    }
+}
+
+extension ZonesResponse: ItemsAnswering {
+    var itemFailures: ItemFailures { ItemFailures(zones) { if case .failure(let error) = $0 { error } else { nil } } }
+
+    var logSummary: String { itemFailures.count == 0 ? "→ \(counted(zones.count, "zone"))" : failureSummary }
+}
+
+extension RecordZoneChangesResponse: ItemsAnswering {
+    var itemFailures: ItemFailures { ItemFailures(zones) { if case .failure(let error) = $0 { error } else { nil } } }
+}
+
+extension SubscriptionsResponse: ItemsAnswering {
+    var itemFailures: ItemFailures {
+        ItemFailures(subscriptions) { if case .failure(let error) = $0 { error } else { nil } }
+    }
+}
+
+extension RecordInfosResponse: ItemsAnswering {
+    var itemFailures: ItemFailures { ItemFailures(results) { if case .failure(let error) = $0 { error } else { nil } } }
+}
+
+extension AccessRequestsResponse: ItemsAnswering {
+    var itemFailures: ItemFailures { ItemFailures(failures) { $0 } }
+}
+
+extension RereferenceResponse: ItemsAnswering {
+    var itemFailures: ItemFailures { ItemFailures(assets) { if case .failure(let error) = $0 { error } else { nil } } }
 }
 
 extension DatabaseChangesResponse: RequestSummarizing {

@@ -82,7 +82,7 @@ package final class Responder: Sendable {
             route: route?.path ?? "none", status: response.status, error: refused?.code, after: duration, stages)
         if let details {
             let entry = Self.entry(request, route, details, refused, response, requestID, duration, stages)
-            recent.note(entry)
+            recent.note(entry, at: service.environment.now())
             log?(entry)
         }
         return response
@@ -99,7 +99,8 @@ package final class Responder: Sendable {
             endpoint: route?.path ?? path, container: details.container, environment: details.environment,
             database: details.database, account: details.account,
             summary: details.summaries.isEmpty ? nil : details.summaries.joined(separator: " "),
-            status: response.status, errorCode: refused?.code.rawValue, reason: refused?.reason, duration: duration,
+            status: response.status, failedItems: details.failedItems, errorCode: refused?.code.rawValue,
+            reason: refused?.reason, duration: duration,
             answerSize: response.parts.reduce(0) { $0 + $1.buffer.count }, stages: stages)
     }
 

@@ -8,18 +8,24 @@ final class RecentRequests: Sendable {
     let isWatched = Atomic(false)
 
     /// A request, and how many there had been with it.
-    private let requests = Mutex<(count: Int, last: [AnsweredRequest])>((0, []))
+    private let requests = Mutex<(count: Int, last: [Answered])>((0, []))
 
-    func note(_ request: AnsweredRequest) {
+    struct Answered {
+        var request: AnsweredRequest
+        /// Milliseconds since 1970.
+        var time: Int64
+    }
+
+    func note(_ request: AnsweredRequest, at time: Int64) {
         requests.withLock { requests in
             requests.count += 1
             if requests.last.count == Self.limit { requests.last.removeFirst() }
-            requests.last.append(request)
+            requests.last.append(Answered(request: request, time: time))
         }
     }
 
     /// How many there have been since the first look, and the last of them, the newest first.
-    var all: (count: Int, last: [AnsweredRequest]) {
+    var all: (count: Int, last: [Answered]) {
         requests.withLock { ($0.count, $0.last.reversed()) }
     }
 }

@@ -60,10 +60,14 @@ enum StatusPage {
           return made;
         }
         function showRequest(request) {
-          return row("td", [[request.status, request.status < 400 ? "" : "bad"], [request.milliseconds + " ms", "number"],
-            [request.account || "—"], [request.database || ""], [request.endpoint],
+          const failed = request.failedItems ? ", " + request.failedItems + " failed" : "";
+          const isBad = request.status >= 400 || failed;
+          const production = request.environment === "production" ? ", production" : "";
+          return row("td", [[new Date(request.time).toLocaleTimeString()], [request.status + failed, isBad ? "bad" : ""],
+            [request.milliseconds + " ms", "number"], [request.account || "—"],
+            [request.container ? request.container + production : ""], [request.database || ""], [request.endpoint],
             [request.errorCode ? request.errorCode + ": " + request.reason + " (" + request.requestID + ")"
-              : request.summary || "", request.errorCode ? "bad" : ""]]);
+              : request.summary || "", isBad ? "bad" : ""]]);
         }
         async function show() {
           try {
@@ -72,8 +76,8 @@ enum StatusPage {
             if (!answer.ok) throw new Error(status.reason);
             byID("state").textContent = status.answered + " requests answered since this page, or the log, began to look";
             byID("containers").replaceChildren(...status.containers.map(showContainer));
-            byID("requests").replaceChildren(row("th", [["status"], ["time", "number"], ["account"], ["database"],
-              ["endpoint"], ["what"]]), ...status.requests.map(showRequest));
+            byID("requests").replaceChildren(row("th", [["time"], ["status"], ["took", "number"], ["account"],
+              ["container"], ["database"], ["endpoint"], ["what"]]), ...status.requests.map(showRequest));
           } catch (error) {
             byID("state").textContent = "The server does not answer: " + error.message;
           }

@@ -30,8 +30,8 @@ extension NephosService {
             if request.position == 0 { store.background.wake() }
             if lacksRecovery, !self.configuration.escrowsKeys {
                 self.environment.log(
-                    "account \(keys.place.owner) has no recovery key: if its devices are lost, so are its encrypted values"
-                        + " ('nephos keys recovery')")
+                    "\(context.container), \(context.environment.rawValue): account \(keys.place.owner) has no recovery key: if"
+                        + " its devices are lost, so are its encrypted values ('nephos keys recovery')")
             }
             return response
         }

@@ -40,6 +40,7 @@ struct LookupRecords {
         let (values, encoded) = try records.finish()
         var response = RecordsResponse(records: values)
         response.encodedRecords = encoded
+        if encoded != nil { response.encodedFailures = records.failures }
         return response
     }
 

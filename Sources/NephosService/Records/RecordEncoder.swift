@@ -11,6 +11,7 @@ final class RecordEncoder {
     private let requestID: String
     private var writer: JSONWriter
     private var results: [RecordResult] = []
+    private(set) var failures = ItemFailures()
     /// The names that the values have.
     private var userRecordNames: [Int64: String] = [:]
 
@@ -52,6 +53,7 @@ final class RecordEncoder {
     }
 
     func add(_ result: RecordResult) {
+        if case .failure(let error) = result { failures.add(error) }
         guard encodes else { return results.append(result) }
         result.write(to: &writer)
     }

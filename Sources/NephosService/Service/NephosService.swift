@@ -6,7 +6,7 @@ import Synchronization
 /// error: `ServiceError`.
 package final class NephosService: Sendable {
     let stores: Stores
-    let environment: ServiceEnvironment
+    package let environment: ServiceEnvironment
     let configuration: ServiceConfiguration
     let schemaMutex = SchemaMutex()
     let decodedQueries = DecodedQueries()

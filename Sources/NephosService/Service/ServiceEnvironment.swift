@@ -48,6 +48,13 @@ package struct ServiceEnvironment: Sendable {
         return environment
     }
 
+    /// The same with a log whose lines name the store that they are about.
+    func naming(_ id: StoreID) -> ServiceEnvironment {
+        var environment = self
+        environment.log = { [log] in log("\(id.container), \(id.environment): \($0)") }
+        return environment
+    }
+
     /// A user record's name: `_` and 32 hexadecimal digits.
     func makeUserRecordName() -> String {
         "_" + makeUUID().filter { $0 != "-" }.lowercased()

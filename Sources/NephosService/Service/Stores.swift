@@ -223,6 +223,7 @@ actor Stores {
             (try !provider.exists(id), try provider.open(id), try provider.assets(of: id))
         }
         if isNew, isMade { noteMade(id) }
+        let environment = environment.naming(id)
         do {
             let store = Store(
                 id: id, engine: engine, files: files, try await Store.prepare(engine, environment, promise),

@@ -144,6 +144,21 @@ package struct RecordsResponse: Hashable, Sendable {
     package var encodedRecords: JSONBytes?
     /// Where the zone's change feed is now, for clients that ask.
     package var syncToken: String?
+    /// What failed of `encodedRecords`.
+    package var encodedFailures = ItemFailures()
 
     package init(records: [RecordResult]) { self.records = records }
+}
+
+/// The items of an answer that failed.
+package struct ItemFailures: Hashable, Sendable {
+    package private(set) var count = 0
+    package private(set) var first: ErrorDictionary?
+
+    package init() {}
+
+    package mutating func add(_ error: ErrorDictionary) {
+        count += 1
+        first = first ?? error
+    }
 }

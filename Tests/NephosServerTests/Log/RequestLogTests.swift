@@ -52,6 +52,38 @@ import Testing
         #expect(!entries.contains { $0.line(time: "", colours: false).contains("secret") })
     }
 
+    @Test func `a line names the container, and the environment where it is production`() async throws {
+        let sign = "?ckWebAuthToken=dev:mei"
+        let entries = await entries([
+            ("\(Self.database)/private/zones/list\(sign)", ""),
+            ("/database/1/iCloud.b/production/public/records/lookup\(sign)", #"{"records": []}"#),
+            ("/database/1/iCloud.a%0Ab/development/private/zones/list\(sign)", ""),
+        ])
+        let lines = entries.map { $0.line(time: "", colours: false).split(separator: " ") }
+        #expect(
+            lines[0].starts(with: ["200"])
+                && lines[0][3...6] == ["mei", "iCloud.org.example.App", "private", "zones/list"])
+        #expect(lines[1][4...6] == ["iCloud.b/production", "public", "records/lookup"])
+        #expect(!lines[2].contains { $0.contains("\n") })
+    }
+
+    @Test func `items that failed are counted, whatever they are`() async throws {
+        let sign = "?ckWebAuthToken=dev:mei"
+        let lookup = #"{"records": [{"recordName": "a"}, {"recordName": "b"}]}"#
+        let entries = await entries([
+            ("\(Self.database)/private/records/lookup\(sign)", lookup),
+            ("\(Self.database)/private/zones/lookup\(sign)", #"{"zones": [{"zoneName": "Z"}]}"#),
+            ("\(Self.database)/private/changes/zone\(sign)", #"{"zones": [{"zoneID": {"zoneName": "Z"}}]}"#),
+            ("\(Self.database)/private/subscriptions/lookup\(sign)", #"{"subscriptions": [{"subscriptionID": "s"}]}"#),
+            ("\(Self.database)/public/records/accept\(sign)", #"{"shortGUIDs": ["none"]}"#),
+            ("\(Self.database)/private/zones/list\(sign)", ""),
+        ])
+        #expect(entries.map(\.status) == [200, 200, 200, 200, 200, 200])
+        #expect(entries.map(\.failedItems) == [2, 1, 1, 1, 1, 0])
+        #expect(entries.dropLast().allSatisfy { $0.summary?.contains(" failed: ") == true }, "\(entries)")
+        #expect(entries[0].json(time: 0).contains(#""failedItems":2"#) && !entries[5].json(time: 0).contains("failed"))
+    }
+
     @Test func `a slow request says where its time went, in text and in JSON`() async throws {
         var entry = try #require(await entries([("/health", "")]).first)
         #expect(!entry.line(time: "", colours: false).contains("slow"))

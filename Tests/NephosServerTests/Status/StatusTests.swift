@@ -51,6 +51,26 @@ import Testing
         await service.close()
     }
 
+    @Test func `a request has its time, its container and how many of its items failed`() async throws {
+        var environment = ServiceEnvironment.system
+        environment.now = { 1_700_000_000_123 }
+        let service = NephosService(stores: MemoryStores(), environment: environment)
+        let responder = Responder(service)
+        _ = await send(responder, .get, "/status")
+        let target = "/database/1/iCloud.org.example.App/development/private/records/lookup?ckWebAuthToken=dev:mei"
+        _ = await send(responder, .post, target, #"{"records": [{"recordName": "a"}, {"recordName": "b"}]}"#)
+        let answer = await send(responder, .get, "/status")
+        let json = try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
+        let request = try #require((json["requests"] as? [[String: Any]])?.first)
+        #expect(request["time"] as? Int64 == 1_700_000_000_123)
+        #expect(request["container"] as? String == "iCloud.org.example.App")
+        #expect(request["failedItems"] as? Int == 2)
+        // The page shows what is there.
+        let page = String(decoding: await send(responder, .get, "/").body, as: UTF8.self)
+        for member in ["time", "container", "failedItems"] { #expect(page.contains("request.\(member)"), "\(member)") }
+        await service.close()
+    }
+
     @Test func `only the last requests are kept`() async throws {
         let service = NephosService(stores: MemoryStores())
         let responder = Responder(service)
