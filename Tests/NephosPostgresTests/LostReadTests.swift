@@ -13,6 +13,17 @@ import Testing
     private func withProxy(
         connections: Int, _ body: (any StorageEngine, CuttingProxy) async throws -> Void
     ) async throws {
+        try await withStores(connections: connections) { stores, proxy in
+            let engine = try stores.open(TestCluster.newStore())
+            try await body(engine, proxy)
+            await engine.close()
+        }
+    }
+
+    /// The same with all stores.
+    private func withStores(
+        connections: Int, _ body: (PostgresStores, CuttingProxy) async throws -> Void
+    ) async throws {
         let address = try TestCluster.text.get()
         let directory = try #require(
             address.split(separator: " ").first { $0.hasPrefix("host=") }?.dropFirst("host=".count))
@@ -24,11 +35,32 @@ import Testing
         let stores = try PostgresStores(
             PostgresAddress(address.replacing("host=\(directory)", with: "host=\(place)")),
             options: TestCluster.options(connections: connections))
-        let engine = try stores.open(TestCluster.newStore())
-        try await body(engine, proxy)
-        await engine.close()
+        try await body(stores, proxy)
         stores.close()
         proxy.close()
+    }
+
+    @Test func `stores are looked for on one connection, and on another where that was lost`() async throws {
+        try await withStores(connections: 1) { stores, proxy in
+            let (made, other) = (TestCluster.newStore(), TestCluster.newStore())
+            try await stores.open(made).close()
+            let begun = Mutex(0)
+            let lost = Lost(0)
+            proxy.decide { bytes in
+                let text = String(decoding: bytes, as: UTF8.self)
+                if text.contains("user\u{0}") { begun.withLock { $0 += 1 } }
+                return text.contains("SELECT 1 FROM") && lost.take() ? .cut : .passes
+            }
+            for _ in 0..<20 {
+                #expect(try stores.exists(made))
+                #expect(try !stores.exists(other))
+            }
+            #expect(begun.withLock { $0 } == 1)
+            lost.add(1)
+            #expect(try stores.exists(made))
+            #expect(try !stores.exists(other))
+            #expect(begun.withLock { $0 } == 2)
+        }
     }
 
     /// What begins a read.
@@ -91,6 +123,7 @@ private final class Lost: Sendable {
     private let count: Mutex<Int>
     init(_ count: Int) { self.count = Mutex(count) }
     var left: Int { count.withLock { $0 } }
+    func add(_ more: Int) { count.withLock { $0 += more } }
 
     /// - Returns: false where none is left.
     func take() -> Bool {

@@ -96,7 +96,7 @@ final class HeldBytes: Sendable {
         return holding
     }
 
-    /// Bytes of the requests that are worked on: nobody can be made to let go of them, so a holder has half of the room
+    /// Bytes of the requests that are worked on: a holder cannot be made to let go of them, so it has half of the room
     /// at most.
     private static func requests(of holder: Holder, _ state: State) -> Int {
         state.holdings.values.reduce(0) { $0 + ($1.part == .request && $1.holder == holder ? $1.bytes : 0) }

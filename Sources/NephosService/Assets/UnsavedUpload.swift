@@ -1,19 +1,6 @@
 import NephosCrypto
 import NephosStorage
 
-/// Whether the account of an upload address may save files in its zone still.
-struct UploadRight {
-    let isThere: Bool
-
-    init(_ target: AssetTarget, _ reader: any StorageReader) throws {
-        guard target.zone.isShared(with: target.account) else {
-            isThere = try reader.liveAccount(id: target.account) != nil
-            return
-        }
-        isThere = try SharedAsset(target.zone, account: target.account, reader)?.mayWrite() ?? false
-    }
-}
-
 /// Files that were uploaded to a database that is not the uploader's own, the public one among them, and not saved yet: they
 /// count towards the account that uploaded them, and end with its part in the zone. Each is kept for the field that it is
 /// for, whatever the database has, so that an upload tells nothing of that.

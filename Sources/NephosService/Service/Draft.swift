@@ -1,7 +1,7 @@
 import NephosCrypto
 import NephosStorage
 
-/// What a container is to accounts that read it before anybody wrote: a store in memory, of which nothing is kept but what
+/// What a container is to accounts that read it before its first write: a store in memory, of which nothing is kept but what
 /// they were told. The store that the first write makes begins with that, so that names and tokens stay good.
 final class Draft: Sendable {
     /// What the store begins with.

@@ -98,7 +98,7 @@ package enum Limits {
     package static let storeIdleTime: Int64 = 5 * 60 * 1000
     static let crowdedStores = 64
     static let crowdedStoreIdleTime: Int64 = 10 * 1000
-    /// Containers that accounts read and nobody wrote yet, of which is known what was answered.
+    /// Containers that accounts read before their first write, of which is known what was answered.
     static let drafts = 16
     /// Threads that stores are opened and looked for on.
     static let openingThreads = 4

@@ -178,7 +178,7 @@ actor Stores {
         return promise
     }
 
-    /// Who read it begins anew, as with a store that somebody else made.
+    /// An account that read it begins anew, as with a store that another server made.
     private func forgetOldDraft() async {
         let unused = drafts.filter { $0.value.users == 0 && opening[$0.key] == nil }
         guard let id = unused.min(by: { $0.value.usedAt < $1.value.usedAt })?.key else { return }

@@ -46,3 +46,16 @@ struct SharedAsset {
             .zone(named: zone.name, owner: owner.userRecordName)
     }
 }
+
+/// Whether the account of an upload address may save files in its zone still.
+struct UploadRight {
+    let isThere: Bool
+
+    init(_ target: AssetTarget, _ reader: any StorageReader) throws {
+        guard target.zone.isShared(with: target.account) else {
+            isThere = try reader.liveAccount(id: target.account) != nil
+            return
+        }
+        isThere = try SharedAsset(target.zone, account: target.account, reader)?.mayWrite() ?? false
+    }
+}

@@ -438,7 +438,8 @@ package enum SQL: Int, CaseIterable, Sendable {
             shareExpiryText
         case .asset, .assetsByFile, .assetFile, .anyAsset, .assetBytes, .anyExpiredAsset, .expiredAssets,
             .insertAsset, .addAssetBytes, .keepAsset, .replaceAssetFile, .releaseAsset, .removeAsset,
-            .unneededAssets, .firstAssets, .moveAsset, .expireAssets, .assetReference, .assetReferencesOfZone, .insertAssetReference, .removeAssetReference, .condemnedAssets,
+            .unneededAssets, .firstAssets, .moveAsset, .expireAssets, .assetReference, .assetReferencesOfZone,
+            .insertAssetReference, .removeAssetReference, .condemnedAssets,
             .condemnAsset, .removeCondemnedAsset:
             assetText
         case .keysOfSubject, .keysOfKind, .putKey, .removeKey, .removeKeysOfSubject, .purgeKeys: keyText
