@@ -64,7 +64,8 @@ struct DevCommand {
         Usage: nephos dev [OPTIONS]
 
         Containers are made by their first write. Any ckAPIToken will do, and
-        ckWebAuthToken=dev:NAME signs in as NAME. Stop it with control-C or SIGTERM.
+        ckWebAuthToken=dev:NAME signs in as NAME. GET /health says that the server runs,
+        GET /ready that writes go through. Stop it with control-C or SIGTERM.
 
         Options:
         \(CommandOption.help(options + DevLog.options))
