@@ -171,7 +171,7 @@ import Testing
     // MARK: Everybody, however they joined
 
     enum Encrypting: CaseIterable, Sendable { case owner, participant, administrator }
-    enum Joining: CaseIterable, Sendable { case invitation, publicLink, web }
+    enum Joining: CaseIterable, Sendable { case invitation, publicLink, oneTime, web }
 
     struct Case: Sendable {
         var encrypting: Encrypting
@@ -184,7 +184,7 @@ import Testing
             for encrypting in Encrypting.allCases {
                 for joining in Joining.allCases {
                     // Administrators are invited by name.
-                    if encrypting == .administrator, joining == .publicLink { continue }
+                    if encrypting == .administrator, joining == .publicLink || joining == .oneTime { continue }
                     all.append(Case(encrypting: encrypting, joining: joining, joinsAfter: false))
                     // Who encrypts first has joined.
                     if encrypting == .owner {
@@ -213,6 +213,10 @@ import Testing
             participant.permission = .readWrite
             if test.encrypting == .administrator { participant.role = .administrator }
             share.addParticipant(participant)
+        case (_, .oneTime):
+            let participant = CKShare.Participant.oneTimeURLParticipant()
+            participant.permission = .readWrite
+            share.addParticipant(participant)
         case (_, .publicLink), (.owner, .web), (.participant, .web): share.publicPermission = .readWrite
         }
         try await database.saveAll([root, plain("milk", parent: "list"), share])
@@ -223,7 +227,9 @@ import Testing
         }
         func join() async throws {
             let saved = try #require(try await database.record(for: share.recordID) as? CKShare)
-            let url = try #require(saved.url)
+            let once = saved.participants.compactMap { saved.oneTimeURL(for: $0.participantID) }
+            #expect(once.count == (test.joining == .oneTime ? 1 : 0))
+            let url = try #require(once.first ?? saved.url)
             guard test.joining == .web else {
                 try await guest.join(url)
                 return

@@ -170,6 +170,35 @@ import Testing
         #expect(try await server.stop().status == 0)
     }
 
+    @Test(arguments: [true, false])
+    func `who accepts by the command line gets the key at the owner's next sync`(joinsAfter: Bool) async throws {
+        let (server, port) = try await startServer()
+        let owner = try app("mei", "phone", port).privateCloudDatabase
+        _ = try await owner.save(CKRecordZone(zoneID: Self.zoneID))
+        let root = CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: "list", zoneID: Self.zoneID))
+        let share = CKShare(rootRecord: root)
+        share.publicPermission = .readWrite
+        try await save([root, share], in: owner)
+        func encrypt() async throws { try await save([Self.record("milk", "Milk", parent: "list")], in: owner) }
+        if joinsAfter { try await encrypt() }
+        let saved = try #require(try await owner.record(for: share.recordID) as? CKShare)
+        let url = try #require(saved.url).absoluteString
+        let accepted = try await StartedNephos(
+            ["share", "accept", url, "--token", "dev:ana"]
+        ).finish()
+        #expect(accepted.status == 0, "\(accepted)")
+        if !joinsAfter { try await encrypt() }
+        let guest = try app("ana", "tablet", port).sharedCloudDatabase
+        let zoneID = try #require(try await guest.allRecordZones().first).zoneID
+        let first = try await changes(guest, in: zoneID)
+        #expect(first.texts == ["list": ""] && first.failed == ["milk": .zoneBusy])
+        _ = try await changes(owner, in: Self.zoneID)
+        let second = try await changes(guest, in: zoneID, since: first.token)
+        #expect(second.texts == ["milk": "Milk"] && second.failed.isEmpty)
+        #expect(try await text(guest, "milk", in: zoneID) == "Milk")
+        #expect(try await server.stop().status == 0)
+    }
+
     // MARK: Invitations
 
     /// How somebody comes to a share, and as whom.
