@@ -107,7 +107,7 @@ struct WaitingFetch: Sendable {
     mutating func note(_ changes: [RecordZoneChangeBatch.Change], from start: String?, to end: String) {
         let hadRange = records.range != nil
         records.note(changes, from: start, to: end)
-        told.formUnion(changes.waitingNames)
+        told.formUnion(Set(changes.waitingNames).intersection(records.names))
         if !hadRange, records.range != nil { hasNewRange = true }
     }
 }
