@@ -344,7 +344,7 @@ import Testing
         let (container, other) = (cloud.container(), cloud.container())
         let database = container.privateCloudDatabase
         let zone = try await database.save(CKRecordZone(zoneName: "Notes"))
-        try await database.save(CKDatabaseSubscription(subscriptionID: "everything"))  // once for all of the account's devices
+        try await database.save(CKDatabaseSubscription(subscriptionID: "everything"))  // once for an account
         let notifications = try await container.notifications()  // from here on nothing is missed
         // Shown by:
         let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(zoneID: zone.zoneID))
