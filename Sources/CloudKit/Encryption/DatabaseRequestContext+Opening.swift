@@ -59,6 +59,7 @@ extension DatabaseRequestContext {
             }
         }
         var failures: [CKRecord.ID: Unopened] = [:]
+        let advice = keys.waiting.isEmpty ? "" : await session.keyRing.advice(onKeysOf: zone)
         for record in sealed {
             if let problem {
                 // A person may accept a list of devices, and a device make other keys.
@@ -69,9 +70,9 @@ extension DatabaseRequestContext {
             if keys.waiting.contains(record.recordName), !record.hasKeys(known) {
                 let error = CKError(
                     .zoneBusy,
-                    "The keys of the encrypted values of record '\(record.recordName)' have not arrived: its owner's"
-                        + " devices hand them over at their next sync",
-                    errors, adding: [CKErrorRetryAfterKey: Self.keyRetryAfter])
+                    "The key of the encrypted values of record '\(record.recordName)' has not arrived: \(advice)",
+                    errors,
+                    adding: [CKErrorRetryAfterKey: Self.keyRetryAfter])
                 failures[record.record.recordID] = Unopened(error: error, mayOpenLater: true)
                 continue
             }

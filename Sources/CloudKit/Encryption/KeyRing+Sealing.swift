@@ -88,7 +88,7 @@ extension KeyRing {
             wrapped = key.wrapped(under: groupKey, version: groupKeys.current, recordName: record.name, in: place)
             wrapped?.groupKeyID = groupKeys.ids[groupKeys.current] ?? []
         } else if isLearnt {
-            throw .keyHasNotArrived
+            throw .keyHasNotArrived(advice(onKeysOf: zone))
         }
         // Without the group's key the service refuses the record, and says which group it is.
         return SealingKey(
@@ -113,13 +113,18 @@ extension KeyRing {
 }
 
 extension KeyFailure {
-    fileprivate static let keyHasNotArrived = KeyFailure.service(
-        .transport(
-            .zoneBusy, "The key of what is shared has not arrived: its owner's devices hand it over at their next sync",
-            retryAfter: DatabaseRequestContext.keyRetryAfter))
+    fileprivate static func keyHasNotArrived(_ advice: String) -> KeyFailure {
+        .service(
+            .transport(
+                .zoneBusy, "The key of what is shared has not arrived: \(advice)",
+                retryAfter: DatabaseRequestContext.keyRetryAfter))
+    }
 
     /// Whether records of other groups may have keys.
     fileprivate var isOfOneGroup: Bool {
-        if case .invalid = self { true } else { self == .keyHasNotArrived }
+        switch self {
+        case .invalid, .service(.transport(.zoneBusy, _, _)): true
+        case .service: false
+        }
     }
 }

@@ -49,6 +49,8 @@ actor KeyRing {
     /// The group whose key is to wrap those of a record, as far as the service said. The older half goes when there are too
     /// many, here and below.
     private var recordGroups: [RecordName: LearntGroup] = [:]
+    /// Zones whose owners had no device with keys when the service was asked last.
+    private var zonesWithoutOwnersDevice: Set<KeyZone> = []
     /// Counts the calls of `forget`.
     private var epoch = 0
     private var recordKeys: [RecordName: [KnownKey]] = [:]
@@ -242,6 +244,11 @@ actor KeyRing {
     private func open(
         _ answer: KeysResponse, _ name: GroupName, _ device: DeviceIdentity
     ) throws(KeyFailure) -> GroupKeys {
+        if name.zone.owner != nil, answer.ownerEntries.isEmpty {
+            zonesWithoutOwnersDevice.insert(name.zone)
+        } else {
+            zonesWithoutOwnersDevice.remove(name.zone)
+        }
         if answer.group.isEmpty {
             groups[name] = nil
             return GroupKeys()
@@ -270,6 +277,17 @@ actor KeyRing {
     ) throws(KeyFailure) -> DeviceList {
         guard let user = zone.owner else { return device.list }
         return try list(of: user, answer.ownerEntries, device)
+    }
+
+    /// What has to happen for a key to come that has not arrived.
+    func advice(onKeysOf zone: KeyZone) -> String {
+        if zone.owner == nil { return "another device of the account's hands it over when it synchronises next" }
+        if zonesWithoutOwnersDevice.contains(zone) {
+            return
+                "its owner has no device with keys that could hand it over; one gets them when the owner's app synchronises"
+                + " there, in a browser it does not"
+        }
+        return "a device of its owner's hands it over when it synchronises next"
     }
 
     /// Forgets what is known of a zone, as its keys, or those of its records, are others by now.

@@ -264,6 +264,49 @@ import Testing
         #expect(changes.modificationResultsByID.count == 3)
     }
 
+    // MARK: What the errors say
+
+    /// What the error of a save or fetch says.
+    private func reason(_ body: () async throws -> Void) async -> String {
+        do {
+            try await body()
+            return "nothing was thrown"
+        } catch {
+            return error.localizedDescription
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `where no device of the owner's has keys the errors say so, and what helps`(hasDevice: Bool) async throws {
+        let cloud = try Cloud(escrows: false)
+        defer { cloud.removeKeys() }
+        let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
+        let share = try await sharePlainList(owner)
+        try await guest.join(share.url)
+        let zone = try await sharedZone(guest)
+        if hasDevice { _ = try await owner.session.keyRing.device() }
+        let milk = try await guest.sharedCloudDatabase.record(for: id("milk", zone))
+        milk.encryptedValues["text"] = "Oat milk"
+        let saving = await reason { _ = try await guest.sharedCloudDatabase.save(milk) }
+        #expect(saving.contains("no device with keys") != hasDevice, "\(saving)")
+        #expect(saving.contains("a device of its owner's hands it over") == hasDevice, "\(saving)")
+    }
+
+    @Test func `where a device of the owner's has the key the error of a record says that it hands it over`()
+        async throws
+    {
+        let cloud = try Cloud()
+        let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
+        let share = try await cloud.share(try await cloud.makeList(owner), of: owner)
+        let url = try #require(share.url)
+        var components = try #require(URLComponents(url: url, resolvingAgainstBaseURL: false))
+        components.fragment = nil
+        try await guest.join(components.url)
+        let zone = try await sharedZone(guest)
+        let reading = await reason { _ = try await guest.sharedCloudDatabase.record(for: id("milk", zone)) }
+        #expect(reading.contains("record 'milk' has not arrived: a device of its owner's hands it over"), "\(reading)")
+    }
+
     // MARK: Without keys
 
     @Test(arguments: [true, false])
