@@ -4,10 +4,14 @@ package import Testing
 /// give and what is purged.
 package struct OneAtATime: SuiteTrait, TestTrait, TestScoping {
     package var isRecursive: Bool { true }
+    private let isOn: Bool
+
+    fileprivate init(isOn: Bool) { self.isOn = isOn }
 
     package func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
+        guard isOn else { return try await function() }
         await Turn.shared.begin()
         do {
             try await function()
@@ -20,7 +24,9 @@ package struct OneAtATime: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == OneAtATime {
-    package static var oneAtATime: Self { Self() }
+    package static var oneAtATime: Self { Self(isOn: true) }
+    /// The same where PostgreSQL was chosen for tests of the service.
+    package static var oneAtATimeOverPostgreSQL: Self { Self(isOn: TestCluster.isChosen) }
 }
 
 private actor Turn {

@@ -21,6 +21,9 @@ package enum TestCluster {
         try PostgresStores(PostgresAddress(start(".quiet")), options: options(connections: 8))
     }
 
+    /// One in which one test of the service writes at a time.
+    private static let aloneAddress = Result { try PostgresAddress(start(".alone")) }
+
     private static func start(_ suffix: String) throws -> String {
         if let given = environment["NEPHOS_TEST_POSTGRESQL"] { return given }
         guard let directory = environment["NEPHOS_TEST_CLUSTER"].map({ $0 + suffix }) else {
@@ -87,10 +90,13 @@ package enum TestCluster {
     package static let isChosen = environment["NEPHOS_TEST_STORAGE"] == "postgresql"
 
     /// Stores of a cloud of its own, a few connections to it; `other` where PostgreSQL was not chosen.
-    package static func stores(or other: any StoreProvider) -> any StoreProvider {
+    /// - Parameter isAlone: whether they are in the cluster in which one test writes at a time, which is
+    ///   `oneAtATimeOverPostgreSQL`.
+    package static func stores(or other: any StoreProvider, isAlone: Bool = false) -> any StoreProvider {
         guard isChosen else { return other }
         do {
-            return try PostgresStores(try address.get(), options: options(connections: 4))
+            let address = try (isAlone ? aloneAddress : address).get()
+            return try PostgresStores(address, options: options(connections: 4))
         } catch {
             Issue.record(error)
             return other

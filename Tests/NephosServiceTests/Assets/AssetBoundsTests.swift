@@ -117,40 +117,43 @@ import Testing
             let contents = (0..<4).map { "content \($0)" }
             let plan = (0..<8).map { _ in (Int.random(in: 0..<6, using: &random), Int.random(in: 0..<4, using: &random))
             }
-            cloud.advance(milliseconds: 8 * 86_400_000)
-            let now = cloud.now
-            let store = try await upload("first", "first").size == 5 ? store() : store()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await store.assets.collect(neededBefore: now) }
-                for (lane, (record, content)) in plan.enumerated() {
-                    group.addTask {
-                        if lane % 3 == 2 {
-                            _ = try await me.modify([.delete("r\(record)")])
-                        } else {
-                            let value = try await upload(contents[content], "r\(record)")
-                            // It may conflict with another lane's save, and is then not saved at all.
-                            _ = try await me.modify([.force("r\(record)", ["file": .asset(value)])])
+            try await cloud.withStore { store in
+                cloud.advance(milliseconds: 8 * 86_400_000)
+                let now = cloud.now
+                _ = try await upload("first", "first")
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await store.assets.collect(neededBefore: now) }
+                    for (lane, (record, content)) in plan.enumerated() {
+                        group.addTask {
+                            if lane % 3 == 2 {
+                                _ = try await me.modify([.delete("r\(record)")])
+                            } else {
+                                let value = try await upload(contents[content], "r\(record)")
+                                // It may conflict with another lane's save, and is then not saved at all.
+                                _ = try await me.modify([.force("r\(record)", ["file": .asset(value)])])
+                            }
                         }
                     }
+                    try await group.waitForAll()
                 }
-                try await group.waitForAll()
+                let findings = try await StoreVerification(store.engine, store.assets.files).run()
+                #expect(findings.problems == [] && findings.orphans == [], "seed \(seed)")
             }
-            let findings = try await StoreVerification(store.engine, store.assets.files).run()
-            #expect(findings.problems == [] && findings.orphans == [], "seed \(seed)")
         }
     }
 
     @Test func `a backup that holds the files keeps those that are condemned`() async throws {
         _ = try await upload("content", "a")
-        let store = try store()
-        cloud.advance(milliseconds: 8 * 86_400_000 + 1)
-        let now = cloud.now
-        let files = store.assets.files
-        var hold = try await FileThreads.shared.run { try files.holdFiles() }
-        try await store.assets.collect(neededBefore: now)
-        #expect(try await names().count == 1 && hold != nil)
-        hold = nil
-        try await store.assets.collect(neededBefore: now)
-        #expect(try await names() == [])
+        try await cloud.withStore { store in
+            cloud.advance(milliseconds: 8 * 86_400_000 + 1)
+            let now = cloud.now
+            let files = store.assets.files
+            var hold = try await FileThreads.shared.run { try files.holdFiles() }
+            try await store.assets.collect(neededBefore: now)
+            #expect(try await names().count == 1 && hold != nil)
+            hold = nil
+            try await store.assets.collect(neededBefore: now)
+            #expect(try await names() == [])
+        }
     }
 }

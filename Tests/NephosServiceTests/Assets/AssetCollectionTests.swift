@@ -52,19 +52,21 @@ import Testing
         return try #require(fields["file"]?.value?.assets.first)
     }
 
-    private func store() throws -> Store { try #require(cloud.service.openStores.first) }
-
     private func fileCount() async throws -> Int {
-        let files = try store().assets.files
-        return try await FileThreads.shared.run { try files.files(after: "", limit: 100).count }
+        try await cloud.withStore { store in
+            let files = store.assets.files
+            return try await FileThreads.shared.run { try files.files(after: "", limit: 100).count }
+        }
     }
 
     /// Lets a time go by, and the background do what is due.
     private func wait(days: Int64) async throws {
         cloud.advance(milliseconds: days * 86_400_000 + 1)
-        await cloud.service.settle()
-        try store().assets.collectNow()
-        await cloud.service.settle()
+        try await cloud.withStore { store in
+            await cloud.service.settle()
+            store.assets.collectNow()
+            await cloud.service.settle()
+        }
     }
 
     @Test func `a file stays while a record refers to it, and for a week after the last one let go of it`() async throws
@@ -136,9 +138,8 @@ import Testing
             let old = try await upload("content", record: "a\(round)")
             #expect(old.size == 7)
             cloud.advance(milliseconds: 8 * 86_400_000)
-            let store = try store()
             let now = cloud.now
-            async let collection: Void = store.assets.collect(neededBefore: now)
+            async let collection: Void = cloud.withStore { try await $0.assets.collect(neededBefore: now) }
             let new = try await upload("content", record: "b\(round)")
             try await collection
             let results = try await me.modify([.create("b\(round)", ["file": .asset(new)])])

@@ -1,11 +1,12 @@
+import NephosPostgresTesting
 import NephosWire
 import Testing
 
 @testable import NephosService
 
-@Suite struct ChangeFeedTests {
+@Suite(.oneAtATimeOverPostgreSQL) struct ChangeFeedTests {
     private func customZone() async throws -> TestDatabase {
-        try await TestDatabase(TestCloud()).making(zone: "Z")
+        try await TestDatabase(TestCloud(isAlone: true)).making(zone: "Z")
     }
 
     @Test func `a feed has each record once, in its newest state, at its newest place`() async throws {
@@ -80,7 +81,7 @@ import Testing
     }
 
     @Test func `the default zone and the public database have no feed`() async throws {
-        let cloud = TestCloud()
+        let cloud = TestCloud(isAlone: true)
         await #expect(throws: ServiceError.defaultZoneHasNoChanges) { try await TestDatabase(cloud).changes() }
         let error = await #expect(throws: ServiceError.self) {
             try await TestDatabase(cloud, "me", .public).databaseChanges()
@@ -89,7 +90,7 @@ import Testing
     }
 
     @Test func `a custom zone comes with the token of where its feed ends`() async throws {
-        let database = TestDatabase(TestCloud())
+        let database = TestDatabase(TestCloud(isAlone: true))
         func zones() async throws -> [ZoneDictionary] {
             let (service, context) = (database.cloud.service, database.context)
             let listed = try await service.listZones(context).zones

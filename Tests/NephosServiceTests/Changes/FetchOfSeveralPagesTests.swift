@@ -1,11 +1,12 @@
+import NephosPostgresTesting
 import NephosWire
 import Testing
 
 @testable import NephosService
 
-@Suite struct FetchOfSeveralPagesTests {
+@Suite(.oneAtATimeOverPostgreSQL) struct FetchOfSeveralPagesTests {
     private func customZone() async throws -> TestDatabase {
-        try await TestDatabase(TestCloud()).making(zone: "Z")
+        try await TestDatabase(TestCloud(isAlone: true)).making(zone: "Z")
     }
 
     @Test func `a record that changes while a fetch goes on comes in the next fetch, not twice in this one`()
@@ -74,7 +75,7 @@ import Testing
     }
 
     @Test func `one answer for many zones has bounds, and every zone comes forward`() async throws {
-        let cloud = TestCloud()
+        let cloud = TestCloud(isAlone: true)
         var zones: [TestDatabase] = []
         let text = String(repeating: "x", count: 400_000)
         for name in 0..<9 {
@@ -104,7 +105,7 @@ import Testing
     @Test func `a database's fetch of several pages has every zone once, and none that was deleted before it`()
         async throws
     {
-        let database = TestDatabase(TestCloud())
+        let database = TestDatabase(TestCloud(isAlone: true))
         for name in ["A", "B", "C", "D", "E"] { _ = try await database.making(zone: name) }
         try await database.deleteZone("B")
         let first = try await database.databaseChanges(limit: 2)

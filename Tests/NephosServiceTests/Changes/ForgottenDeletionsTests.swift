@@ -1,11 +1,12 @@
+import NephosPostgresTesting
 import NephosWire
 import Testing
 
 @testable import NephosService
 
-@Suite struct ForgottenDeletionsTests {
+@Suite(.oneAtATimeOverPostgreSQL) struct ForgottenDeletionsTests {
     private static let day: Int64 = 24 * 60 * 60 * 1000
-    private let cloud = TestCloud(deletionRetention: 10 * day)
+    private let cloud = TestCloud(deletionRetention: 10 * day, isAlone: true)
 
     private func customZone() async throws -> TestDatabase { try await TestDatabase(cloud).making(zone: "Z") }
 
@@ -17,10 +18,10 @@ import Testing
         let after = try await database.changes(since: before).syncToken
         let later = try await database.changes().syncToken
         cloud.advance(milliseconds: 9 * Self.day)
-        await cloud.service.settle()
+        try await cloud.settle()
         #expect(try await database.changes(since: before).summary == ["-b"])
         cloud.advance(milliseconds: 2 * Self.day)
-        await cloud.service.settle()
+        try await cloud.settle()
         await #expect(throws: ServiceError.changeTokenExpired) { try await database.changes(since: before) }
         for token in [after, later] { #expect(try await database.changes(since: token).summary == []) }
         let again = try await database.changes()
@@ -33,10 +34,10 @@ import Testing
         _ = try await database.modify([.create("a"), .create("b")])
         let token = try await database.changes().syncToken
         _ = try await database.modify([.delete("a")])
-        await cloud.service.settle()
+        try await cloud.settle()
         cloud.advance(milliseconds: 11 * Self.day)
         _ = try await database.modify([.create("c")])
-        await cloud.service.settle()
+        try await cloud.settle()
         await #expect(throws: ServiceError.changeTokenExpired) { try await database.changes(since: token) }
     }
 
@@ -46,7 +47,7 @@ import Testing
         _ = try await database.modify([.create("a")])
         let token = try await database.changes().syncToken
         _ = try await database.modify([.delete("a")])
-        await cloud.service.settle()
+        try await cloud.settle()
         let forgetting = Task { await cloud.service.forgetOldDeletions() }
         defer { forgetting.cancel() }
         cloud.advance(milliseconds: 11 * Self.day)
@@ -117,7 +118,7 @@ import Testing
         let before = try await database.databaseChanges().syncToken
         try await database.deleteZone("Gone")
         let after = try await database.databaseChanges().syncToken
-        await cloud.service.settle()
+        try await cloud.settle()
         try await cloud.service.forgetDeletions(before: .max)
         await #expect(throws: ServiceError.changeTokenExpired) { try await database.databaseChanges(since: before) }
         #expect(try await database.databaseChanges(since: after).summary == [])
@@ -129,13 +130,13 @@ import Testing
     }
 
     @Test func `without a retention nothing is forgotten`() async throws {
-        let cloud = TestCloud(deletionRetention: nil)
+        let cloud = TestCloud(deletionRetention: nil, isAlone: true)
         let database = try await TestDatabase(cloud).making(zone: "Z")
         _ = try await database.modify([.create("a")])
         let token = try await database.changes().syncToken
         _ = try await database.modify([.delete("a")])
         cloud.advance(milliseconds: 10_000 * Self.day)
-        await cloud.service.settle()
+        try await cloud.settle()
         #expect(try await database.changes(since: token).summary == ["-a"])
     }
 

@@ -16,8 +16,14 @@ final class TestCloud: Sendable {
     let log: Log
 
     /// Sleeps last until the clock is advanced.
-    convenience init(isStrict: Bool = false, deletionRetention: Int64? = Limits.deletionRetention) {
-        self.init(ServiceConfiguration(isStrict: isStrict, deletionRetention: deletionRetention))
+    /// - Parameter isAlone: whether other tests may not write meanwhile, as over PostgreSQL that delays feeds and purges: then
+    ///   the suite is `oneAtATimeOverPostgreSQL`.
+    convenience init(
+        isStrict: Bool = false, deletionRetention: Int64? = Limits.deletionRetention, isAlone: Bool = false
+    ) {
+        self.init(
+            ServiceConfiguration(isStrict: isStrict, deletionRetention: deletionRetention),
+            stores: TestCluster.stores(or: MemoryStores(), isAlone: isAlone))
     }
 
     init(_ configuration: ServiceConfiguration, stores: (any StoreProvider)? = nil, clock: Clock = Clock()) {
@@ -82,6 +88,15 @@ final class TestCloud: Sendable {
         func add(_ line: String) { lines.withLock { $0.append(line) } }
         var all: [String] { lines.withLock { $0 } }
     }
+
+    /// Runs `body` on the store of the container "iCloud.test", which is opened where it was closed, as stores are that are not in
+    /// memory and idle.
+    func withStore<T>(_ body: (Store) async throws -> T) async throws -> T {
+        try await service.stores.using(StoreID(container: "iCloud.test", environment: "development"), body)
+    }
+
+    /// Has the background do what is due, in the store of "iCloud.test" also where it was closed.
+    func settle() async throws { try await withStore { _ in await service.settle() } }
 
     func advance(milliseconds: Int64) { clock.advance(milliseconds: milliseconds) }
 
