@@ -152,8 +152,8 @@ import Testing
         let laptop = try app("mei", "laptop", port)
         let first = try await changes(laptop.privateCloudDatabase, in: Self.zoneID)
         #expect(first.texts == ["list": ""] && first.failed == ["milk": .accountTemporarilyUnavailable])
-        _ = try word(
-            try await keys("mei", "phone", port, "approve", try word(try await keys("mei", "laptop", port, "code"))))
+        let approval = try word(try await keys("mei", "laptop", port, "code"))
+        _ = try word(try await keys("mei", "phone", port, "approve", secret: approval))
         let again = try app("mei", "laptop", port)
         let second = try await changes(again.privateCloudDatabase, in: Self.zoneID, since: first.token)
         #expect(second.texts == ["milk": "Milk"] && second.failed.isEmpty)
@@ -170,8 +170,12 @@ import Testing
         #expect(try await server.stop().status == 0)
     }
 
-    @Test(arguments: [true, false])
-    func `who accepts by the command line gets the key at the owner's next sync`(joinsAfter: Bool) async throws {
+    private enum Acceptance: CaseIterable { case beforeFirstValue, withoutFragment, withFragment }
+
+    @Test(arguments: Acceptance.allCases)
+    private func `who accepts by the command line gets the key by the URL, or at the owner's next sync`(
+        acceptance: Acceptance
+    ) async throws {
         let (server, port) = try await startServer()
         let owner = try app("mei", "phone", port).privateCloudDatabase
         _ = try await owner.save(CKRecordZone(zoneID: Self.zoneID))
@@ -180,21 +184,27 @@ import Testing
         share.publicPermission = .readWrite
         try await save([root, share], in: owner)
         func encrypt() async throws { try await save([Self.record("milk", "Milk", parent: "list")], in: owner) }
-        if joinsAfter { try await encrypt() }
+        if acceptance != .beforeFirstValue { try await encrypt() }
         let saved = try #require(try await owner.record(for: share.recordID) as? CKShare)
-        let url = try #require(saved.url).absoluteString
+        let url = try #require(saved.url)
+        #expect((url.fragment?.hasPrefix("k=") ?? false) == (acceptance != .beforeFirstValue))
         let accepted = try await StartedNephos(
-            ["share", "accept", url, "--token", "dev:ana"]
+            [
+                "share", "accept", (acceptance == .withoutFragment ? withoutFragment(url) : url).absoluteString,
+                "--token", "dev:ana",
+            ], environment: ["NEPHOS_KEYS": folder("tablet").path]
         ).finish()
         #expect(accepted.status == 0, "\(accepted)")
-        if !joinsAfter { try await encrypt() }
+        if acceptance == .beforeFirstValue { try await encrypt() }
         let guest = try app("ana", "tablet", port).sharedCloudDatabase
         let zoneID = try #require(try await guest.allRecordZones().first).zoneID
-        let first = try await changes(guest, in: zoneID)
-        #expect(first.texts == ["list": ""] && first.failed == ["milk": .zoneBusy])
-        _ = try await changes(owner, in: Self.zoneID)
-        let second = try await changes(guest, in: zoneID, since: first.token)
-        #expect(second.texts == ["milk": "Milk"] && second.failed.isEmpty)
+        var fetched = try await changes(guest, in: zoneID)
+        if acceptance != .withFragment {
+            #expect(fetched.texts == ["list": ""] && fetched.failed == ["milk": .zoneBusy])
+            _ = try await changes(owner, in: Self.zoneID)
+            fetched = try await changes(guest, in: zoneID, since: fetched.token)
+        }
+        #expect(fetched.texts["milk"] == "Milk" && fetched.failed.isEmpty)
         #expect(try await text(guest, "milk", in: zoneID) == "Milk")
         #expect(try await server.stop().status == 0)
     }
