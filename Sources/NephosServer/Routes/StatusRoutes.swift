@@ -34,7 +34,7 @@ enum StatusRoutes {
             writer.int64(Int64(recent.count))
             writer.key("requests")
             writer.beginArray()
-            for answered in recent.last { answered.request.write(to: &writer, time: answered.time) }
+            for answered in recent.last { answered.request.write(to: &writer, time: LogTime.text(answered.time)) }
             writer.endArray()
             writer.endObject()
             return .json(writer.finish())

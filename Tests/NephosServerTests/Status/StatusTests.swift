@@ -62,7 +62,7 @@ import Testing
         let answer = await send(responder, .get, "/status")
         let json = try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
         let request = try #require((json["requests"] as? [[String: Any]])?.first)
-        #expect(request["time"] as? Int64 == 1_700_000_000_123)
+        #expect(request["time"] as? String == "2023-11-14T22:13:20.123Z")
         #expect(request["container"] as? String == "iCloud.org.example.App")
         #expect(request["failedItems"] as? Int == 2)
         // The page shows what is there.
