@@ -81,7 +81,8 @@ import Testing
         #expect(entries.map(\.status) == [200, 200, 200, 200, 200, 200])
         #expect(entries.map(\.failedItems) == [2, 1, 1, 1, 1, 0])
         #expect(entries.dropLast().allSatisfy { $0.summary?.contains(" failed: ") == true }, "\(entries)")
-        #expect(entries[0].json(time: "").contains(#""failedItems":2"#) && !entries[5].json(time: "").contains("failed"))
+        #expect(
+            entries[0].json(time: "").contains(#""failedItems":2"#) && !entries[5].json(time: "").contains("failed"))
     }
 
     @Test func `a slow request says where its time went, in text and in JSON`() async throws {
