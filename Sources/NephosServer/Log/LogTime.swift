@@ -1,13 +1,10 @@
+import FoundationEssentials
 import Glibc
 import NephosWire
 
 /// The times of log lines: RFC 3339, to the millisecond, in UTC.
 package enum LogTime {
-    package static var now: String {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return text(Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
-    }
+    package static var now: String { text(Int64(Date().timeIntervalSince1970 * 1000)) }
 
     /// - Parameter time: in milliseconds since 1970.
     package static func text(_ time: Int64) -> String {
