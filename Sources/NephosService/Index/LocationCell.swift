@@ -37,6 +37,25 @@ struct LocationCell: Hashable {
             longitude: OrderedBytes.coordinate(from: exact.dropFirst(8).prefix(8)))
     }
 
+    /// The smallest cell with two entries; nil where one of them is in no cell.
+    init?(enclosing first: ArraySlice<UInt8>, _ last: ArraySlice<UInt8>) {
+        guard let one = Self.curve(of: first), let other = Self.curve(of: last) else { return nil }
+        level = min((one ^ other).leadingZeroBitCount / 2, Self.deepest)
+        let place = level == 0 ? 0 : one >> UInt64(64 - 2 * level)
+        (x, y) = (Self.gather(place), Self.gather(place >> 1))
+    }
+
+    init(level: Int, x: UInt64, y: UInt64) {
+        self.level = level
+        self.x = x
+        self.y = y
+    }
+
+    private static func curve(of entry: ArraySlice<UInt8>) -> UInt64? {
+        guard entry.count >= 17, entry.first == OrderedBytes.Tag.location else { return nil }
+        return entry.dropFirst().prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
     private static func quantize(_ fraction: Double) -> UInt64 {
         min(UInt64(max(0, fraction) * 0x1p32), (1 << 32) - 1)
     }
@@ -51,6 +70,16 @@ struct LocationCell: Hashable {
         value = (value | value << 4) & 0x0F0F_0F0F_0F0F_0F0F
         value = (value | value << 2) & 0x3333_3333_3333_3333
         return (value | value << 1) & 0x5555_5555_5555_5555
+    }
+
+    /// Moves bit 2n to bit n.
+    private static func gather(_ value: UInt64) -> UInt64 {
+        var value = value & 0x5555_5555_5555_5555
+        value = (value | value >> 1) & 0x3333_3333_3333_3333
+        value = (value | value >> 2) & 0x0F0F_0F0F_0F0F_0F0F
+        value = (value | value >> 4) & 0x00FF_00FF_00FF_00FF
+        value = (value | value >> 8) & 0x0000_FFFF_0000_FFFF
+        return (value | value >> 16) & 0xFFFF_FFFF
     }
 
     /// The entries of the locations in this cell.

@@ -149,6 +149,7 @@ struct NearestFirst: CandidateStream {
             for entry in read { try add(entry, source) }
             return
         }
+        let cell = try crowded(cell, read, source)
         if cell.level < LocationCell.deepest {
             for quarter in cell.quarters {
                 let least = max(0, quarter.least(from: scan.center) - Self.tolerance)
@@ -158,10 +159,25 @@ struct NearestFirst: CandidateStream {
                 push(Item(position: Self.place(least), source: source, content: .cell(quarter)))
             }
         } else if fullKey != nil {
-            try readAll(range, source)
+            try readAll(sources[source].part(cell.range), source)
         } else {
-            try addPoints(of: range, source)
+            try addPoints(of: sources[source].part(cell.range), source)
         }
+    }
+
+    /// The smallest cell with a cell's first entries, where that has all of them: a crowd far away is reached in a few steps.
+    private mutating func crowded(
+        _ cell: LocationCell, _ first: [IndexPosition], _ source: Int
+    ) throws -> LocationCell {
+        let offset = sources[source].range.keyOffset
+        guard let one = first.first?.value[offset...], let last = first.last?.value[offset...],
+            let inner = LocationCell(enclosing: one, last), inner.level > cell.level
+        else { return cell }
+        let rest = sources[source].part(ByteRange(from: inner.range.to, to: cell.range.to))
+        if rest.from.lexicographicallyPrecedes(rest.to), try !entries(rest, after: nil, limit: 1, source).isEmpty {
+            return cell
+        }
+        return inner
     }
 
     /// Entries of a cell that cannot be quartered, point by point.
