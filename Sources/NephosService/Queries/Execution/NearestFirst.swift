@@ -53,8 +53,12 @@ struct NearestFirst: CandidateStream {
 
     /// A cell with more entries is quartered.
     private static let crowd = 64
-    /// Metres by which computed distances may be wrong.
+    /// Metres by which computed distances may be wrong near the other side of the globe, and those of cells' farthest points,
+    /// which are computed from there.
     private static let tolerance = 1.0
+    /// The same elsewhere: a crowd that is as close together need not be read whole before its nearest record.
+    private static let precision = 0.001
+    private static let farAway = 19_000_000.0
 
     init(
         _ scan: DistanceScan, in zones: [QueryZone], _ indexes: TypeIndexes, after position: QueryPosition?,
@@ -152,7 +156,8 @@ struct NearestFirst: CandidateStream {
         let cell = try crowded(cell, read, source)
         if cell.level < LocationCell.deepest {
             for quarter in cell.quarters {
-                let least = max(0, quarter.least(from: scan.center) - Self.tolerance)
+                let computed = quarter.least(from: scan.center)
+                let least = max(0, computed - (computed > Self.farAway ? Self.tolerance : Self.precision))
                 guard least <= scan.radius ?? .infinity,
                     quarter.greatest(from: scan.center) + Self.tolerance >= inner
                 else { continue }
