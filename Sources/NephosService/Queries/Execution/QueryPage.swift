@@ -299,9 +299,8 @@ final class QueryPage {
             let rows = try shared.participations.flatMap {
                 try reader.sharedRecords(zone: zone.key, share: $0.share.id, after: sequence, limit: limit)
             }
-            return try rows.sorted { $0.sequence < $1.sequence }.prefix(limit).map { row in
-                let record = row.isGone ? nil : try reader.record(zone: zone.key, named: row.name)
-                return (row.sequence, record)
+            return try first(limit, of: rows.map { ($0.sequence, $0) }) { row in
+                row.isGone ? nil : try reader.record(zone: zone.key, named: row.name)
             }
         }
         if let restriction = query.restriction { return try ownChanges(restriction, in: zone, after: sequence, limit) }
@@ -317,7 +316,8 @@ final class QueryPage {
             case .points(let component, let points) = QueryConjunct(.filter(restriction.filter), searchableFields: [])
                 .access, let definition = indexes.ready(IndexSignature([component]))
         else { return [] }
-        var rows: [RecordRow] = []
+        // Without their fields, which may be large.
+        var changed: [(Int64, RowNumber)] = []
         for point in points {
             let range = ByteRange(prefix: point.bytes)
             let entries = try reader.indexEntries(
@@ -328,10 +328,24 @@ final class QueryPage {
                 guard let row = try reader.record(entry.record, zone: zone.key), row.sequence > sequence else {
                     continue
                 }
-                rows.append(row)
+                changed.append((row.sequence, entry.record))
             }
         }
-        return rows.sorted { $0.sequence < $1.sequence }.prefix(limit).map { ($0.sequence, $0) }
+        return try first(limit, of: changed) { try reader.record($0, zone: zone.key) }
+    }
+
+    /// Reads the first changes by their sequences, as many as fit the bytes of a look at a feed, one at least.
+    private func first<Key>(
+        _ limit: Int, of changes: [(Int64, Key)], _ read: (Key) throws -> RecordRow?
+    ) rethrows -> [(sequence: Int64, row: RecordRow?)] {
+        var rows: [(sequence: Int64, row: RecordRow?)] = []
+        var size = 0
+        for (sequence, key) in changes.sorted(by: { $0.0 < $1.0 }).prefix(limit) where size < Limits.changesSize {
+            let row = try read(key)
+            size += row?.fields.count ?? 0
+            rows.append((sequence, row))
+        }
+        return rows
     }
 
     // MARK: - Records

@@ -36,7 +36,8 @@ struct SharedRecordStream: CandidateStream {
         self.reader = reader
         self.trace = trace
         sources = shared.participations.map { Source(share: $0.share.id, last: position?.name ?? "") }
-        chunk = max(8, min(expecting, 256) / max(1, sources.count))
+        // Many shares have what is expected of all.
+        chunk = max(1, min(expecting, 256) / max(1, sources.count))
     }
 
     mutating func next() throws -> Candidate? {
