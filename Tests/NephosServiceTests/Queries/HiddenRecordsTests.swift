@@ -180,4 +180,34 @@ import Testing
         let all = try await answers(query, cloud, context, zone: zone, count: false)
         #expect(all.pages.flatMap(\.self) == (0..<61).map { "v\($0)" }.sorted())
     }
+
+    @Test func `what two shares of a zone give is merged by name, and a third one gives nothing`() async throws {
+        let cloud = TestCloud(configuration)
+        let (own, zone, _) = try await cloud.makeSharedList()
+        var guids: [String] = []
+        for root in ["second", "third"] {
+            let body = """
+                {"zoneID":{"zoneName":"Z"},"operations":[
+                {"operationType":"create","record":{"recordName":"\(root)","recordType":"List"}},
+                {"operationType":"create","record":{"recordName":"\(root)-share","recordType":"cloudkit.share",
+                "forRecord":{"recordName":"\(root)"},"publicPermission":"READ_ONLY"}}]}
+                """
+            let request = try ModifyRecordsRequest(decoding: Array(body.utf8))
+            let saved = try await cloud.service.modifyRecords(request, own.context).records
+            guids.append(try #require(saved[1].record?.shareDetails?.shortGUID))
+        }
+        _ = try await cloud.service.acceptShares(
+            ShortGUIDsRequest(shortGUIDs: [.init(value: guids[0])]), cloud.context("bob"))
+        let roots = ["root", "second", "third"]
+        _ = try await own.modify(
+            (0..<Int64(36)).map { .create("v\($0)", fields($0), type: "Item", parent: roots[Int($0) % 3]) })
+        let visible = (0..<36).filter { $0 % 3 < 2 }.map { "v\($0)" }
+        var query = Query(recordType: "Item")
+        let context = cloud.context("bob", .shared)
+        let all = try await answers(query, cloud, context, zone: zone, count: false)
+        #expect(all.pages.flatMap(\.self) == visible.sorted())
+        query.sortBy = [QuerySortDescriptor(.field("rank"))]
+        let sorted = try await answers(query, cloud, context, zone: zone, count: false)
+        #expect(sorted.pages.flatMap(\.self) == visible)
+    }
 }
