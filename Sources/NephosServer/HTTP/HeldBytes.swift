@@ -2,10 +2,10 @@ import Synchronization
 
 /// Bytes of the bodies that have arrived and of the answers that are being read, of all connections together.
 ///
-/// Those of one request have their limits; those of hundreds of clients that do not read would still fill the memory. Where
-/// there is no room, it is taken from the holder that has most of it, and never from one that has less than the asker: its
-/// connections are ended, the oldest first, but none while its request is worked on. One that would not have more than the
-/// asker then, and the asker itself, only lose what is past its patience. Where that is not enough, the asker is to ask again.
+/// One request has limits of its own; hundreds of clients that do not read would still fill the memory. Over the limit, the
+/// holder of the most bytes is evicted, oldest connection first, never a request in progress. A holder of fewer bytes than
+/// the caller is never evicted. The caller's own connections, and those of a holder that would end up below the caller, are
+/// evicted only past their patience. If eviction cannot free enough, the caller has to retry.
 final class HeldBytes: Sendable {
     /// What a connection holds bytes of.
     enum Part {
@@ -45,7 +45,7 @@ final class HeldBytes: Sendable {
 
     /// Has a connection hold so many bytes, instead of what it held.
     /// - Parameters:
-    ///   - holder: who asks on it.
+    ///   - holder: the connection's account or address.
     ///   - isForced: whether it holds them in any case, and the holder's other connections are ended for it without patience.
     /// - Returns: false where there is no room: then it holds nothing.
     func hold(
