@@ -125,8 +125,9 @@ import Testing
                     if case .failure(let error) = result { errors.value.append(CKError(any: error)) }
                     continuation.resume()
                 }
-                database.add(zone)
+                // The zone's first request may switch accounts: the save is added before it is sent.
                 database.add(save)
+                database.add(zone)
             }
             if let error = errors.value.last { throw error }
         }
