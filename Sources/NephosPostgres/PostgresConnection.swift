@@ -37,6 +37,7 @@ final class PostgresConnection: SQLConnection, StatementRunner {
     }
 
     let link: PostgresLink
+    let meter = ReadMeter()
     private let damage: DamageLog?
     private let beforeStatement: (@Sendable () -> Void)?
     private var statements = [PostgresStatement?](repeating: nil, count: SQL.allCases.count)
@@ -201,7 +202,7 @@ final class PostgresConnection: SQLConnection, StatementRunner {
 
     func prepare(_ sql: SQL) throws -> any SQLStatement {
         if let statement = statements[sql.rawValue] { return statement }
-        let statement = PostgresStatement(sql, self)
+        let statement = PostgresStatement(sql, self, meter)
         statements[sql.rawValue] = statement
         return statement
     }

@@ -46,7 +46,9 @@ package final class PostgresEngine: StorageEngine {
     }
 
     package func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
-        try await read(expecting: .short, body)
+        let answered = try begin()
+        defer { end() }
+        return try await readInTransaction(answered, isShort: false, body)
     }
 
     package func read<T: Sendable>(
@@ -55,18 +57,21 @@ package final class PostgresEngine: StorageEngine {
         let answered = try begin()
         defer { end() }
         if length == .lookup, let result = await lookup(body) { return try result.get() }
-        return try await readInTransaction(answered, body)
+        return try await readInTransaction(answered, isShort: length != .long, body)
     }
 
     private func readInTransaction<T: Sendable>(
-        _ answered: Int64, _ body: @escaping @Sendable (any StorageReader) throws -> T
+        _ answered: Int64, isShort: Bool, _ body: @escaping @Sendable (any StorageReader) throws -> T
     ) async throws -> T {
         let deadline = MonotonicTime.now + options.horizonNanoseconds
         var wait = HorizonWait()
         while true {
             wait.isOver = MonotonicTime.now.nanoseconds >= deadline.nanoseconds
-            let read = try await onConnection(reads: true) { [schema, wait] connection in
-                try Self.read(connection, schema, wait, answered: answered, body)
+            let read = try await onConnection(reads: true) { [schema, wait, times = RequestTimes.current] connection in
+                try Self.read(connection, schema, wait, answered: answered) { reader in
+                    guard isShort else { return try body(reader) }
+                    return try connection.meter.runShort(for: times) { try body(reader) }
+                }
             }
             switch read {
             case .done(let value): return value

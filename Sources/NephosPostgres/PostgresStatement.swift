@@ -30,6 +30,7 @@ protocol StatementRunner: AnyObject {
 final class PostgresStatement: SQLStatement {
     let sql: SQL
     private unowned let connection: any StatementRunner
+    private let meter: ReadMeter?
     private(set) var parameters = PostgresLink.Parameters()
     /// For what is found in a transaction: the zone and the names that were asked for.
     private(set) var integers: [Int64] = []
@@ -37,7 +38,8 @@ final class PostgresStatement: SQLStatement {
     private var rows: PostgresRows?
     private var row = -1
 
-    init(_ sql: SQL, _ connection: any StatementRunner) {
+    init(_ sql: SQL, _ connection: any StatementRunner, _ meter: ReadMeter? = nil) {
+        self.meter = meter
         self.sql = sql
         self.connection = connection
     }
@@ -93,7 +95,9 @@ final class PostgresStatement: SQLStatement {
     func step() throws -> Bool {
         if row < 0 { rows = try connection.run(self) }
         row += 1
-        return row < rows?.count ?? 0
+        guard row < rows?.count ?? 0 else { return false }
+        try meter?.takeRow()
+        return true
     }
 
     func insert() throws -> Int64? {
@@ -138,6 +142,9 @@ final class PostgresStatement: SQLStatement {
     func textInPlace(_ column: Int) -> UnsafeRawBufferPointer { bytesInPlace(column) }
 
     func bytesInPlace(_ column: Int) -> UnsafeRawBufferPointer {
-        rows.map { Self.bytes($0.result, row, $0.firstColumn + column) } ?? UnsafeRawBufferPointer(start: nil, count: 0)
+        guard let rows else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        let bytes = Self.bytes(rows.result, row, rows.firstColumn + column)
+        meter?.take(bytes: bytes.count)
+        return bytes
     }
 }

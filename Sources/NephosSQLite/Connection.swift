@@ -20,12 +20,10 @@ final class Connection: SQLConnection {
     private var isOpen = true
     private var checkpointer: Checkpointer?
     private let damage: DamageLog?
-    /// When the statement that runs is ended, and whether one was.
-    private var interruptsAt: MonotonicTime?
-    private var hasInterrupted = false
+    let meter = ReadMeter()
 
-    /// SQLite's instructions between two looks at the clock: some ten microseconds.
-    private static let instructionsPerLook: Int32 = 1000
+    /// Instructions that SQLite counts at a time: some ten microseconds.
+    private static let instructionsPerCount: Int32 = 1000
 
     /// Opens a database that exists, or one in memory with the path `:memory:`.
     /// - Parameter damage: where damaged records are named.
@@ -44,24 +42,14 @@ final class Connection: SQLConnection {
         sqlite3_busy_timeout(handle, 5000)
         // In memory the writer's connection reads too.
         guard access == .reading || path == ":memory:" else { return }
-        // The connection outlives its handle's use.
+        // The meter lives as long as the connection.
         sqlite3_progress_handler(
-            handle, Self.instructionsPerLook,
-            { closure in
-                guard let closure else { return 0 }
-                return Unmanaged<Connection>.fromOpaque(closure).takeUnretainedValue().isLate ? 1 : 0
-            }, Unmanaged.passUnretained(self).toOpaque())
-    }
-
-    private var isLate: Bool {
-        guard let interruptsAt, interruptsAt < .now else { return false }
-        hasInterrupted = true
-        return true
-    }
-
-    @discardableResult func interruptStatements(at time: MonotonicTime?) -> Bool {
-        defer { (interruptsAt, hasInterrupted) = (time, false) }
-        return hasInterrupted
+            handle, Self.instructionsPerCount,
+            { meter in
+                guard let meter else { return 0 }
+                let count = Int(Connection.instructionsPerCount)
+                return Unmanaged<ReadMeter>.fromOpaque(meter).takeUnretainedValue().take(instructions: count) ? 1 : 0
+            }, Unmanaged.passUnretained(meter).toOpaque())
     }
 
     deinit {
@@ -82,14 +70,14 @@ final class Connection: SQLConnection {
 
     func prepare(_ sql: SQL) throws -> any SQLStatement {
         if let statement = statements[sql.rawValue] { return statement }
-        let statement = try Statement(sql.text, database: handle)
+        let statement = try Statement(sql.text, database: handle, meter)
         statements[sql.rawValue] = statement
         return statement
     }
 
     /// A statement that is used once; the caller finalizes it.
     func prepare(text: String) throws -> Statement {
-        try Statement(text, database: handle)
+        try Statement(text, database: handle, meter)
     }
 
     func execute(_ script: String) throws {
@@ -154,7 +142,7 @@ final class Connection: SQLConnection {
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
     private func run(_ statement: inout Statement?, _ text: String) throws {
-        let prepared = try statement ?? Statement(text, database: handle)
+        let prepared = try statement ?? Statement(text, database: handle, meter)
         statement = prepared
         defer { prepared.reset() }
         _ = try prepared.step()

@@ -54,16 +54,22 @@ package final class SQLiteEngine: StorageEngine {
     package func read<T: Sendable>(
         _ body: @escaping @Sendable (any StorageReader) throws -> T
     ) async throws -> T {
-        try await read(expecting: .short, body)
+        try await read(length: nil, body)
     }
 
     package func read<T: Sendable>(
         expecting length: ReadLength, _ body: @escaping @Sendable (any StorageReader) throws -> T
     ) async throws -> T {
+        try await read(length: length, body)
+    }
+
+    private func read<T: Sendable>(
+        length: ReadLength?, _ body: @escaping @Sendable (any StorageReader) throws -> T
+    ) async throws -> T {
         if let readers {
             return try await readers.read(expecting: length, body)
         } else {
-            return try await writer.read(body)
+            return try await writer.read(expecting: length, body)
         }
     }
 

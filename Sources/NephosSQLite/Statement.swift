@@ -5,10 +5,11 @@ import NephosStorage
 final class Statement: SQLStatement {
     private let handle: OpaquePointer
     private let database: OpaquePointer
+    private let meter: ReadMeter
     private var bound: Int32 = 0
 
     /// Prepares `text` to be kept.
-    init(_ text: String, database: OpaquePointer) throws {
+    init(_ text: String, database: OpaquePointer, _ meter: ReadMeter) throws {
         var handle: OpaquePointer?
         let code = sqlite3_prepare_v3(database, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
         guard code == SQLITE_OK, let handle else {
@@ -16,6 +17,7 @@ final class Statement: SQLStatement {
         }
         self.handle = handle
         self.database = database
+        self.meter = meter
         for index in 1..<max(1, sqlite3_bind_parameter_count(handle) + 1) {
             assert(String(cString: sqlite3_bind_parameter_name(handle, index)) == "$\(index)", "order of \(text)")
         }
@@ -107,7 +109,9 @@ final class Statement: SQLStatement {
 
     func step() throws -> Bool {
         switch sqlite3_step(handle) {
-        case SQLITE_ROW: return true
+        case SQLITE_ROW:
+            try meter.takeRow()
+            return true
         case SQLITE_DONE: return false
         case let code: throw error(code)
         }
@@ -156,6 +160,8 @@ final class Statement: SQLStatement {
     func bytesInPlace(_ column: Int) -> UnsafeRawBufferPointer {
         let value = sqlite3_column_value(handle, Int32(column))
         let start = sqlite3_value_blob(value)
-        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
+        let count = Int(sqlite3_value_bytes(value))
+        meter.take(bytes: count)
+        return UnsafeRawBufferPointer(start: start, count: count)
     }
 }

@@ -14,8 +14,9 @@ package protocol StorageEngine: AnyObject, Sendable {
     /// - Throws: what `body` throws, or a `StorageError`.
     func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T
 
-    /// The same for what is expected to take so long. An engine may have long reads wait for each other, so that short ones
-    /// need not.
+    /// The same for what a client asks for, and is expected to take so long. An engine may have long reads wait for each other,
+    /// so that short ones need not.
+    /// - Throws: `LongRead` also, where the read was not expected to be long, and did more work than a short one may.
     func read<T: Sendable>(
         expecting length: ReadLength, _ body: @escaping @Sendable (any StorageReader) throws -> T
     ) async throws -> T
@@ -43,7 +44,7 @@ package protocol StorageEngine: AnyObject, Sendable {
 }
 
 package enum ReadLength: Sendable {
-    /// It may turn out to be long.
+    /// It may turn out to be long: then it ends.
     case short
     case long
     /// Of one zone and one record, which the body names by `expectZone` before it reads anything. The body may run on the

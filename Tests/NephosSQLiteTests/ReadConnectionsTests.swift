@@ -155,7 +155,9 @@ import Testing
         await pool.close()
     }
 
-    @Test func `a read that takes long is begun anew elsewhere, and fails where it takes too long`() async throws {
+    @Test func `a read that does more work than a short one may ends, and the store's own begin again as long ones`()
+        async throws
+    {
         let directory = try TemporaryDirectory()
         let path = directory.file("store.sqlite")
         let engine = try SQLiteEngine(path: path)
@@ -164,20 +166,61 @@ import Testing
         let attempts = Atomic(0)
         @Sendable func count(_ reader: any StorageReader) throws -> Int {
             attempts.add(1, ordering: .relaxed)
-            // A body that goes on after a failure is asked again all the same.
+            // A body that goes on after a failure saw no more for that.
             return (try? reader.records(zone: zone, after: 0, limit: .max, size: .max).count) ?? -1
         }
-        func pool(short: Int64, long: Int64) -> ReadConnections {
-            ReadConnections(limit: 2, short: short, long: long) { try StoreFile.openReader(path, SQLiteOptions()) }
+        func pool(own: Int = 1999, long: Int64 = .max / 2) -> ReadConnections {
+            ReadConnections(limit: 2, short: 1999, own: own, long: long) {
+                try StoreFile.openReader(path, SQLiteOptions())
+            }
         }
-        let patient = pool(short: 0, long: .max / 2)
-        #expect(try await patient.read(count) == 2000 && attempts.load(ordering: .relaxed) == 2)
-        #expect(try await patient.read { try $0.zones(owner: .everyone).count } == 1)
+        let patient = pool()
+        await #expect(throws: LongRead.self) { try await patient.read(expecting: .short, count) }
+        #expect(attempts.load(ordering: .relaxed) == 1)
+        #expect(try await patient.read(expecting: .long, count) == 2000)
+        #expect(attempts.load(ordering: .relaxed) == 2)
+        #expect(try await patient.read(count) == 2000 && attempts.load(ordering: .relaxed) == 4)
+        #expect(try await patient.read(expecting: .short) { try $0.zones(owner: .everyone).count } == 1)
         await patient.close()
-        let strict = pool(short: 0, long: 0)
+        let strict = pool(long: 0)
         #expect(try await storageError { _ = try await strict.read(count) }?.code == .tooLong)
         #expect(try await strict.read { try $0.zones(owner: .everyone).count } == 1)
         await strict.close()
+        let roomy = pool(own: .max / 2)
+        #expect(try await roomy.read(count) == 2000 && attempts.load(ordering: .relaxed) == 7)
+        await roomy.close()
+    }
+
+    @Test func `work is rows, bytes and what the database does within a statement`() async throws {
+        let connection = try Connection(path: ":memory:", access: .writing)
+        func rows(_ text: String) throws -> Int {
+            let statement = try connection.prepare(text: text)
+            defer { statement.finalize() }
+            var count = 0
+            while try statement.step() {
+                _ = statement.bytesInPlace(0)
+                count += 1
+            }
+            return count
+        }
+        func tens(_ end: Int) -> String {
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(end)) SELECT i FROM n"
+        }
+        let meter = connection.meter
+        func work(_ limit: Int, _ text: String) -> (work: Int, isExceeded: Bool) {
+            meter.begin(.work(limit))
+            _ = try? rows(text)
+            return meter.end()
+        }
+        #expect(work(11, tens(10)) == (10, false))
+        #expect(work(9, tens(10)).isExceeded)
+        #expect(work(1 + 128, "SELECT zeroblob(65536)") == (129, false))
+        #expect(work(129, "SELECT zeroblob(65536) UNION ALL SELECT 1").isExceeded)
+        // One row, for which many are looked at.
+        #expect(work(1000, "SELECT count(*) FROM (\(tens(100_000)))").isExceeded)
+        // Without a limit.
+        #expect(try rows(tens(10_000)) == 10_000 && !meter.end().isExceeded)
+        connection.close()
     }
 
     @Test func `a read in memory fails where it takes too long, and the next ones do not`() async throws {
@@ -205,33 +248,26 @@ import Testing
         let attempts = Atomic(0)
         try await pool.read(expecting: .long) { reader in
             attempts.add(1, ordering: .relaxed)
-            // Enough for a look at the clock.
             for _ in 0..<500 { _ = try reader.zones(after: 0, limit: 10) }
         }
         #expect(attempts.load(ordering: .relaxed) == 1)
         await pool.close()
     }
 
-    @Test func `what a request reads after it has read for long is a long read from the start`() async throws {
-        let hour: Int64 = 3_600_000_000_000
-        let pool = ReadConnections(limit: 2, short: hour, long: 0) { [path] in
-            try StoreFile.openReader(path, SQLiteOptions())
+    @Test func `a request's reads add up their work, on disk and in memory`() async throws {
+        let memory = try SQLiteEngine(inMemory: SQLiteOptions())
+        _ = try await memory.fill(10)
+        for engine in [try SQLiteEngine(path: path), memory] {
+            let times = RequestTimes()
+            try await RequestTimes.$current.withValue(times) {
+                for _ in 0..<3 { _ = try await engine.read(expecting: .short) { try $0.lostSequences() } }
+                #expect(times.readWork == 0)
+                _ = try await engine.read(expecting: .short) { try $0.zones(owner: .everyone) }
+                #expect(times.readWork == 1)
+                _ = try await engine.read(expecting: .long) { try $0.zones(owner: .everyone) }
+                #expect(times.readWork == 2)
+            }
+            await engine.close()
         }
-        @Sendable func count(_ reader: any StorageReader) throws -> Int {
-            // Enough for a look at the clock.
-            for _ in 0..<500 { _ = try reader.zones(after: 0, limit: 10) }
-            return try reader.zones(owner: .everyone).count
-        }
-        let times = RequestTimes()
-        let first = try await RequestTimes.$current.withValue(times) { try await pool.read(count) }
-        #expect(first == 1 && times.readNanoseconds > 0 && times.readNanoseconds < hour)
-        times.noteRead(nanoseconds: hour)
-        let error = try await storageError {
-            _ = try await RequestTimes.$current.withValue(times) { try await pool.read(count) }
-        }
-        #expect(error?.code == .tooLong)
-        // Others' are not.
-        #expect(try await pool.read(count) == 1)
-        await pool.close()
     }
 }

@@ -18,6 +18,7 @@ final class FakeConnection: SQLConnection {
     static let dialect = SQLDialect(key: "", rowKey: "", integer: "", text: "", bytes: "", clustered: "")
 
     let log: Log
+    let meter = ReadMeter()
     var fails: Set<String> = []
     var isInTransaction = false
 

@@ -61,6 +61,7 @@ struct FetchRecordZoneChanges {
             ? PackedRecordEncoder(reserving: limit * Self.packedRecordSize, accounts, reader, caller)
             : RecordEncoder(
                 encoded: encodesRecords && !zone.reverse, reserving: Self.pageSize, accounts, reader, caller)
+        if zone.packed { room.size = min(room.size, Limits.packedChangesSize) }
         try page.read(row.key, limit: limit, room: &room, reader) { try encoder.add(change: $0, projection) }
         try encoder.finish(into: &changes)
         if zone.reverse { changes.records.reverse() }

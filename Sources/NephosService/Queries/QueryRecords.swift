@@ -33,8 +33,6 @@ final class QueryRecords: Sendable {
         var response: QueryRecordsResponse
         /// How many candidates it looked at, where it has a marker.
         var looks = 0
-        /// How much it read for that.
-        var read = (records: 0, entries: 0)
     }
 
     /// Pages, counted until so many candidates were looked at; the answer has the marker of what is left. They are pages of
@@ -74,29 +72,15 @@ final class QueryRecords: Sendable {
     }
 
     private func read(_ marker: String?, on store: Store) async throws -> Page {
-        let reader = caller.account.map { .account($0.id) } ?? LongQueries.Reader.query(decoded.text.bytes.hashValue)
-        return try await store.longQueries.read(by: reader, at: caller.assets.now) { isLong in
-            let moments = Moments(schema: store.schemas.now, indexes: store.indexes.now)
-            var read = (records: Limits.recordsOfShortQuery + 1, entries: 0)
-            defer {
-                store.longQueries.note(records: read.records, entries: read.entries, by: reader, at: caller.assets.now)
-            }
+        let moments = Moments(schema: store.schemas.now, indexes: store.indexes.now)
+        let reader = caller.account == nil ? LongReads.Reader.query(decoded.text.bytes.hashValue) : nil
+        return try await store.read(by: caller, as: reader) { reader in
             do {
-                let page = try await store.read(by: self.caller, expecting: isLong ? .long : .short) { reader in
-                    do {
-                        return try self.run(marker, store, moments, self.bounds, reader)
-                    } catch is RecordsTooLarge {
-                        var bounds = self.bounds
-                        bounds.collects = false
-                        return try self.run(marker, store, moments, bounds, reader)
-                    }
-                }
-                read = page.read
-                return page
-            } catch {
-                // What ends for its size has read as much.
-                if !error.endsLongRead { read.records = 0 }
-                throw error
+                return try self.run(marker, store, moments, self.bounds, reader)
+            } catch is RecordsTooLarge {
+                var bounds = self.bounds
+                bounds.collects = false
+                return try self.run(marker, store, moments, bounds, reader)
             }
         }
     }
@@ -141,10 +125,8 @@ final class QueryRecords: Sendable {
             let explanation = page.trace.explanation(plan, page.conjuncts, returned: returned)
             return page.isRestricted ? explanation.withoutCounts : explanation
         }
-        func read() -> (Int, Int) { (page.trace.recordsRead, page.trace.entriesRead) }
         if request.wantsCount, page.cursor == nil, let count = try page.count(plan) {
-            return Page(
-                response: QueryRecordsResponse(records: [], count: count, explanation: explanation(0)), read: read())
+            return Page(response: QueryRecordsResponse(records: [], count: count, explanation: explanation(0)))
         }
         let encoder = encoder(page)
         let result = try page.run(plan, checks, into: encoder)
@@ -153,7 +135,7 @@ final class QueryRecords: Sendable {
             records: values, continuationMarker: result.cursor?.text(caller.opaqueStrings, query: decoded.text.bytes),
             count: request.wantsCount ? result.count : nil, explanation: explanation(result.count))
         response.encodedRecords = encoded
-        return Page(response: response, looks: result.looks, read: read())
+        return Page(response: response, looks: result.looks)
     }
 
     // MARK: - Preparation
@@ -247,17 +229,6 @@ final class QueryRecords: Sendable {
             RecordProjection(
                 desiredKeys: request.desiredKeys, numbersAsStrings: request.numbersAsStrings,
                 zoneID: request.zoneWide ? zone.zoneID : nil, isShared: caller.scope == .shared, assets: caller.assets)
-        }
-    }
-}
-
-extension Error {
-    /// Whether it ends a read for how much that reads.
-    fileprivate var endsLongRead: Bool {
-        switch self {
-        case let error as ServiceError: error.clientCode == .limitExceeded
-        case let error as StorageError: error.code == .tooLong
-        default: self is RecordsTooLarge
         }
     }
 }

@@ -44,14 +44,8 @@ package enum Limits {
     static let indexesPerType = 24
     static let fieldsPerIndex = 8
     static let equalitiesPerIndex = 3
-    /// Records that a query looks at and is short all the same, how many entries of an index count as one, and for how many
-    /// milliseconds an account's next queries are taken to be long after one that looked at more.
-    static let recordsOfShortQuery = 500
-    static let entriesPerLongQueryRecord = 20
-    static let longQueryMemory: Int64 = 1000
-    /// Long queries of one account that are queued, and accounts in the cache of those with long queries.
-    static let waitingLongQueries = 256
-    static let longQueryReaders = 1000
+    /// Long reads of one account that are queued.
+    static let waitingLongReads = 256
     /// Bytes of the fields of the records that a lookup answers with, but for the last one's; and of those that a request's saves
     /// make or meet, as all of them are in its answer.
     package static let lookupSize = 32 << 20
@@ -62,6 +56,8 @@ package enum Limits {
     package static let changesPerPage = 200
     /// The same of packed records, which only our own library asks for, after the first page of a fetch.
     package static let packedChangesPerPage = 1000
+    /// Bytes of such a page's records, but for the last one: a short read (`ReadMeter.shortRead`) has as many.
+    static let packedChangesSize = 300 << 10
 
     /// Bytes of records in a page of a feed, but for the last record: as many as a request may have.
     static let changesSize = requestSize

@@ -18,7 +18,7 @@ final class Store: Sendable {
     let indexes = IndexCatalog()
     let schemas = SchemaCatalog()
     let plannedQueries = PlannedQueries()
-    let longQueries = LongQueries()
+    let longReads = LongReads()
     let background: BackgroundWork
     let indexBuilder: IndexBuilder
     let watched = WatchedDatabases()
@@ -105,16 +105,23 @@ final class Store: Sendable {
         }
     }
 
-    /// Runs a read of the caller's.
+    /// Runs a read of the caller's. Where it does more work than a short one may, it begins again as a long one, which waits
+    /// for the reader's others; so does every read of a request that did as much before.
+    /// - Parameter reader: who takes turns; nil for the caller's account.
     /// - Throws: `notAuthenticated` where its account was deleted meanwhile, on whichever server.
     func read<T: Sendable>(
-        by caller: Caller, expecting length: ReadLength = .short,
+        by caller: Caller, as reader: LongReads.Reader? = nil, expecting length: ReadLength = .short,
         _ body: @escaping @Sendable (any StorageReader) throws -> T
     ) async throws -> T {
-        try await engine.read(expecting: length) { [accounts] reader in
+        let checked = { @Sendable [accounts] (reader: any StorageReader) in
             try accounts.checkLives(caller.account, reader)
             return try body(reader)
         }
+        if (RequestTimes.current?.readWork ?? 0) < ReadMeter.shortRead {
+            do { return try await engine.read(expecting: length, checked) } catch is LongRead {}
+        }
+        let reader = reader ?? caller.account.map { .account($0.id) } ?? .anyone
+        return try await longReads.read(by: reader) { try await engine.read(expecting: .long, checked) }
     }
 
     /// What is read of a store when it is opened.

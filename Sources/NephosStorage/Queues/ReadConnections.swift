@@ -3,20 +3,18 @@ import Synchronization
 /// The read connections of a store. A thread that may block borrows one where one is free, and never waits for one; all
 /// other reads are run by `ReadThreads`, which all stores share, and wait here while none is free.
 ///
-/// A read that is not done after `Limit.shortNanoseconds` is ended and begun anew on threads for long reads, of which there
-/// are few: however many of them there are, short ones have connections, threads and processors. None takes longer than
-/// `Limit.longNanoseconds`.
+/// Long reads run on threads of their own, of which there are few: however many of them there are, short ones have
+/// connections, threads and processors. A short read ends at `ReadMeter.shortRead`, a long one at `Limit.longNanoseconds`.
+/// Reads that are not a client's become long at `Limit.ownWork`.
 ///
 /// A connection that comes back keeps its snapshot until something is written: then the next read need not open one, which
 /// costs two system calls and a lock that all connections share. The writer says when it writes.
 package final class ReadConnections: Sendable {
     package enum Limit {
-        package static let shortNanoseconds: Int64 = 20_000_000
+        /// Units: about 20 milliseconds.
+        package static let ownWork = 25_000
         package static let longNanoseconds: Int64 = 10_000_000_000
     }
-
-    /// Thrown where a read was ended because of its time.
-    private struct LongRead: Error {}
 
     /// A connection, and the zones that were found in its snapshot. They mean nothing once that has ended.
     private struct Reading {
@@ -28,8 +26,11 @@ package final class ReadConnections: Sendable {
     private struct Waiting: @unchecked Sendable {
         // Unchecked: it has one owner: the queue, the thread that took it, the thread that runs it.
         let work: any Work<SQLReader>
-        /// Whether it was ended before.
-        var isLong = false
+        let kind: Kind
+    }
+
+    private enum Kind {
+        case short, own, long
     }
 
     private struct State: @unchecked Sendable {
@@ -57,24 +58,27 @@ package final class ReadConnections: Sendable {
     private let limit: Int
     private let threads: ReadThreads
     private let longThreads: ReadThreads
-    private let short: Int64
+    private let short: Int
+    private let own: Int
     private let long: Int64
     private let open: @Sendable () throws -> any SQLConnection
 
     /// - Parameters:
     ///   - limit: the largest number of connections.
     ///   - threads: run what the caller's thread does not.
-    ///   - longThreads: run what takes longer than `short`.
-    ///   - short: nanoseconds after which a read is ended and begun anew there.
-    ///   - long: nanoseconds after which it fails there.
+    ///   - longThreads: run long reads.
+    ///   - short: units of work at which a short read ends.
+    ///   - own: units of work at which a read that is not a client's begins again as a long one.
+    ///   - long: nanoseconds after which a long read fails.
     ///   - open: opens a connection; called on the thread that uses it first.
     package init(
         limit: Int, threads: ReadThreads = .shared, longThreads: ReadThreads = .forLongReads,
-        short: Int64 = Limit.shortNanoseconds, long: Int64 = Limit.longNanoseconds,
+        short: Int = ReadMeter.shortRead, own: Int = Limit.ownWork, long: Int64 = Limit.longNanoseconds,
         open: @escaping @Sendable () throws -> any SQLConnection
     ) {
         self.longThreads = longThreads
         self.short = short
+        self.own = own
         self.long = long
         self.limit = max(1, limit)
         self.threads = threads
@@ -84,66 +88,56 @@ package final class ReadConnections: Sendable {
     // MARK: Readers
 
     /// Runs `body` over a snapshot: on the calling thread where that may block and a connection is free. It may run twice.
-    ///
-    /// The reads of a request that has read for as long as one short read may are long ones, however short: it would hold up its
-    /// connection's thread, and with it other clients, one page of a count after another.
+    /// - Parameter length: nil for a read that is not a client's.
+    /// - Throws: what `body` throws, `LongRead`, or a `StorageError`.
     package func read<T: Sendable>(
-        expecting length: ReadLength = .short, _ body: @escaping @Sendable (any StorageReader) throws -> T
+        expecting length: ReadLength? = nil, _ body: @escaping @Sendable (any StorageReader) throws -> T
     ) async throws -> T {
-        var isLong = length == .long || (RequestTimes.current?.readNanoseconds ?? 0) > short
-        if BlockingThread.isCurrent, !isLong {
+        let kind: Kind = length.map { $0 == .long ? .long : .short } ?? .own
+        if kind != .long, BlockingThread.isCurrent {
             do {
-                if let result = try readHere(body, within: short) { return result }
-            } catch is LongRead {
-                isLong = true
+                if let result = try readHere(body) { return result }
+            } catch let error as LongRead {
+                if kind == .short { throw error }
             }
         }
-        return try await withUnsafeThrowingContinuation { [isLong] continuation in
-            handIn(Waiting(work: Request<SQLReader, T>({ try body($0) }, continuation), isLong: isLong))
+        return try await withUnsafeThrowingContinuation { continuation in
+            handIn(Waiting(work: Request<SQLReader, T>({ try body($0) }, continuation), kind: kind))
         }
     }
 
     /// Runs `body` over a snapshot on the calling thread; nil if no connection is free.
-    package func readHere<T>(_ body: (any StorageReader) throws -> T) throws -> T? { try readHere(body, within: nil) }
-
-    private func readHere<T>(_ body: (any StorageReader) throws -> T, within limit: Int64?) throws -> T? {
+    package func readHere<T>(_ body: (any StorageReader) throws -> T) throws -> T? {
         guard let (reading, era) = try borrow() else { return nil }
-        return try run({ try body($0) }, over: reading, era, within: limit, for: .current)
+        return try run({ try body($0) }, over: reading, era, within: .work(short), for: .current)
     }
 
     private func run<T>(
-        _ body: (SQLReader) throws -> T, over borrowed: Reading, _ era: Int, within limit: Int64?,
+        _ body: (SQLReader) throws -> T, over borrowed: Reading, _ era: Int, within limit: ReadMeter.Limit,
         for times: RequestTimes?
     ) throws -> T {
         var reading = borrowed
         let connection = reading.connection
-        let start = MonotonicTime.now
-        times?.enter(.storage, at: start.nanoseconds)
-        defer {
-            let end = MonotonicTime.now.nanoseconds
-            times?.noteRead(nanoseconds: end - start.nanoseconds)
-            times?.enter(.service, at: end)
-        }
-        do {
-            connection.interruptStatements(at: limit.map { .now + $0 })
+        times?.enter(.storage)
+        connection.meter.begin(limit)
+        let outcome = Result {
             if !connection.isInTransaction {
                 try connection.begin(writing: false)
                 reading.zones = []
             }
             let reader = SQLReader(connection, foundZones: reading.zones)
             defer { reader.invalidate() }
-            let outcome = Result { try body(reader) }
-            // Whatever came of it, the body did not see all that it asked for.
-            if connection.interruptStatements(at: nil) { throw LongRead() }
-            let result = try outcome.get()
+            let result = try body(reader)
             reading.zones = reader.foundZones ?? []
-            if !giveBackWithSnapshot(reading, of: era) { giveBack(connection) }
             return result
-        } catch {
-            connection.interruptStatements(at: nil)
-            giveBack(connection)
-            throw error
         }
+        let (work, isExceeded) = connection.meter.end()
+        times?.noteRead(work: work)
+        times?.enter(.service)
+        if isExceeded || !outcome.isSuccess || !giveBackWithSnapshot(reading, of: era) { giveBack(connection) }
+        // Whatever came of it, the body did not see all that it asked for.
+        if isExceeded { throw LongRead() }
+        return try outcome.get()
     }
 
     private func handIn(_ waiting: Waiting) {
@@ -156,7 +150,7 @@ package final class ReadConnections: Sendable {
     }
 
     private func runOnThread(_ waiting: Waiting) {
-        (waiting.isLong ? longThreads : threads).run {
+        (waiting.kind == .long ? longThreads : threads).run {
             self.run(waiting)
         } orFail: { error in
             self.finish(waiting.work, failure: error)
@@ -171,13 +165,24 @@ package final class ReadConnections: Sendable {
             // Its connection is back before the answer, so that an answer leaves nothing behind.
             try run(
                 { reader in if let failure = work.run(reader) { throw failure } }, over: reading, era,
-                within: waiting.isLong ? long : short, for: work.times)
+                within: limit(of: waiting.kind), for: work.times)
             finish(work, failure: nil)
-        } catch is LongRead {
-            if !waiting.isLong { return runOnThread(Waiting(work: work, isLong: true)) }
-            finish(work, failure: StorageError.tooLong(long))
+        } catch let error as LongRead {
+            switch waiting.kind {
+            case .short: finish(work, failure: error)
+            case .own: runOnThread(Waiting(work: work, kind: .long))
+            case .long: finish(work, failure: StorageError.tooLong(long))
+            }
         } catch {
             finish(work, failure: error)
+        }
+    }
+
+    private func limit(of kind: Kind) -> ReadMeter.Limit {
+        switch kind {
+        case .short: .work(short)
+        case .own: .work(own)
+        case .long: .time(.now + long)
         }
     }
 
@@ -293,5 +298,11 @@ package final class ReadConnections: Sendable {
         }
         for connection in connections { connection.close() }
         for closer in closers { closer.resume() }
+    }
+}
+
+extension Result {
+    fileprivate var isSuccess: Bool {
+        if case .success = self { true } else { false }
     }
 }

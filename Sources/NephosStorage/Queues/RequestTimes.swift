@@ -35,8 +35,8 @@ package final class RequestTimes: Sendable {
     }
 
     private let state: Mutex<State>
-    /// Nanoseconds that its reads took, each begun anew included.
-    private let reads = Atomic<Int64>(0)
+    /// Units of work of its reads (`ReadMeter`), of those that were begun again too.
+    private let work = Atomic<Int>(0)
 
     /// Begins with `service`.
     /// - Parameter time: on the clock of `MonotonicTime`, in nanoseconds.
@@ -44,11 +44,11 @@ package final class RequestTimes: Sendable {
         state = Mutex(State(since: time))
     }
 
-    /// A read took so long.
-    package func noteRead(nanoseconds: Int64) { reads.add(nanoseconds, ordering: .relaxed) }
+    /// A read did so much.
+    package func noteRead(work units: Int) { work.add(units, ordering: .relaxed) }
 
-    /// Nanoseconds of its reads so far.
-    package var readNanoseconds: Int64 { reads.load(ordering: .relaxed) }
+    /// Units of its reads so far.
+    package var readWork: Int { work.load(ordering: .relaxed) }
 
     /// Another stage begins.
     package func enter(_ stage: Stage, at time: Int64 = MonotonicTime.now.nanoseconds) {

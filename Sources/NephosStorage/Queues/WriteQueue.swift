@@ -26,7 +26,13 @@ package final class WriteQueue: @unchecked Sendable {
     private let lock = Lock()
     private let condition: Condition
     private var waitingWrites: [any Work<SQLTransaction>] = []
-    private var waitingReads: [any Work<SQLReader>] = []
+    private struct WaitingRead {
+        let work: any Work<SQLReader>
+        /// Whether it ends at `ReadMeter.shortRead`.
+        let isShort: Bool
+    }
+
+    private var waitingReads: [WaitingRead] = []
     /// How many works have to wait for the thread to be woken; nil while it is awake.
     private var wakesAt: Int?
     private var hasThread = false
@@ -79,9 +85,14 @@ package final class WriteQueue: @unchecked Sendable {
     }
 
     /// Runs `body` between two groups, on the writer's connection: for engines that have only one.
-    package func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
+    /// - Parameter length: nil for a read that is not a client's.
+    /// - Throws: what `body` throws, `LongRead`, or a `StorageError`.
+    package func read<T: Sendable>(
+        expecting length: ReadLength? = nil, _ body: @escaping @Sendable (any StorageReader) throws -> T
+    ) async throws -> T {
         try await withUnsafeThrowingContinuation { continuation in
-            add(read: Request<SQLReader, T>({ try body($0) }, continuation))
+            let isShort = length == .short || length == .lookup
+            add(read: Request<SQLReader, T>({ try body($0) }, continuation), isShort: isShort)
         }
     }
 
@@ -89,8 +100,8 @@ package final class WriteQueue: @unchecked Sendable {
         enqueue(work) { waitingWrites.append(work) }
     }
 
-    func add(read work: any Work<SQLReader>) {
-        enqueue(work) { waitingReads.append(work) }
+    func add(read work: any Work<SQLReader>, isShort: Bool = false) {
+        enqueue(work) { waitingReads.append(WaitingRead(work: work, isShort: isShort)) }
     }
 
     private func enqueue(_ work: any Work, _ append: () -> Void) {
@@ -127,7 +138,7 @@ package final class WriteQueue: @unchecked Sendable {
             return (waitingWrites, waitingReads, self.isClosing)
         }
         for work in writes { work.answer(failure: error) }
-        for work in reads { work.answer(failure: error) }
+        for read in reads { read.work.answer(failure: error) }
         if isClosing { end() }
     }
 
@@ -160,7 +171,7 @@ package final class WriteQueue: @unchecked Sendable {
 
     private enum Next {
         /// What `group` has, and these.
-        case work([any Work<SQLReader>])
+        case work([WaitingRead])
         /// Nothing came for a while.
         case rest
         /// The queue was closed and is empty.
@@ -232,14 +243,17 @@ package final class WriteQueue: @unchecked Sendable {
         waitingWrites.removeAll(keepingCapacity: true)
     }
 
-    private func run(_ read: any Work<SQLReader>) {
+    private func run(_ read: WaitingRead) {
+        let work = read.work
         let reader = SQLReader(connection)
-        read.times?.enter(.storage)
-        connection.interruptStatements(at: .now + readLimit)
-        let failure = read.run(reader)
-        let isLate = connection.interruptStatements(at: nil)
+        work.times?.enter(.storage)
+        connection.meter.begin(read.isShort ? .work(ReadMeter.shortRead) : .time(.now + readLimit))
+        let failure = work.run(reader)
+        let (units, isExceeded) = connection.meter.end()
+        work.times?.noteRead(work: units)
         reader.invalidate()
-        read.answer(failure: isLate ? StorageError.tooLong(readLimit) : failure)
+        guard isExceeded else { return work.answer(failure: failure) }
+        work.answer(failure: read.isShort ? LongRead() : StorageError.tooLong(readLimit))
     }
 
     /// A write of the group that runs, and why its changes are not kept, if they are not.

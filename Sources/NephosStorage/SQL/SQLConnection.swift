@@ -52,9 +52,8 @@ package protocol SQLConnection: AnyObject {
     /// Sets it, as part of the open transaction.
     func setSchemaVersion(_ version: Int) throws
 
-    /// Ends statements that run at `time` or later: they throw. Nil lets them run.
-    /// - Returns: whether one was ended since the last call.
-    @discardableResult func interruptStatements(at time: MonotonicTime?) -> Bool
+    /// Its statements count their work there.
+    var meter: ReadMeter { get }
 
     /// A record was read that is not what was written.
     func noteDamage(_ record: RecordRowView)
@@ -79,8 +78,6 @@ extension SQLConnection {
     package var findsTakenKeysLater: Bool { false }
     package func mayRepeat() {}
     package func put(_ record: RecordRow) throws -> RowNumber? { nil }
-    // For databases whose servers have a limit of their own.
-    package func interruptStatements(at time: MonotonicTime?) -> Bool { false }
 }
 
 /// A prepared statement with its parameters and its current row, valid until it is prepared again.

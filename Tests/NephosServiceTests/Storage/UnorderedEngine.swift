@@ -12,6 +12,7 @@ final class UnorderedEngine: StorageEngine, @unchecked Sendable {
     private final class UnorderedConnection: SQLConnection {
         static var dialect: SQLDialect { Connection.dialect }
         let connection: Connection
+        var meter: ReadMeter { connection.meter }
         var horizon = Int64.max
         var isAlone = false
         var wantsToRunAlone = false

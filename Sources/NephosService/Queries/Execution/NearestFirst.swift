@@ -128,7 +128,9 @@ struct NearestFirst: CandidateStream {
         return nil
     }
 
-    private var cost: Int { records + entries / Limits.entriesPerLongQueryRecord }
+    /// Of entries that are no candidates a search by distance reads many.
+    private static let entriesPerRecord = 20
+    private var cost: Int { records + entries / Self.entriesPerRecord }
 
     private func isBehindStart(_ other: QueryPosition) -> Bool { position.map { $0.precedes(other) } ?? true }
 

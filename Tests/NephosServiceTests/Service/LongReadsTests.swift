@@ -7,34 +7,17 @@ import Testing
 @testable import NephosService
 
 /// An account that asks for much waits for itself, and others do not.
-@Suite struct LongQueriesTests {
-    private let queries = LongQueries()
-    private let many = Limits.recordsOfShortQuery + 1
-
-    @Test func `a reader's queries are short until one looked at much, and again after a while`() async throws {
-        func isLong(_ reader: LongQueries.Reader, at now: Int64) async throws -> Bool {
-            try await queries.read(by: reader, at: now) { $0 }
-        }
-        queries.note(records: many - 1, entries: 19, by: .account(1), at: 0)
-        #expect(try await !isLong(.account(1), at: 0))
-        queries.note(records: many, entries: 0, by: .account(1), at: 0)
-        queries.note(records: 0, entries: 20 * many, by: .query(1), at: 0)
-        #expect(try await isLong(.account(1), at: 999))
-        #expect(try await isLong(.query(1), at: 999))
-        #expect(try await !isLong(.account(2), at: 999))
-        #expect(try await !isLong(.query(2), at: 999))
-        #expect(try await !isLong(.account(1), at: 1000))
-    }
+@Suite struct LongReadsTests {
+    private let reads = LongReads()
 
     private final class Log: Sendable {
         let reading = Atomic(0)
         let ended = Mutex<[Int]>([])
     }
 
-    @Test func `of a reader's long queries one reads at a time, in their order, and another's goes beside it`()
+    @Test func `of a reader's long reads one runs at a time, in their order, and another's runs beside it`()
         async throws
     {
-        for account: Int64 in [1, 2] { queries.note(records: many, entries: 0, by: .account(account), at: 0) }
         let (turns, began) = AsyncStream<Int>.makeStream()
         let gates = (0..<3).map { _ in AsyncStream<Void>.makeStream() }
         let log = Log()
@@ -43,9 +26,8 @@ import Testing
         for index in 0..<3 {
             let stream = gates[index].stream
             tasks.append(
-                Task { [queries] in
-                    try await queries.read(by: .account(1), at: 0) { isLong in
-                        #expect(isLong)
+                Task { [reads] in
+                    try await reads.read(by: .account(1)) {
                         #expect(log.reading.add(1, ordering: .relaxed).newValue == 1)
                         began.yield(index)
                         for await _ in stream { break }
@@ -54,76 +36,92 @@ import Testing
                     }
                 })
             if index == 0 { #expect(await iterator.next() == 0) }
-            while queries.waiting(of: .account(1)) < index { await Task.yield() }
+            while reads.waiting(of: .account(1)) < index { await Task.yield() }
         }
-        try await queries.read(by: .account(2), at: 0) { isLong in #expect(isLong) }
+        for other in [LongReads.Reader.account(2), .query(1), .anyone] { try await reads.read(by: other) {} }
         for gate in gates { gate.continuation.yield() }
         for task in tasks { try await task.value }
         #expect(log.ended.withLock(\.self) == [0, 1, 2])
-        #expect(queries.waiting(of: .account(1)) == 0)
+        #expect(reads.waiting(of: .account(1)) == 0)
     }
 
     @Test func `where too many wait the next is refused, and a reader's failure gives its turn on`() async throws {
         struct Failure: Error {}
-        queries.note(records: many, entries: 0, by: .account(1), at: 0)
         let gate = AsyncStream<Void>.makeStream()
-        let tasks = (0...Limits.waitingLongQueries).map { _ in
-            Task { [queries, stream = gate.stream] in
-                try await queries.read(by: .account(1), at: 0) { _ in
+        let tasks = (0...Limits.waitingLongReads).map { _ in
+            Task { [reads, stream = gate.stream] in
+                try await reads.read(by: .account(1)) {
                     for await _ in stream { break }
                     throw Failure()
                 }
             }
         }
-        while queries.waiting(of: .account(1)) < Limits.waitingLongQueries { await Task.yield() }
-        let error = await #expect(throws: ServiceError.self) {
-            try await queries.read(by: .account(1), at: 0) { _ in }
-        }
+        while reads.waiting(of: .account(1)) < Limits.waitingLongReads { await Task.yield() }
+        let error = await #expect(throws: ServiceError.self) { try await reads.read(by: .account(1)) {} }
         #expect(error?.clientCode == .requestRateLimited && error?.retryAfter != nil)
         gate.continuation.finish()
         for task in tasks { await #expect(throws: Failure.self) { try await task.value } }
     }
 
-    @Test func `of readers beyond the limit it is not remembered that their queries are long`() async throws {
-        for index in 0..<Limits.longQueryReaders {
-            queries.note(records: many, entries: 0, by: .query(index), at: 0)
+    private static func fill(_ database: TestDatabase, _ count: Int, bytes: Int = 0) async throws {
+        let text = String(repeating: "x", count: bytes)
+        for start in stride(from: 0, to: count, by: 400) {
+            _ = try await database.modify(
+                (start..<min(start + 400, count)).map {
+                    .create("n\($0)", ["rank": .int64(Int64($0)), "text": .string(text)])
+                })
         }
-        queries.note(records: many, entries: 0, by: .account(1), at: 0)
-        #expect(try await queries.read(by: .account(1), at: 0) { !$0 })
-        queries.note(records: many, entries: 0, by: .account(1), at: 1000)
-        #expect(try await queries.read(by: .account(1), at: 1000) { $0 })
     }
 
-    @Test func `the pages of a count over many records are long reads, and so is the account's next query`()
+    @Test func `a query that reads much ends and begins again as a long read, with all that it asks for`()
         async throws
     {
         let stores = NotedStores()
         let cloud = TestCloud(ServiceConfiguration(), stores: stores)
         let (busy, other) = (TestDatabase(cloud, "busy"), TestDatabase(cloud, "other"))
-        for database in [busy, other] {
-            for start in stride(from: 0, to: 800, by: 400) {
-                _ = try await database.modify(
-                    (start..<start + 400).map { .create("n\($0)", ["rank": .int64(Int64($0))]) })
-            }
-        }
+        for database in [busy, other] { try await Self.fill(database, 2000) }
         let all = Query(recordType: "Note", filterBy: [Filter(.field("rank"), .notEquals, .int64(-1))])
         func count(_ database: TestDatabase) async throws -> [ReadLength] {
             let request = QueryRecordsRequest(query: all, wantsCount: true)
             // The first makes the index.
-            #expect(try await cloud.service.queryRecords(request, database.context).count == 800)
+            #expect(try await cloud.service.queryRecords(request, database.context).count == 2000)
             return stores.takeReads()
         }
         _ = try await count(busy)
-        #expect(try await count(busy).contains(.long))
+        #expect(try await count(busy).suffix(2) == [.short, .long])
+        let few = QueryRecordsRequest(query: Query(recordType: "Note"), resultsLimit: 200)
+        for database in [other, busy] {
+            #expect(try await cloud.service.queryRecords(few, database.context).records.count == 200)
+            #expect(!stores.takeReads().contains(.long))
+        }
+        // After one that was long, all reads of a request are.
+        try await RequestTimes.$current.withValue(RequestTimes()) { _ = try await count(busy) }
+        _ = try await RequestTimes.$current.withValue(RequestTimes()) {
+            let first = try await count(busy)
+            #expect(first.contains(.long))
+            #expect(try await count(busy).allSatisfy { $0 == .long })
+        }
+    }
+
+    @Test func `a lookup and a page of changes that read megabytes are long reads, and those of a few records are not`()
+        async throws
+    {
+        let stores = NotedStores()
+        let cloud = TestCloud(ServiceConfiguration(), stores: stores)
+        let database = TestDatabase(cloud, "busy")
+        for name in ["a", "b", "c", "d"] {
+            _ = try await database.modify([.create(name, ["text": .string(String(repeating: "x", count: 900_000))])])
+        }
         _ = stores.takeReads()
-        let few = QueryRecordsRequest(query: Query(recordType: "Note"), resultsLimit: 1)
-        _ = try await cloud.service.queryRecords(few, other.context)
-        #expect(!stores.takeReads().contains(.long))
-        _ = try await cloud.service.queryRecords(few, busy.context)
-        #expect(stores.takeReads().contains(.long))
-        cloud.advance(milliseconds: Limits.longQueryMemory)
-        _ = try await cloud.service.queryRecords(few, busy.context)
-        #expect(!stores.takeReads().contains(.long))
+        func lookup(_ names: [String]) async throws -> [ReadLength] {
+            let request = LookupRecordsRequest(records: names.map { .init(recordName: $0) })
+            let records = try await cloud.service.lookupRecords(request, database.context).records
+            #expect(records.count == names.count)
+            return stores.takeReads()
+        }
+        #expect(try await !lookup(["a"]).contains(.long))
+        #expect(try await !lookup(["a", "b"]).contains(.long))
+        #expect(try await lookup(["a", "b", "c", "d"]).contains(.long))
     }
 }
 
@@ -161,7 +159,7 @@ private final class NotedStores: StoreProvider {
             expecting length: ReadLength, _ body: @escaping @Sendable (any StorageReader) throws -> T
         ) async throws -> T {
             stores.reads.withLock { $0.append(length) }
-            return try await engine.read(body)
+            return try await engine.read(expecting: length, body)
         }
 
         func write<T: Sendable>(
