@@ -1,7 +1,7 @@
 import NephosWire
 
-/// The items of a batch that the service would refuse beside those that this side refuses: the rest of an atomic zone, and of
-/// a share and its root the other ("both are saved or neither").
+/// The items of a batch that fail with others, which the device refuses: the rest of an atomic zone, the root of a share, the
+/// share of a root ("both are saved or neither").
 struct BatchDependents: Sendable {
     struct Item: Hashable, Sendable {
         var recordName: String?
