@@ -56,27 +56,28 @@ let package = Package(
 
         // The protocol as values, the storage contract and its engines, the service, the server.
         library("NephosWire", ["CSimdJSON"]),
-        library("NephosStorage", ["CXXHash", "CFiles"]),
-        library("NephosSQLite", ["NephosStorage", "CSQLite"]),
-        library("NephosPostgres", ["NephosStorage", "CPostgres"]),
-        library("NephosPostgresTesting", ["NephosPostgres", "NephosStorage"]),
-        library("NephosStorageTesting", ["NephosStorage"]),
+        library("NephosThreads", []),
+        library("NephosStorage", ["NephosThreads", "CXXHash", "CFiles"]),
+        library("NephosSQLite", ["NephosStorage", "NephosThreads", "CSQLite"]),
+        library("NephosPostgres", ["NephosStorage", "NephosThreads", "CPostgres"]),
+        library("NephosPostgresTesting", ["NephosPostgres", "NephosStorage", "NephosThreads"]),
+        library("NephosStorageTesting", ["NephosStorage", "NephosThreads"]),
         library("NephosCrypto", ["CSodium", "CDigest"]),
-        library("NephosService", ["NephosWire", "NephosStorage", "NephosCrypto"]),
-        library("NephosHTTP", ["CCurl"]),
+        library("NephosService", ["NephosWire", "NephosStorage", "NephosThreads", "NephosCrypto"]),
+        library("NephosHTTP", ["NephosThreads", "CCurl"]),
         library("NephosPush", ["NephosService", "NephosWire", "NephosHTTP", "COpenSSL"]),
-        library("NephosObjectStorage", ["NephosStorage", "NephosCrypto", "NephosHTTP"]),
-        library("NephosServer", ["NephosService", "NephosWire", "CMicroHTTPD", "CZlib"]),
+        library("NephosObjectStorage", ["NephosStorage", "NephosThreads", "NephosCrypto", "NephosHTTP"]),
+        library("NephosServer", ["NephosService", "NephosWire", "NephosThreads", "CMicroHTTPD", "CZlib"]),
         .executableTarget(
             name: "nephos",
             dependencies: [
                 "NephosServer", "NephosPush", "NephosObjectStorage", "NephosHTTP", "NephosService", "NephosStorage",
-                "NephosSQLite", "NephosPostgres", "NephosWire", "CloudKit",
+                "NephosSQLite", "NephosPostgres", "NephosThreads", "NephosWire", "CloudKit",
             ],
             swiftSettings: swiftSettings),
 
         // Apple's API, over HTTP or in the caller's process.
-        library("CloudKit", ["NephosWire", "NephosHTTP", "NephosCrypto", "CCloudKitArchives"]),
+        library("CloudKit", ["NephosWire", "NephosHTTP", "NephosThreads", "NephosCrypto", "CCloudKitArchives"]),
         library("CloudKitLocal", ["CloudKit", "NephosWire", "NephosService", "NephosStorage", "NephosSQLite"]),
         library("CloudKitLocalPostgres", ["CloudKitLocal", "NephosPostgres", "NephosStorage"]),
 
@@ -94,8 +95,9 @@ let package = Package(
             name: "native-client", dependencies: ["CloudKit", "CloudKitLocal"], path: "Benchmarks/NativeClient"),
 
         tests("NephosWireTests", ["NephosWire"]),
-        tests("NephosStorageTests", ["NephosStorage"]),
-        tests("NephosSQLiteTests", ["NephosStorageTesting", "NephosStorage", "NephosSQLite"]),
+        tests("NephosThreadsTests", ["NephosThreads"]),
+        tests("NephosStorageTests", ["NephosStorage", "NephosThreads"]),
+        tests("NephosSQLiteTests", ["NephosStorageTesting", "NephosStorage", "NephosThreads", "NephosSQLite"]),
         tests(
             "NephosObjectStorageTests", ["NephosObjectStorage", "NephosStorage", "NephosHTTP"],
             exclude: ["object_storage.py"]),
@@ -103,21 +105,23 @@ let package = Package(
         tests(
             "NephosPostgresTests",
             [
-                "NephosStorageTesting", "NephosStorage", "NephosPostgres", "NephosPostgresTesting", "NephosSQLite",
+                "NephosStorageTesting", "NephosStorage", "NephosThreads", "NephosPostgres", "NephosPostgresTesting",
+                "NephosSQLite",
                 "NephosService", "NephosServer", "NephosWire", "CloudKit", "CloudKitLocal", "CloudKitLocalPostgres",
             ]),
         tests(
             "NephosServiceTests",
             [
-                "NephosService", "NephosWire", "NephosStorage", "NephosSQLite", "NephosCrypto", "NephosPostgres",
-                "NephosPostgresTesting",
+                "NephosService", "NephosWire", "NephosStorage", "NephosThreads", "NephosSQLite", "NephosCrypto",
+                "NephosPostgres", "NephosPostgresTesting",
             ]),
         tests("NephosHTTPTests", ["NephosHTTP"]),
         tests("NephosPushTests", ["NephosPush", "NephosHTTP", "NephosService"], exclude: ["StandIns"]),
         tests(
             "NephosServerTests",
             [
-                "NephosServer", "NephosService", "NephosSQLite", "NephosStorage", "NephosWire", "NephosCrypto",
+                "NephosServer", "NephosService", "NephosSQLite", "NephosStorage", "NephosThreads", "NephosWire",
+                "NephosCrypto",
                 "CloudKit", "nephos", "NephosPostgres", "NephosPostgresTesting", "Readme",
                 "Countries", "ContactList", "Photos", "SharedLists",
             ]),

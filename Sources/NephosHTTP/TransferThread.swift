@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import NephosThreads
 import Synchronization
 
 /// The thread on which libcurl works, and the way to it. It starts with the first request and ends when it is closed.
@@ -97,26 +98,12 @@ final class TransferThread: Sendable {
 
     /// - Returns: why there is no thread.
     private func start() -> HTTPFailure? {
-        let box = Unmanaged.passRetained(self)
-        // The thread inherits the mask: signals are for the program's own threads.
-        var all = sigset_t()
-        var before = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_SETMASK, &all, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        var thread = pthread_t()
-        let code = pthread_create(
-            &thread, nil,
-            { argument in
-                if let argument { Unmanaged<TransferThread>.fromOpaque(argument).takeRetainedValue().run() }
-                return nil
-            }, box.toOpaque())
-        guard code == 0 else {
-            box.release()
-            return HTTPFailure(.system, "no thread can be made: \(String(cString: strerror(code)))")
+        do {
+            try NativeThread.start("transfers") { [self] in run() }
+            return nil
+        } catch {
+            return HTTPFailure(.system, "\(error)")
         }
-        pthread_detach(thread)
-        return nil
     }
 
     // MARK: - On the thread

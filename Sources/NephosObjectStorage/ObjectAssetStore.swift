@@ -1,6 +1,7 @@
 import Glibc
 import NephosCrypto
 package import NephosStorage
+package import NephosThreads
 import Synchronization
 
 /// Assets as objects of a bucket: `<container>/<environment>/<name>` behind the prefix.
@@ -11,17 +12,17 @@ import Synchronization
 package final class ObjectAssetStore: AssetStore {
     private let requests: ObjectRequests
     private let place: String
-    private let spool: UnpublishedFiles
+    private let spool: StagingDirectory
 
     /// - Parameters:
     ///   - spool: a directory for uploads under way. It is made when the first comes.
     package init(_ requests: ObjectRequests, _ id: StoreID, spool: String) {
         self.requests = requests
         place = "\(id.container)/\(id.environment)"
-        self.spool = UnpublishedFiles(spool)
+        self.spool = StagingDirectory(spool)
     }
 
-    package var threads: FileThreads { .network }
+    package var threads: BlockingPool { .network }
 
     fileprivate func key(_ name: String) throws -> String {
         try AssetFileName.check(name)
@@ -70,14 +71,14 @@ package final class ObjectAssetStore: AssetStore {
 /// A file on its way to a bucket.
 private final class ObjectWriter: AssetFileWriter, @unchecked Sendable {
     // `@unchecked`: one thread at a time uses it, as its protocol says.
-    private let file: UnpublishedFile
+    private let file: StagedFile
     private let store: ObjectAssetStore
     private let requests: ObjectRequests
     private let hash = StreamingHash(.sha256)
     private var published: String?
     private var isSettled = false
 
-    init(_ file: UnpublishedFile, _ store: ObjectAssetStore, _ requests: ObjectRequests) {
+    init(_ file: StagedFile, _ store: ObjectAssetStore, _ requests: ObjectRequests) {
         self.file = file
         self.store = store
         self.requests = requests

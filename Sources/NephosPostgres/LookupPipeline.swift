@@ -1,4 +1,5 @@
 import NephosStorage
+import NephosThreads
 
 /// Batches lookups of single records, of all stores, in libpq's pipeline mode on dedicated connections: a batch costs one round
 /// trip and one sync. A lookup that fails, or cannot be batched, falls back to a read transaction of the pool's.
@@ -119,7 +120,7 @@ final class LookupPipeline: @unchecked Sendable {
 
     private func start(_ number: Int) {
         do {
-            try EngineThread.start { [self] in work(number) }
+            try NativeThread.start("postgresql") { [self] in work(number) }
         } catch {
             let refused = lock.withLock {
                 threads.remove(number)

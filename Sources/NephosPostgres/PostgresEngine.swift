@@ -1,4 +1,5 @@
 package import NephosStorage
+import NephosThreads
 import Synchronization
 
 /// One store in a schema of a PostgreSQL database.
@@ -45,14 +46,14 @@ package final class PostgresEngine: StorageEngine {
         case early(HorizonWait)
     }
 
-    package func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
+    package func read<T: Sendable>(_ body: @escaping @Sendable (StorageReader) throws -> T) async throws -> T {
         let answered = try begin()
         defer { end() }
         return try await readInTransaction(answered, isShort: false, body)
     }
 
     package func read<T: Sendable>(
-        expecting length: ReadLength, _ body: @escaping @Sendable (any StorageReader) throws -> T
+        expecting length: ReadLength, _ body: @escaping @Sendable (StorageReader) throws -> T
     ) async throws -> T {
         let answered = try begin()
         defer { end() }
@@ -61,7 +62,7 @@ package final class PostgresEngine: StorageEngine {
     }
 
     private func readInTransaction<T: Sendable>(
-        _ answered: Int64, isShort: Bool, _ body: @escaping @Sendable (any StorageReader) throws -> T
+        _ answered: Int64, isShort: Bool, _ body: @escaping @Sendable (StorageReader) throws -> T
     ) async throws -> T {
         let deadline = MonotonicTime.now + options.horizonNanoseconds
         var wait = HorizonWait()
@@ -83,7 +84,7 @@ package final class PostgresEngine: StorageEngine {
 
     /// What a body gives or throws that reads one record of a zone; nil where that is not all that it reads, or could not be
     /// read with others'.
-    private func lookup<T>(_ body: (any StorageReader) throws -> T) async -> Result<T, any Error>? {
+    private func lookup<T>(_ body: (StorageReader) throws -> T) async -> Result<T, any Error>? {
         let connection = ZoneLookupConnection(schema: schema)
         _ = Self.run(body, over: connection)
         guard let wanted = connection.wanted, let row = await lookups.row(of: wanted) else { return nil }
@@ -94,23 +95,23 @@ package final class PostgresEngine: StorageEngine {
     }
 
     private static func run<T>(
-        _ body: (any StorageReader) throws -> T, over connection: ZoneLookupConnection
+        _ body: (StorageReader) throws -> T, over connection: ZoneLookupConnection
     ) -> Result<T, any Error> {
-        let reader = SQLReader(connection)
+        let reader = StorageReader(connection)
         defer { reader.invalidate() }
         return Result { try body(reader) }
     }
 
     private static func read<T: Sendable>(
         _ connection: PostgresConnection, _ schema: String, _ wait: HorizonWait, answered: Int64,
-        _ body: (any StorageReader) throws -> T
+        _ body: (StorageReader) throws -> T
     ) throws -> Read<T> {
         // What was prepared may be gone, once; so may what is cached be stale.
         for attempt in 1... {
             try connection.use(schema: schema)
             connection.begin(
                 .reading, horizonWait: wait, answered: answered, wantsVersions: connection.again == .versions)
-            let reader = SQLReader(connection)
+            let reader = StorageReader(connection)
             defer { reader.invalidate() }
             do {
                 let value = try body(reader)
@@ -183,7 +184,7 @@ package final class PostgresEngine: StorageEngine {
     // MARK: Writes
 
     package func write<T: Sendable>(
-        _ body: @escaping @Sendable (any StorageTransaction) throws -> T
+        _ body: @escaping @Sendable (StorageTransaction) throws -> T
     ) async throws -> T {
         _ = try begin()
         defer { end() }
@@ -206,7 +207,7 @@ package final class PostgresEngine: StorageEngine {
                 if again == .lineage { try connection.noteLineage(of: schema) }
                 if again == .alone || attempt >= Self.triesBesideOthers { mode = .alone }
                 if again == .conflict {
-                    EngineThread.sleep(nanoseconds: Int64.random(in: 100_000...Int64(attempt) * 2_000_000))
+                    NativeThread.sleep(nanoseconds: Int64.random(in: 100_000...Int64(attempt) * 2_000_000))
                 }
             }
             throw StorageError(.busy, "other writes were in the way")
@@ -226,7 +227,7 @@ package final class PostgresEngine: StorageEngine {
 
     private static func write<T: Sendable>(
         _ connection: PostgresConnection, _ schema: String, _ mode: PostgresSQL.Mode,
-        _ body: (any StorageTransaction) throws -> T
+        _ body: (StorageTransaction) throws -> T
     ) throws -> (T, Int64?) {
         try connection.use(schema: schema)
         connection.begin(
@@ -235,7 +236,7 @@ package final class PostgresEngine: StorageEngine {
             let first = try connection.takeState().firstSequence
             return (first, first + TransactionState.perTransaction - 1)
         }
-        let transaction = SQLTransaction(connection, sequence: sequence)
+        let transaction = StorageTransaction(connection, sequence: sequence)
         defer { transaction.invalidate() }
         let value = try body(transaction)
         // An operation that failed fails the write, even if the body went on.

@@ -2,7 +2,7 @@ import CPostgres
 package import NephosStorage
 
 /// The rows of a store in PostgreSQL, while it is not written.
-package final class PostgresImage: StoreImage {
+package final class PostgresImage: StoreCopy {
     private let link: PostgresLink
     private let schema: String
     private var isPrepared: Set<String> = []

@@ -1,6 +1,7 @@
 import CPostgres
 import Glibc
 import NephosStorage
+import NephosThreads
 
 /// One connection to a PostgreSQL server in pipeline mode: sends statements in batches, and waits for their results no
 /// longer than its deadline. Used by one thread at a time.

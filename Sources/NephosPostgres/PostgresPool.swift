@@ -1,4 +1,5 @@
 import NephosStorage
+import NephosThreads
 
 /// The connections of a server to PostgreSQL, of all its stores together: so many, each used by one thread of its own at a
 /// time, as libpq blocks. What finds none free waits its turn, and is refused when that takes too long.
@@ -89,7 +90,7 @@ final class PostgresPool: @unchecked Sendable {
         // Not before: it would wait for the lock.
         rested?.signal()
         do {
-            if startsThread { try EngineThread.start { [self] in work() } }
+            if startsThread { try NativeThread.start("postgresql") { [self] in work() } }
         } catch {
             lock.withLock { threads -= 1 }
             refuse(error) { _ in true }
@@ -173,7 +174,7 @@ final class PostgresPool: @unchecked Sendable {
 
     private func startWatch() {
         do {
-            try EngineThread.start { [self] in
+            try NativeThread.start("postgresql") { [self] in
                 while watch() {}
             }
         } catch {
@@ -190,7 +191,7 @@ final class PostgresPool: @unchecked Sendable {
         }
         guard let next else { return false }
         let wait = min(250_000_000, max(1_000_000, next.nanoseconds - MonotonicTime.now.nanoseconds))
-        EngineThread.sleep(nanoseconds: wait)
+        NativeThread.sleep(nanoseconds: wait)
         let now = MonotonicTime.now.nanoseconds
         refuse(Self.late) { $0.deadline.nanoseconds <= now }
         return true

@@ -1,6 +1,7 @@
 import CPostgres
 import Glibc
 import NephosStorage
+import NephosThreads
 
 /// The signals of a server's stores, over `NOTIFY` and `LISTEN` on two connections of their own.
 ///
@@ -52,8 +53,8 @@ final class PostgresSignals: @unchecked Sendable {
         guard pipe(&ends) == 0 else { throw StorageError(system: errno, while: "making a pipe") }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         lock.withLock { wakeUp = (ends[0], ends[1]) }
-        try EngineThread.start { [self] in listen() }
-        try EngineThread.start { [self] in send() }
+        try NativeThread.start("pg listen") { [self] in listen() }
+        try NativeThread.start("pg notify") { [self] in send() }
     }
 
     func unregister(_ schema: String) {
@@ -103,9 +104,9 @@ final class PostgresSignals: @unchecked Sendable {
                 options.log("signals to other servers: \(error)")
                 connection?.close()
                 connection = nil
-                EngineThread.sleep(nanoseconds: Self.reconnectPause)
+                NativeThread.sleep(nanoseconds: Self.reconnectPause)
             }
-            EngineThread.sleep(nanoseconds: Self.coalescing)
+            NativeThread.sleep(nanoseconds: Self.coalescing)
         }
         connection?.close()
     }
@@ -136,7 +137,7 @@ final class PostgresSignals: @unchecked Sendable {
             } catch {
                 if lock.withLock({ isClosed }) { break }
                 options.log("signals from other servers: \(error)")
-                EngineThread.sleep(nanoseconds: Self.reconnectPause)
+                NativeThread.sleep(nanoseconds: Self.reconnectPause)
             }
         }
         let ends = lock.withLock { () -> (Int32, Int32) in

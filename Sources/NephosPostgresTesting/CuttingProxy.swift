@@ -1,5 +1,6 @@
 import Glibc
 import NephosStorage
+import NephosThreads
 import Synchronization
 
 /// Stands between clients and a server, passes bytes on, and loses some when a test wants it to.
@@ -36,7 +37,7 @@ package final class CuttingProxy: Sendable {
         self.path = path
         listener = try Self.make(path.map(Place.socket) ?? .port(0), bind)
         guard listen(listener, 64) == 0 else { throw StorageError(system: errno, while: "listening") }
-        try EngineThread.start { [self] in accept() }
+        try NativeThread.start("proxy") { [self] in accept() }
     }
 
     /// The port that it listens on.
@@ -77,7 +78,7 @@ package final class CuttingProxy: Sendable {
             }
             do {
                 let server = try Self.make(state.withLock { $0.target }, connect)
-                try EngineThread.start { [self] in pass(client, server) }
+                try NativeThread.start("proxy") { [self] in pass(client, server) }
             } catch {
                 Glibc.close(client)
             }
@@ -93,7 +94,7 @@ package final class CuttingProxy: Sendable {
         var losesAnswer = false
         while !state.withLock({ $0.isClosed }) {
             if state.withLock({ $0.isStalled }) {
-                EngineThread.sleep(nanoseconds: 5_000_000)
+                NativeThread.sleep(nanoseconds: 5_000_000)
                 continue
             }
             var ends = [

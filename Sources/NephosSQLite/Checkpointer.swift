@@ -1,5 +1,6 @@
 import CSQLite
 import NephosStorage
+import NephosThreads
 
 /// Checkpoints the write-ahead log on a thread of its own, beside the writer.
 ///
@@ -114,7 +115,7 @@ final class Checkpointer: @unchecked Sendable {
 
     private func start() {
         do {
-            try EngineThread.start { [self] in runUntilRest() }
+            try NativeThread.start("checkpointer") { [self] in runUntilRest() }
         } catch {
             // The writer does it at last.
             lock.withLock { (isStarted, isWanted) = (false, false) }

@@ -52,19 +52,19 @@ package final class SQLiteEngine: StorageEngine {
     var isClosed: Bool { writer.isClosed }
 
     package func read<T: Sendable>(
-        _ body: @escaping @Sendable (any StorageReader) throws -> T
+        _ body: @escaping @Sendable (StorageReader) throws -> T
     ) async throws -> T {
         try await read(length: nil, body)
     }
 
     package func read<T: Sendable>(
-        expecting length: ReadLength, _ body: @escaping @Sendable (any StorageReader) throws -> T
+        expecting length: ReadLength, _ body: @escaping @Sendable (StorageReader) throws -> T
     ) async throws -> T {
         try await read(length: length, body)
     }
 
     private func read<T: Sendable>(
-        length: ReadLength?, _ body: @escaping @Sendable (any StorageReader) throws -> T
+        length: ReadLength?, _ body: @escaping @Sendable (StorageReader) throws -> T
     ) async throws -> T {
         if let readers {
             return try await readers.read(expecting: length, body)
@@ -74,7 +74,7 @@ package final class SQLiteEngine: StorageEngine {
     }
 
     package func write<T: Sendable>(
-        _ body: @escaping @Sendable (any StorageTransaction) throws -> T
+        _ body: @escaping @Sendable (StorageTransaction) throws -> T
     ) async throws -> T {
         try await writer.write(body)
     }

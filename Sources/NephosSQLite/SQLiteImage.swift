@@ -2,7 +2,7 @@ import CSQLite
 package import NephosStorage
 
 /// The rows of a store in a SQLite file.
-package final class SQLiteImage: StoreImage {
+package final class SQLiteImage: StoreCopy {
     private let connection: Connection
     private static let rowsPerRead = 500
 

@@ -1,5 +1,6 @@
 import Glibc
 package import NephosStorage
+import NephosThreads
 import Synchronization
 
 /// A data directory that is only read: a server may have it open meanwhile.
@@ -119,15 +120,15 @@ package final class SQLiteSnapshot: StorageEngine {
     deinit { connection.withLock { $0.connection.close() } }
 
     package func read<T: Sendable>(
-        _ body: @escaping @Sendable (any StorageReader) throws -> T
+        _ body: @escaping @Sendable (StorageReader) throws -> T
     ) async throws -> T {
-        try await FileThreads.network.run { [self] in
-            try connection.withLock { try body(SQLReader($0.connection)) }
+        try await BlockingPool.network.run { [self] in
+            try connection.withLock { try body(StorageReader($0.connection)) }
         }
     }
 
     package func write<T: Sendable>(
-        _ body: @escaping @Sendable (any StorageTransaction) throws -> T
+        _ body: @escaping @Sendable (StorageTransaction) throws -> T
     ) async throws -> T {
         throw StorageError(.other, "A snapshot cannot be written.")
     }
@@ -136,7 +137,7 @@ package final class SQLiteSnapshot: StorageEngine {
 
     /// What SQLite finds wrong with the file; nothing where all is well.
     package func integrityProblems() async throws -> [String] {
-        try await FileThreads.network.run { [self] in
+        try await BlockingPool.network.run { [self] in
             try connection.withLock { try $0.connection.integrityProblems() }
         }
     }

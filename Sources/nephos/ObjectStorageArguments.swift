@@ -2,6 +2,7 @@ import NephosHTTP
 import NephosObjectStorage
 import NephosPostgres
 import NephosStorage
+import NephosThreads
 
 /// The options that say in which object storage the files of assets are.
 struct ObjectStorageArguments {
@@ -102,7 +103,7 @@ struct ObjectStorageArguments {
     func requests() async throws -> ObjectRequests? {
         guard let objects else { return nil }
         let requests = ObjectRequests(objects)
-        try await FileThreads.network.run {
+        try await BlockingPool.network.run {
             do { try requests.check() } catch let error as StorageError {
                 throw StorageError(
                     error.code,

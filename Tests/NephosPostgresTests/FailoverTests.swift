@@ -5,6 +5,7 @@ import NephosPostgres
 import NephosPostgresTesting
 import NephosService
 import NephosStorage
+import NephosThreads
 import Synchronization
 import Testing
 
@@ -165,7 +166,7 @@ private struct Writer {
 private func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
     try await withCheckedThrowingContinuation { continuation in
         do {
-            try EngineThread.start { continuation.resume(with: Result { try body() }) }
+            try NativeThread.start("test") { continuation.resume(with: Result { try body() }) }
         } catch {
             continuation.resume(throwing: error)
         }

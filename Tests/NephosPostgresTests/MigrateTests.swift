@@ -112,7 +112,7 @@ import Testing
         stores.close()
     }
 
-    private func move(_ source: some StoreImage, _ target: some StoreImage) throws {
+    private func move(_ source: some StoreCopy, _ target: some StoreCopy) throws {
         defer {
             source.close()
             target.close()

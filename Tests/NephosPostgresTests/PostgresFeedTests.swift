@@ -1,5 +1,6 @@
 import NephosPostgresTesting
 import NephosStorage
+import NephosThreads
 import Synchronization
 import Testing
 
@@ -44,7 +45,7 @@ import Testing
                         try await engine.write { transaction in
                             _ = try transaction.records(zone: zone, named: [name])
                             try transaction.put(record(zone, name, sequence: try transaction.nextSequence()))
-                            EngineThread.sleep(nanoseconds: pause)
+                            NativeThread.sleep(nanoseconds: pause)
                             try transaction.noteChange(zone: zone)
                         }
                     }

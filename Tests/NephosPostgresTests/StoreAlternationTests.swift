@@ -1,6 +1,7 @@
 import NephosPostgresTesting
 import NephosStorage
 import NephosStorageTesting
+import NephosThreads
 import Synchronization
 import Testing
 
@@ -160,7 +161,7 @@ import Testing
     }
 
     private func put(
-        _ name: String, _ store: StoreAlternation.Store, _ transaction: any StorageTransaction
+        _ name: String, _ store: StoreAlternation.Store, _ transaction: StorageTransaction
     ) throws {
         try transaction.put(
             RecordRow(

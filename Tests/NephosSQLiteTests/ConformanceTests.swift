@@ -2,6 +2,7 @@ import Dispatch
 import NephosSQLite
 import NephosStorage
 import NephosStorageTesting
+import NephosThreads
 import Testing
 
 /// The contract's suite on each way in which SQLite is used.
@@ -52,7 +53,7 @@ private final class BlockingReads: StorageEngine {
         self.engine = engine
     }
 
-    func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
+    func read<T: Sendable>(_ body: @escaping @Sendable (StorageReader) throws -> T) async throws -> T {
         let engine = engine
         return try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async {
@@ -69,7 +70,7 @@ private final class BlockingReads: StorageEngine {
         }
     }
 
-    func write<T: Sendable>(_ body: @escaping @Sendable (any StorageTransaction) throws -> T) async throws -> T {
+    func write<T: Sendable>(_ body: @escaping @Sendable (StorageTransaction) throws -> T) async throws -> T {
         try await engine.write(body)
     }
 

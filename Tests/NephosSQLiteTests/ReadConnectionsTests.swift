@@ -1,5 +1,6 @@
 import Dispatch
 import NephosStorage
+import NephosThreads
 import Synchronization
 import Testing
 
@@ -19,12 +20,12 @@ import Testing
     }
 
     private func pool(limit: Int, threads: Int = 8) -> ReadConnections {
-        ReadConnections(limit: limit, threads: ReadThreads(limit: threads)) { [path] in
+        ReadConnections(limit: limit, threads: BlockingPool("test", .init(threads: threads))) { [path] in
             try StoreFile.openReader(path, SQLiteOptions())
         }
     }
 
-    private func pool(limit: Int, sharing threads: ReadThreads) -> ReadConnections {
+    private func pool(limit: Int, sharing threads: BlockingPool) -> ReadConnections {
         ReadConnections(limit: limit, threads: threads) { [path] in try StoreFile.openReader(path, SQLiteOptions()) }
     }
 
@@ -78,7 +79,7 @@ import Testing
 
     @Test("The long reads of one store hold up no other's")
     func neighbours() async throws {
-        let threads = ReadThreads(limit: 3)
+        let threads = BlockingPool("test", .init(threads: 3))
         let (busy, other) = (pool(limit: 2, sharing: threads), pool(limit: 2, sharing: threads))
         let release = DispatchSemaphore(value: 0)
         let long = await hold(2, busy, release)
@@ -164,7 +165,7 @@ import Testing
         let zone = try await engine.fill(2000, bytes: 10)
         await engine.close()
         let attempts = Atomic(0)
-        @Sendable func count(_ reader: any StorageReader) throws -> Int {
+        @Sendable func count(_ reader: StorageReader) throws -> Int {
             attempts.add(1, ordering: .relaxed)
             // A body that goes on after a failure saw no more for that.
             return (try? reader.records(zone: zone, after: 0, limit: .max, size: .max).count) ?? -1
@@ -224,7 +225,7 @@ import Testing
     }
 
     @Test func `a read in memory fails where it takes too long, and the next ones do not`() async throws {
-        @Sendable func count(_ reader: any StorageReader) throws -> Int {
+        @Sendable func count(_ reader: StorageReader) throws -> Int {
             // Enough for a look at the clock.
             for _ in 0..<500 { _ = try? reader.zones(after: 0, limit: 10) }
             return 1
@@ -242,7 +243,8 @@ import Testing
     }
 
     @Test func `a read that is expected to be long is begun once, where long ones are`() async throws {
-        let pool = ReadConnections(limit: 2, threads: ReadThreads(limit: 1), short: 0, long: .max / 2) { [path] in
+        let pool = ReadConnections(limit: 2, threads: BlockingPool("test", .init(threads: 1)), short: 0, long: .max / 2)
+        { [path] in
             try StoreFile.openReader(path, SQLiteOptions())
         }
         let attempts = Atomic(0)

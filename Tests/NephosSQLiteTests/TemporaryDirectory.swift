@@ -53,8 +53,7 @@ extension StorageEngine {
 }
 
 /// A record under the next sequence.
-func record(_ zone: ZoneKey, _ name: String, _ transaction: any StorageTransaction, bytes: Int = 2) throws -> RecordRow
-{
+func record(_ zone: ZoneKey, _ name: String, _ transaction: StorageTransaction, bytes: Int = 2) throws -> RecordRow {
     RecordRow(
         zone: zone, name: name, type: "Note", sequence: try transaction.nextSequence(), createdAt: 1, createdBy: 2,
         modifiedAt: 3, modifiedBy: 4, fields: Array(repeating: UInt8(ascii: "x"), count: bytes))

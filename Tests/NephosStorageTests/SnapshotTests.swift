@@ -105,7 +105,7 @@ import Testing
 
     @Test("A reader that is kept after its body tells nothing of the zones that it found")
     func keptReader() throws {
-        var kept: (any StorageReader)?
+        var kept: StorageReader?
         _ = try readers.readHere { reader in
             _ = try reader.zone(owner: .everyone, named: "")
             kept = reader

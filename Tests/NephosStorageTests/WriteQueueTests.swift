@@ -181,15 +181,15 @@ private final class FakeWork: Work {
     let times: RequestTimes? = nil
     private let name: String
     private let log: Log
-    private let body: (SQLTransaction) throws -> Void
+    private let body: (StorageTransaction) throws -> Void
 
-    init(_ name: String, _ log: Log, _ body: @escaping (SQLTransaction) throws -> Void = { _ in }) {
+    init(_ name: String, _ log: Log, _ body: @escaping (StorageTransaction) throws -> Void = { _ in }) {
         self.name = name
         self.log = log
         self.body = body
     }
 
-    func run(_ access: SQLTransaction) -> (any Error)? {
+    func run(_ access: StorageTransaction) -> (any Error)? {
         log.add("run \(name)")
         do {
             try body(access)

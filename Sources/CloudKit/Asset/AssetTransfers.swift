@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NephosCrypto
+import NephosThreads
 import NephosWire
 
 /// How much of the files of a record was transferred: from 0 to 1, never less than before.
@@ -335,15 +336,17 @@ extension DatabaseRequestContext {
         let content = AssetLocation.content(of: job.address)
         let key = job.asset.key
         if let account, let content,
-            let cached = try await FileWork.run({ try files.copy(content, of: account, openedWith: key) })
+            let cached = try await BlockingPool.files.runUnlessCancelled({
+                try files.copy(content, of: account, openedWith: key)
+            })
         {
             return cached
         }
         if let account, let content {
-            let temporary = try await FileWork.run { try files.makeTemporary(account) }
+            let temporary = try await BlockingPool.files.run { try files.makeTemporary(account) }
             defer { try? FileManager.default.removeItem(at: temporary) }
             try await receive(job, to: temporary, content)
-            return try await FileWork.run {
+            return try await BlockingPool.files.run {
                 try files.add(temporary, as: content, of: account)
                 guard let copy = try files.copy(content, of: account, openedWith: key) else {
                     throw CocoaError(.fileNoSuchFile)
@@ -351,10 +354,10 @@ extension DatabaseRequestContext {
                 return copy
             }
         }
-        let keeper = try await FileWork.run { try files.makeFile() }
+        let keeper = try await BlockingPool.files.run { try files.makeFile() }
         try await receive(job, to: keeper.url, content)
         guard let key else { return keeper }
-        return try await FileWork.run {
+        return try await BlockingPool.files.run {
             defer { unlink(keeper.url.path) }
             let opened = try files.makeFile()
             try SealedFile.open(ofFileAt: keeper.url.path, with: key, to: opened.url.path)
@@ -365,7 +368,7 @@ extension DatabaseRequestContext {
     /// Downloads a file and makes sure that it is what the record says.
     private func receive(_ job: DownloadJob, to file: URL, _ content: String?) async throws {
         try await session.service.download(job.address, to: file, call) { job.transfer?.note($0, of: job.index) }
-        let isWhole = try await FileWork.run {
+        let isWhole = try await BlockingPool.files.run {
             if let content { return try FileCopy.contentName(ofFileAt: file.path) == content }
             return try FileCopy.checksum(ofFileAt: file.path) == job.value.fileChecksum
         }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NephosCrypto
+import NephosThreads
 
 /// The bytes that are uploaded for an asset: those of a file, as they are or sealed.
 package struct AssetContent: Sendable {
@@ -46,7 +47,7 @@ package final class SealedPieces: Sendable {
     /// The next piece; nil after the last. One is asked for at a time.
     /// - Throws: `AssetFileFailure`: the file cannot be read, or has fewer bytes than it had.
     package func next() async throws -> [UInt8]? {
-        try await FileWork.run { try self.state.withLock { try self.next(&$0) } }
+        try await BlockingPool.files.run { try self.state.withLock { try self.next(&$0) } }
     }
 
     private func next(_ state: inout State) throws(AssetFileFailure) -> [UInt8]? {

@@ -64,7 +64,7 @@ extension AccountDevices {
         for group in accepted.groups {
             let zone = KeyZone(owner: group.owner, name: group.zoneName)
             do throws(KeyFailure) {
-                try await ring.tend(KeyRing.GroupName(zone: zone, group: group.group), roots: [])
+                try await ring.rotateAndDistributeKeys(KeyRing.GroupName(zone: zone, group: group.group), roots: [])
             } catch {
                 // What was shared then may be so no more.
                 guard case .service(.refused) = error else { throw Self.failure(error) }

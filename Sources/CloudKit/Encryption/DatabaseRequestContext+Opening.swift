@@ -101,7 +101,7 @@ extension DatabaseRequestContext {
             if wantsKeys {
                 // Keys of records are their owner's to wrap.
                 let roots = call.scope == .private ? [isZoneWide ? "" : root?.recordName ?? ""] : []
-                try? await session.keyRing.tend(name, roots: roots)
+                try? await session.keyRing.rotateAndDistributeKeys(name, roots: roots)
             }
             share.add(await session.keyRing.links(of: name))
         }

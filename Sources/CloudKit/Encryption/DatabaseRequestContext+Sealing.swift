@@ -106,7 +106,7 @@ extension DatabaseRequestContext {
         guard call.scope == .private else { return }
         for (name, roots) in roots {
             let isZone = roots.contains(CKRecordNameZoneWideShare)
-            try await ring.tend(name, roots: isZone ? [""] : roots)
+            try await ring.rotateAndDistributeKeys(name, roots: isZone ? [""] : roots)
         }
     }
 

@@ -196,11 +196,11 @@ actor KeyRing {
                 LookupKeysRequest(
                     zoneID: name.zone.zoneID, group: name.group, wantsGroup: true), name.zone), name)
         if !keys.isEmpty, making, isOld(keys, name, device) {
-            try await tend(name, roots: [])
+            try await rotateAndDistributeKeys(name, roots: [])
             keys = groups[name] ?? keys
         }
         if keys.isEmpty, making, name.zone.owner == nil {
-            try await tend(name, roots: [])
+            try await rotateAndDistributeKeys(name, roots: [])
             keys = groups[name] ?? keys
         }
         groups[name] = keys.isEmpty ? nil : keys

@@ -1,6 +1,7 @@
 import CMicroHTTPD
 import Dispatch
 import Glibc
+import NephosThreads
 
 /// The thread that accepts connections and gives them to the daemons in turn, or to one that has far fewer than the others.
 ///
@@ -46,9 +47,13 @@ final class Acceptor: @unchecked Sendable {
 
     /// - Throws: `ListeningError` `.system` where the system has no thread left.
     func start() throws(ListeningError) {
-        try onNewThread { [self] in
-            run()
-            hasEnded.signal()
+        do {
+            try NativeThread.start("acceptor") { [self] in
+                run()
+                hasEnded.signal()
+            }
+        } catch {
+            throw .system(call: "pthread_create", message: "\(error)")
         }
     }
 

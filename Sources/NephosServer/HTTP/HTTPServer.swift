@@ -2,6 +2,7 @@ import CMicroHTTPD
 import Dispatch
 import Glibc
 import NephosService
+import NephosThreads
 import Synchronization
 
 /// An HTTP/1.1 server on libmicrohttpd: bytes in, `HTTPRequest` out; `HTTPResponse` in, bytes out.
@@ -105,7 +106,12 @@ package final class HTTPServer: Sendable {
     /// with its next answer; then closes every connection. Takes no longer than `stopTimeout` and `unfinishedTimeout`.
     /// Calling it again does nothing.
     package func stop() async {
-        await onOwnThread { [self] in stopBlocking() }
+        do {
+            try await NativeThread.run("stop") { [self] in stopBlocking() }
+        } catch {
+            // Without a thread left it blocks this one, as stopping it is all the same.
+            stopBlocking()
+        }
     }
 
     private func stopBlocking() {

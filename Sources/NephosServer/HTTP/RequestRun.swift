@@ -1,6 +1,7 @@
 import CMicroHTTPD
 import Dispatch
 import NephosService
+import NephosThreads
 import Synchronization
 
 /// The run of one request's handler, on the thread of its connection.
@@ -68,7 +69,7 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
     /// Runs `handler` until it waits for something for the first time.
     func start(_ handler: @escaping @Sendable () async -> Void) {
         // The thread is the HTTP server's own, so short reads are done on it.
-        onBlockingThread {
+        BlockingThread.run {
             _ = Task.immediate(executorPreference: self) { await handler() }
         }
     }
@@ -91,7 +92,7 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
     func proceed(reading stream: BodyStream?) -> Progress {
         while true {
             switch nextStep(stream) {
-            case .run(let jobs): onBlockingThread { run(jobs) }
+            case .run(let jobs): BlockingThread.run { run(jobs) }
             case .answer(let response): return .answered(response)
             case .wait: return .suspended
             case .read: return .reading

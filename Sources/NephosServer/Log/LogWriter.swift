@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import NephosThreads
 import Synchronization
 
 /// Writes lines to a descriptor on a thread of its own: a terminal that is stopped, or a pipe without a reader, must not
@@ -27,7 +28,7 @@ package final class LogWriter: Sendable {
     package func write(_ line: String) {
         let isFirst = state.withLock { state in
             if !state.hasThread {
-                guard (try? onNewThread { [self] in run() }) != nil else { return false }
+                guard (try? NativeThread.start("log") { [self] in run() }) != nil else { return false }
                 state.hasThread = true
             }
             if state.lines.count >= Self.limit { state.dropped += 1 } else { state.lines.append(line) }

@@ -42,7 +42,7 @@ extension Route {
             container: path.container, environment: path.environment, scope: .private, account: nil,
             requestID: routed.requestID)
         let received = routed.target.parameter("nephosReceived")?.readings.first
-        let receipt: Courier.Receipt =
+        let receipt: LongPollRegistry.Receipt =
             received.map { .exact(notificationID: $0 == "none" ? nil : $0) } ?? .implied
         do throws(ServiceError) {
             let polled = try await routed.service.nextNotification(token: path.token, receipt: receipt, context)

@@ -9,7 +9,7 @@ import NephosWire
 struct AccountDeletion {
     let account: AccountRow
 
-    func run(in transaction: any StorageTransaction) throws {
+    func run(in transaction: StorageTransaction) throws {
         // What other transactions of its wrote is committed, or they find that it is deleted, on whichever server they run.
         try transaction.runAlone()
         try transaction.advanceCatalog()

@@ -16,7 +16,7 @@ struct AccountErasure {
     }
 
     /// - Parameter limit: how many records it may write.
-    func step(limit: Int, in transaction: any StorageTransaction) throws -> Step {
+    func step(limit: Int, in transaction: StorageTransaction) throws -> Step {
         // A share and a zone are some rows each.
         let count = max(1, limit / 8)
         let rows = try transaction.participations(account: account.id, limit: count)
@@ -38,7 +38,7 @@ struct AccountErasure {
 
     /// Removes a row of a share's participants. Who sees the share gets it with a new change tag.
     /// - Returns: whether there are subscribers to notify.
-    private func leave(_ row: ShareParticipantRow, in transaction: any StorageTransaction) throws -> Bool {
+    private func leave(_ row: ShareParticipantRow, in transaction: StorageTransaction) throws -> Bool {
         guard let share = try transaction.share(id: row.share), share.isLive,
             let zone = try transaction.zone(share.zone), !zone.isDeleted
         else {
@@ -59,7 +59,7 @@ struct AccountErasure {
     }
 
     /// Deletes the public user record, and what refers to it with `deleteSelf`.
-    private func deleteUserRecord(in transaction: any StorageTransaction) throws -> Bool {
+    private func deleteUserRecord(in transaction: StorageTransaction) throws -> Bool {
         guard let zone = try transaction.zone(owner: .everyone, named: ZoneIDDictionary.defaultZoneName),
             let record = try transaction.record(zone: zone.key, named: account.userRecordName), !record.isDeleted
         else { return false }

@@ -6,7 +6,7 @@ extension Accounts {
     /// - Parameter userRecordName: the name of its user record, where that is not to be a new one.
     static func findOrMake(
         _ name: String, userRecordName: String? = nil, _ environment: ServiceEnvironment,
-        in transaction: any StorageTransaction
+        in transaction: StorageTransaction
     ) throws -> AccountRow {
         if let account = try find(name, transaction) { return account }
         let account = try transaction.insertAccount(
@@ -21,7 +21,7 @@ extension Accounts {
 
     /// An account's user record as it is at first: empty.
     static func putUserRecord(
-        of account: AccountRow, zone: ZoneKey, now: Int64, in transaction: any StorageTransaction
+        of account: AccountRow, zone: ZoneKey, now: Int64, in transaction: StorageTransaction
     ) throws {
         try transaction.put(
             RecordRow(

@@ -1,4 +1,5 @@
 import NephosStorage
+import NephosThreads
 import NephosWire
 
 /// The accounts of one store. They change by their deletion alone, so what was read is cached. A deletion is announced here
@@ -55,7 +56,7 @@ final class Accounts: @unchecked Sendable {
 
     /// Checks in a caller's snapshot or transaction that its account was not deleted since the request began. A deletion runs
     /// alone (`runAlone`), so it erases what a transaction wrote that passed this before.
-    func checkLives(_ account: AccountRow?, _ reader: any StorageReader) throws {
+    func checkLives(_ account: AccountRow?, _ reader: StorageReader) throws {
         guard let account else { return }
         let (isDeleted, version) = withKnown { ($0.deleted.contains(account.id), $0.seenAt[account.id]) }
         if !isDeleted {
@@ -70,7 +71,7 @@ final class Accounts: @unchecked Sendable {
     }
 
     /// The name of the user record of an account, for a record's metadata; nil for no account.
-    func userRecordName(id: Int64, _ reader: any StorageReader) throws -> String? {
+    func userRecordName(id: Int64, _ reader: StorageReader) throws -> String? {
         if id == 0 { return nil }
         if let name = withKnown({ $0.userRecordNames[id] }) { return name }
         guard let account = try reader.account(id: id) else { return nil }
@@ -78,7 +79,7 @@ final class Accounts: @unchecked Sendable {
         return account.userRecordName
     }
 
-    static func find(_ name: String, _ reader: any StorageReader) throws -> AccountRow? {
+    static func find(_ name: String, _ reader: StorageReader) throws -> AccountRow? {
         for form in AccountName.stored(name) {
             if let account = try reader.account(named: form) { return account }
         }

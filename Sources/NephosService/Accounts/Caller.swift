@@ -35,9 +35,9 @@ struct Caller: Sendable {
     /// What tells the database, as this caller sees it, from others: user records' names are drawn at random.
     var databaseName: String { "\(scope.rawValue) \(userRecordName ?? "")" }
 
-    var opaqueStrings: OpaqueStrings {
+    var tokenCodec: TokenCodec {
         let content = validity.content
-        return OpaqueStrings(key: key, database: databaseName, epoch: content.epoch, lost: content.lost)
+        return TokenCodec(key: key, database: databaseName, epoch: content.epoch, lost: content.lost)
     }
 
     func address(_ zoneID: ZoneIDDictionary?) -> ZoneAddress {

@@ -81,7 +81,7 @@ struct FieldDrop {
     }
 
     private func erase(
-        in zone: ZoneRow, after start: Int64, to end: Int64, _ store: Store, _ transaction: any StorageTransaction
+        in zone: ZoneRow, after start: Int64, to end: Int64, _ store: Store, _ transaction: StorageTransaction
     ) throws -> Step {
         let rows = try transaction.records(
             zone: zone.key, after: start, limit: Self.recordsPerStep, size: Limits.changesSize)

@@ -11,7 +11,7 @@ struct IndexVerification: Sendable {
     init(_ engine: any StorageEngine) { self.engine = engine }
 
     /// The indexes that are complete, as the snapshot has them.
-    private func indexes(_ reader: any StorageReader) throws -> (rows: [IndexDefinitionRow], writer: IndexWriter) {
+    private func indexes(_ reader: StorageReader) throws -> (rows: [IndexDefinitionRow], writer: IndexWriter) {
         let rows = try reader.indexDefinitions().filter(\.isReady)
         return (rows, IndexWriter(definitions: IndexDefinitions(rows), accounts: accounts))
     }
@@ -20,7 +20,7 @@ struct IndexVerification: Sendable {
 
     /// Notes the entries that live records of a zone lack.
     func checkRecords(
-        _ records: [RecordRow], in zone: ZoneRow, _ reader: any StorageReader,
+        _ records: [RecordRow], in zone: ZoneRow, _ reader: StorageReader,
         _ findings: inout StoreVerification.Findings
     ) throws {
         let (rows, writer) = try indexes(reader)
@@ -47,7 +47,7 @@ struct IndexVerification: Sendable {
 
     /// The values under which a record is to be, by index.
     private func values(
-        of record: RecordRow, _ writer: IndexWriter, _ reader: any StorageReader
+        of record: RecordRow, _ writer: IndexWriter, _ reader: StorageReader
     ) throws -> [(definition: Int64, values: [[UInt8]])] {
         guard let indexes = writer.definitions[record.type] else { return [] }
         let queryable = try writer.record(record, indexes, reader)
@@ -74,7 +74,7 @@ struct IndexVerification: Sendable {
 
     /// - Returns: the last entry that was read; nil where there are no more.
     private func checkEntries(
-        of row: IndexDefinitionRow, _ zone: ZoneRow, after position: IndexPosition?, _ reader: any StorageReader,
+        of row: IndexDefinitionRow, _ zone: ZoneRow, after position: IndexPosition?, _ reader: StorageReader,
         _ findings: inout StoreVerification.Findings
     ) throws -> IndexPosition? {
         let (rows, writer) = try indexes(reader)

@@ -7,7 +7,7 @@ extension NephosService {
         _ request: ListAccountsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountsResponse {
         try await administer(context) { store in
-            let strings = OpaqueStrings(key: store.key, database: "")
+            let strings = TokenCodec(key: store.key, database: "")
             return try await store.engine.read { reader in
                 let start = try Self.position(request.continuationMarker, for: .accounts, strings)
                 let rows = try reader.accounts(after: start, limit: Limits.accountsPerPage)
@@ -48,7 +48,7 @@ extension NephosService {
     }
 
     private static func summary(
-        of account: AccountRow, _ reader: any StorageReader
+        of account: AccountRow, _ reader: StorageReader
     ) throws -> DeleteAccountResponse {
         let zones = try reader.zones(owner: account.owner).filter { !ZoneRules.isDefault($0.name) }
         let subscriptions = try account.subscriptionOwners.reduce(0) {

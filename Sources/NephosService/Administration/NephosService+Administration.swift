@@ -9,7 +9,7 @@ extension NephosService {
         _ request: ListAccountZonesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountZonesResponse {
         try await administer(context) { store in
-            let strings = OpaqueStrings(key: store.key, database: "")
+            let strings = TokenCodec(key: store.key, database: "")
             return try await store.engine.read { reader in
                 if let name = request.account {
                     let account = try Self.account(named: name, reader)
@@ -85,7 +85,7 @@ extension NephosService {
 
     /// The id behind which a page of a list by id begins.
     static func position(
-        _ marker: String?, for purpose: OpaqueStrings.Purpose, _ strings: OpaqueStrings
+        _ marker: String?, for purpose: TokenCodec.Purpose, _ strings: TokenCodec
     ) throws(ServiceError) -> Int64 {
         guard let marker else { return 0 }
         let content = strings.content(of: marker, for: purpose)
@@ -95,7 +95,7 @@ extension NephosService {
         return id
     }
 
-    static func account(named name: String, _ reader: any StorageReader) throws -> AccountRow {
+    static func account(named name: String, _ reader: StorageReader) throws -> AccountRow {
         guard let account = try Accounts.find(name, reader) else {
             throw ServiceError(
                 .notFound, .unknownItem,
@@ -111,7 +111,7 @@ extension NephosService {
 
     /// A page of every account's zones, in the order in which they were made.
     private static func zones(
-        after marker: String?, _ strings: OpaqueStrings, _ reader: any StorageReader
+        after marker: String?, _ strings: TokenCodec, _ reader: StorageReader
     ) throws -> AccountZonesResponse {
         let start = try position(marker, for: .accountZones, strings)
         let rows = try reader.zones(after: start, limit: Limits.zonesPerPage)

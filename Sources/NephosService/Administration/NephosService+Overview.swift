@@ -22,7 +22,7 @@ extension NephosService {
         }
     }
 
-    private static func overview(_ id: StoreID, _ reader: any StorageReader) throws -> ServiceOverview.Container {
+    private static func overview(_ id: StoreID, _ reader: StorageReader) throws -> ServiceOverview.Container {
         var container = ServiceOverview.Container(container: id.container, environment: id.environment)
         let zones = try reader.zones(after: 0, limit: Limits.overviewZones)
         container.isComplete = zones.count < Limits.overviewZones

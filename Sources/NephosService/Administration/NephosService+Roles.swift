@@ -49,7 +49,7 @@ extension NephosService {
     }
 
     private static func members(
-        of schema: Schema, only account: AccountRow?, _ reader: any StorageReader
+        of schema: Schema, only account: AccountRow?, _ reader: StorageReader
     ) throws -> RolesResponse {
         var members: [RoleRequest] = []
         for role in schema.members.keys.sorted() {

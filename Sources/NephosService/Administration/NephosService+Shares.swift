@@ -26,7 +26,7 @@ extension NephosService {
     }
 
     /// Every account's zones that may hold shares.
-    private static func zones(_ reader: any StorageReader) throws -> [ZoneRow] {
+    private static func zones(_ reader: StorageReader) throws -> [ZoneRow] {
         var zones: [ZoneRow] = []
         var last: Int64 = 0
         while true {
@@ -38,7 +38,7 @@ extension NephosService {
     }
 
     private static func description(
-        _ share: ShareRow, _ zone: ZoneRow, _ reader: any StorageReader
+        _ share: ShareRow, _ zone: ZoneRow, _ reader: StorageReader
     ) throws -> AccountShare {
         AccountShare(
             account: try reader.account(id: zone.key.owner.rawValue)?.name ?? "", zoneName: zone.name,
@@ -82,7 +82,7 @@ struct AccessExplanation {
     let owner: AccountRow
     let zone: ZoneRow
     let record: RecordRow
-    let reader: any StorageReader
+    let reader: StorageReader
 
     func lines() throws -> [String] {
         let standing = try standing()

@@ -1,5 +1,6 @@
 import NephosCrypto
 package import NephosStorage
+import NephosThreads
 import NephosWire
 
 /// Holds a store against the files of its assets:
@@ -121,7 +122,7 @@ package struct StoreVerification: Sendable {
     }
 
     private static func check(
-        _ record: RecordRowView, in zone: ZoneRow, _ reader: any StorageReader, _ findings: inout Findings
+        _ record: RecordRowView, in zone: ZoneRow, _ reader: StorageReader, _ findings: inout Findings
     ) throws {
         func place() -> String { "record '\(String(decoding: record.name, as: UTF8.self))' in zone '\(zone.name)'" }
         if record.isDamaged { return findings.note("\(place()) is damaged") }

@@ -12,7 +12,7 @@ struct AssetAdmission {
     let access: AssetAccess
     let zone: ZoneKey
     let scope: DatabaseScope
-    let reader: any StorageReader
+    let reader: StorageReader
 
     /// The fields with assets as they are stored, and the uploads that the save makes the database's.
     func admit(
@@ -108,7 +108,7 @@ extension ServiceError {
 enum AssetReferences {
     static func update(
         _ zone: ZoneKey, _ recordName: String, old: [UInt8]?, new: [UInt8]?, now: Int64,
-        in transaction: any StorageTransaction
+        in transaction: StorageTransaction
     ) throws {
         let before = old.map(contents) ?? []
         let after = new.map(contents) ?? []

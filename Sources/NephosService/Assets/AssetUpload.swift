@@ -1,5 +1,6 @@
 import NephosCrypto
 import NephosStorage
+import NephosThreads
 package import NephosWire
 import Synchronization
 
@@ -43,7 +44,7 @@ package final class AssetUpload: Sendable {
         }
         try reservation.grow(to: total)
         do {
-            let hasRoom = try await FileThreads.shared.run { [self] in
+            let hasRoom = try await BlockingPool.disk.run { [self] in
                 guard try store.assets.hasRoom(for: Int64(piece.count)) else { return false }
                 try piece.withUnsafeBytes { bytes in
                     hashes.content.update(bytes)
@@ -64,12 +65,12 @@ package final class AssetUpload: Sendable {
         contentsOfFile path: String, progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceError) {
         do {
-            let source = try await FileThreads.shared.run { try FileSource(path) }
+            let source = try await BlockingPool.disk.run { try FileSource(path) }
             var offset: Int64 = 0
             while true {
                 try Task.checkCancellation()
                 let start = offset
-                let piece = try await FileThreads.shared.run { try source.read(at: start) }
+                let piece = try await BlockingPool.disk.run { try source.read(at: start) }
                 if piece.isEmpty { return }
                 try await append(piece)
                 offset += Int64(piece.count)
@@ -88,7 +89,7 @@ package final class AssetUpload: Sendable {
             throw .invalid("\(size) bytes of the file arrived, and \(announced ?? 0) were announced: upload it again")
         }
         do {
-            let (content, checksum) = try await FileThreads.shared.run { [hashes] in
+            let (content, checksum) = try await BlockingPool.disk.run { [hashes] in
                 (hashes.content.finish(), hashes.checksum.finish())
             }
             let target = token.target

@@ -28,7 +28,7 @@ struct AssetUploadTokens {
     }
 
     func run(
-        _ permissions: RecordPermissions, makeRecordName: () -> String, _ reader: any StorageReader
+        _ permissions: RecordPermissions, makeRecordName: () -> String, _ reader: StorageReader
     ) throws -> AssetUploadResponse {
         let address = caller.address(request.zoneID)
         guard let zone = try ZoneRegistry.find(address, caller, reader) else {
@@ -55,7 +55,7 @@ struct AssetUploadTokens {
 enum AssetRules {
     static func checkMaySave(
         _ field: AssetField, recordName: String, in zone: FoundZone, isNew: Bool, _ permissions: RecordPermissions,
-        _ reader: any StorageReader
+        _ reader: StorageReader
     ) throws {
         var stored = isNew ? nil : try reader.record(zone: zone.key, named: recordName)
         if let shared = zone.shared {
@@ -80,7 +80,7 @@ enum AssetRules {
 
     /// The assets of a field that the caller may read.
     static func assets(
-        of field: AssetField, in zone: FoundZone, _ permissions: RecordPermissions, _ reader: any StorageReader
+        of field: AssetField, in zone: FoundZone, _ permissions: RecordPermissions, _ reader: StorageReader
     ) throws -> [AssetValue] {
         guard let name = field.recordName else { throw ServiceError.invalid("an asset needs its recordName") }
         guard let row = try reader.record(zone: zone.key, named: name), !row.isDeleted,

@@ -1,11 +1,12 @@
 import NephosCrypto
 import NephosStorage
+import NephosThreads
 package import NephosWire
 
 /// A file that may be downloaded. It can be read to its end also when it is deleted meanwhile.
 package final class DownloadedAsset: Sendable {
     private let file: any AssetFileReader
-    private let threads: FileThreads
+    private let threads: BlockingPool
     /// Bytes of the file.
     package let size: Int64
     /// What tells its content from others.
@@ -13,7 +14,7 @@ package final class DownloadedAsset: Sendable {
     /// The name of the account that its address was given to; nil for none.
     package let account: String?
 
-    init(_ file: any AssetFileReader, _ asset: AssetRow, for account: AccountRow?, _ threads: FileThreads) {
+    init(_ file: any AssetFileReader, _ asset: AssetRow, for account: AccountRow?, _ threads: BlockingPool) {
         self.file = file
         self.threads = threads
         size = asset.size
@@ -30,7 +31,11 @@ package final class DownloadedAsset: Sendable {
     package func read(
         _ count: Int, at offset: Int64, _ completion: @escaping @Sendable (Result<[UInt8], any Error>) -> Void
     ) {
-        threads.start { [self] in completion(Result { try read(count, at: offset) }) }
+        threads.start { [self] in
+            completion(Result { try read(count, at: offset) })
+        } orFail: {
+            completion(.failure($0))
+        }
     }
 
     /// Writes the file to a path where none is.

@@ -17,7 +17,7 @@ struct RereferenceAssets {
     }
 
     func run(
-        _ permissions: RecordPermissions, _ transaction: any StorageTransaction
+        _ permissions: RecordPermissions, _ transaction: StorageTransaction
     ) throws -> RereferenceResponse {
         let source = try zone(request.zoneID, transaction)
         let target = try request.targetZoneID.map { try zone($0, transaction) } ?? source
@@ -33,7 +33,7 @@ struct RereferenceAssets {
             })
     }
 
-    private func zone(_ zoneID: ZoneIDDictionary?, _ reader: any StorageReader) throws -> FoundZone {
+    private func zone(_ zoneID: ZoneIDDictionary?, _ reader: StorageReader) throws -> FoundZone {
         let address = caller.address(zoneID)
         guard let zone = try ZoneRegistry.find(address, caller, reader) else {
             throw try ZoneRegistry.notFound(address, caller, .toSave, reader)
@@ -44,7 +44,7 @@ struct RereferenceAssets {
     /// One for each asset of the field.
     private func values(
         _ field: AssetField, from source: FoundZone, to zone: FoundZone, _ permissions: RecordPermissions,
-        _ transaction: any StorageTransaction
+        _ transaction: StorageTransaction
     ) throws -> [AssetValue] {
         let assets = try AssetRules.assets(of: field, in: source, permissions, transaction)
         guard !assets.isEmpty else { throw ServiceError.noAsset(field.fieldName) }

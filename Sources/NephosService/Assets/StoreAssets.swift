@@ -1,4 +1,5 @@
 import NephosStorage
+import NephosThreads
 import Synchronization
 
 /// The files of a store's assets: those being uploaded, those that are kept, and those that go.
@@ -57,7 +58,7 @@ final class StoreAssets: Sendable {
             }
         }
         // Records are not to wait for object storage that cannot be reached.
-        if files.threads === FileThreads.network { Task { try await end() } } else { try await end() }
+        if files.threads === BlockingPool.network { Task { try await end() } } else { try await end() }
     }
 
     /// Whether the disk has room for more bytes without taking it from what saves of records need.
@@ -79,7 +80,7 @@ final class StoreAssets: Sendable {
     ///   - check: throws where the file may not be kept any more.
     func keep(
         _ asset: AssetRow, _ file: any AssetFileWriter, limit: Int64,
-        _ check: @escaping @Sendable (any StorageReader) throws -> Void
+        _ check: @escaping @Sendable (StorageReader) throws -> Void
     ) async throws -> AssetRow {
         let isUnsaved = asset.owner.rawValue < 0
         let known = isUnsaved ? nil : try await engine.read { try $0.asset(owner: asset.owner, content: asset.content) }
@@ -116,7 +117,7 @@ final class StoreAssets: Sendable {
     /// - Returns: the row of the content, which names another file where that was there first.
     private func insert(
         _ new: AssetRow, insteadOf damaged: AssetRow?, limit: Int64,
-        _ check: @escaping @Sendable (any StorageReader) throws -> Void
+        _ check: @escaping @Sendable (StorageReader) throws -> Void
     ) async throws -> AssetRow {
         // A reader of a record that has the file has to find it: it counts before it is committed.
         anyAsset.store(true, ordering: .releasing)
@@ -139,7 +140,7 @@ final class StoreAssets: Sendable {
     }
 
     /// The bytes of an owner's files; those of an account's database count with what it uploaded elsewhere and did not save.
-    static func bytes(of owner: OwnerID, _ reader: any StorageReader) throws -> Int64 {
+    static func bytes(of owner: OwnerID, _ reader: StorageReader) throws -> Int64 {
         let bytes = try reader.assetBytes(owner: owner)
         guard owner.rawValue > 0 else { return bytes }
         return try bytes + reader.assetBytes(owner: .uploads(of: owner.rawValue))
@@ -184,7 +185,7 @@ final class StoreAssets: Sendable {
         return (Array(rows[..<count]), rows.count == Limits.assetsPerCollectionStep)
     }
 
-    private static func keepKnown(_ asset: AssetRow, _ transaction: any StorageTransaction) throws -> AssetRow? {
+    private static func keepKnown(_ asset: AssetRow, _ transaction: StorageTransaction) throws -> AssetRow? {
         guard let known = try transaction.asset(owner: asset.owner, content: asset.content) else { return nil }
         try transaction.keepAsset(owner: asset.owner, content: asset.content, until: asset.neededUntil)
         return known

@@ -1,5 +1,6 @@
 import NephosCrypto
 import NephosStorage
+import NephosThreads
 
 /// The content of a stored file, read to see whether it is what its row says.
 ///

@@ -8,7 +8,7 @@ enum UnsavedUpload {
     static func isOne(for target: AssetTarget) -> Bool { target.zone.owner != OwnerID(rawValue: target.account) }
 
     /// - Parameter content: the hash of the file's content.
-    static func row(_ content: [UInt8], for target: AssetTarget, _ reader: any StorageReader) throws -> AssetRow? {
+    static func row(_ content: [UInt8], for target: AssetTarget, _ reader: StorageReader) throws -> AssetRow? {
         try reader.asset(owner: .uploads(of: target.account), content: key(content, target))
     }
 
@@ -20,7 +20,7 @@ enum UnsavedUpload {
     }
 
     /// The account has no part in the zone any more.
-    static func end(account: Int64, _ zone: ZoneKey, in transaction: any StorageTransaction) throws {
+    static func end(account: Int64, _ zone: ZoneKey, in transaction: StorageTransaction) throws {
         try transaction.expireAssets(
             owner: .uploads(of: account), contentFrom: bytes(zone.id), to: bytes(zone.id + 1))
     }

@@ -12,7 +12,7 @@ struct BackgroundStep {
 
     /// Does a step in the transaction and removes the job when nothing is left.
     /// - Returns: whether there are subscribers to tell.
-    func run(in transaction: any StorageTransaction) throws -> Bool {
+    func run(in transaction: StorageTransaction) throws -> Bool {
         if BackgroundJob(rawValue: job.kind) == .notifyShare {
             try transaction.removeJob(id: job.id)
             return try ShareNotification(job)?.run(job.zone, notifier, in: transaction) ?? false
@@ -41,7 +41,7 @@ struct BackgroundStep {
     }
 
     /// - Returns: whether there are subscribers to notify.
-    private func eraseAccount(in transaction: any StorageTransaction) throws -> Bool {
+    private func eraseAccount(in transaction: StorageTransaction) throws -> Bool {
         guard let account = try transaction.account(id: job.zone.owner.rawValue), account.isDeleted else {
             try transaction.removeJob(id: job.id)
             return false
@@ -54,7 +54,7 @@ struct BackgroundStep {
     }
 
     /// Does a step of the move, which leaves a job for the rest.
-    private func moveShared(in transaction: any StorageTransaction) throws -> Bool {
+    private func moveShared(in transaction: StorageTransaction) throws -> Bool {
         let changes = SharedChanges(notifier.watched)
         try ShareMove(job)?.step(limit: limit, now: environment.now(), changes, in: transaction)
         _ = try changes.leaveJobs(zone: job.zone, by: nil, in: transaction)
@@ -62,7 +62,7 @@ struct BackgroundStep {
     }
 
     /// Removes a step's worth of what a deleted zone held; its files first, as they have to be known to be needed no more.
-    private func purgeZone(in transaction: any StorageTransaction) throws -> Bool {
+    private func purgeZone(in transaction: StorageTransaction) throws -> Bool {
         let references = try transaction.purgeAssetReferences(
             zone: job.zone, limit: Limits.assetsPerCollectionStep,
             neededUntil: environment.now() + Limits.assetRetention)
@@ -72,7 +72,7 @@ struct BackgroundStep {
     }
 
     /// Deletes a step's worth of the records that the deleted one owned, each leaving a job for those it owns itself.
-    private func cascade(_ changes: RecordChanges?, in transaction: any StorageTransaction) throws -> Bool {
+    private func cascade(_ changes: RecordChanges?, in transaction: StorageTransaction) throws -> Bool {
         guard let space = job.subject.firstIndex(of: " "), let deletedAt = Int64(job.subject[..<space]) else {
             return true
         }
@@ -94,7 +94,7 @@ struct BackgroundStep {
     }
 
     private func delete(
-        _ row: RecordRow, _ changes: RecordChanges?, in transaction: any StorageTransaction
+        _ row: RecordRow, _ changes: RecordChanges?, in transaction: StorageTransaction
     ) throws {
         let merge = FieldMerge(zone: row.zone, now: environment.now(), account: row.modifiedBy)
         let owned = try transaction.references(

@@ -8,7 +8,7 @@ struct JobSchedule {
     private var lastOwner = OwnerID(rawValue: .min)
 
     /// The next job that may be done now (milliseconds since 1970); nil where none may.
-    func next(now: Int64, _ reader: any StorageReader) throws -> JobRow? {
+    func next(now: Int64, _ reader: StorageReader) throws -> JobRow? {
         guard
             let job = try first(after: lastOwner, now, reader) ?? first(after: OwnerID(rawValue: .min), now, reader)
         else { return nil }
@@ -16,7 +16,7 @@ struct JobSchedule {
     }
 
     /// A later job of the owner's that notifies.
-    private func notification(after job: JobRow, _ now: Int64, _ reader: any StorageReader) throws -> JobRow? {
+    private func notification(after job: JobRow, _ now: Int64, _ reader: StorageReader) throws -> JobRow? {
         var position = JobPosition(job)
         for _ in 0..<Limits.jobsReadForNotification / Limits.jobsPerRead {
             let jobs = try reader.jobs(after: position, limit: Limits.jobsPerRead).prefix {
@@ -31,7 +31,7 @@ struct JobSchedule {
 
     private func isDue(_ job: JobRow, _ now: Int64) -> Bool { !failures.isWaiting(job.id, at: now) }
 
-    private func first(after owner: OwnerID, _ now: Int64, _ reader: any StorageReader) throws -> JobRow? {
+    private func first(after owner: OwnerID, _ now: Int64, _ reader: StorageReader) throws -> JobRow? {
         var position = JobPosition(owner: owner, id: .max)
         while true {
             let jobs = try reader.jobs(after: position, limit: Limits.jobsPerRead)

@@ -1,7 +1,7 @@
 /// A position in a change feed, opaque to clients: which feed, and the change sequence up to which it was read.
 ///
 /// A zone's token names the zone's incarnation, so one of a zone that was deleted and made again no longer fits.
-/// `OpaqueStrings` sees to it that one of another database or another store does not either.
+/// `TokenCodec` sees to it that one of another database or another store does not either.
 struct ChangeToken: Equatable {
     enum Feed: Equatable {
         case database
@@ -31,7 +31,7 @@ struct ChangeToken: Equatable {
     }
 
     /// Whether it was given in a time of which the store has lost everything.
-    private func isLost(_ strings: OpaqueStrings) -> Bool {
+    private func isLost(_ strings: TokenCodec) -> Bool {
         [sequence, firstFetchEnd, seen].contains(where: strings.isLost)
     }
 
@@ -45,7 +45,7 @@ struct ChangeToken: Equatable {
     ///   that were purged, and for one from when there were changes that the store does not have: it was restored from a
     ///   backup.
     init(
-        unexpired text: String, _ strings: OpaqueStrings, _ feed: Feed, last: Int64, forgotten: Int64
+        unexpired text: String, _ strings: TokenCodec, _ feed: Feed, last: Int64, forgotten: Int64
     ) throws(ServiceError) {
         guard let token = ChangeToken(text, strings), token.feed == feed, token.deletionsKnown >= forgotten,
             token.deletionsKnown <= last, !token.isLost(strings)
@@ -55,7 +55,7 @@ struct ChangeToken: Equatable {
 
     /// The end of a fetch of several pages, or a token that is not to be passed.
     /// - Throws: `changeTokenExpired` for what is neither, and for one of another feed.
-    init(fetchEnd text: String, _ strings: OpaqueStrings, _ feed: Feed) throws(ServiceError) {
+    init(fetchEnd text: String, _ strings: TokenCodec, _ feed: Feed) throws(ServiceError) {
         let token = ChangeToken(text, strings, for: .fetchEnd) ?? ChangeToken(text, strings)
         guard let token, token.feed == feed, !token.isLost(strings) else { throw .changeTokenExpired }
         self = token
@@ -63,12 +63,12 @@ struct ChangeToken: Equatable {
 
     // MARK: As text
 
-    func text(_ strings: OpaqueStrings, for purpose: OpaqueStrings.Purpose = .syncToken) -> String {
+    func text(_ strings: TokenCodec, for purpose: TokenCodec.Purpose = .syncToken) -> String {
         strings.text(bytes, for: purpose)
     }
 
     /// Nil for what is no token of that database's, for that purpose.
-    init?(_ text: String, _ strings: OpaqueStrings, for purpose: OpaqueStrings.Purpose = .syncToken) {
+    init?(_ text: String, _ strings: TokenCodec, for purpose: TokenCodec.Purpose = .syncToken) {
         guard let bytes = strings.content(of: text, for: purpose) else { return nil }
         self.init(bytes: bytes)
     }

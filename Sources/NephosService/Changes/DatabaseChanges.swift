@@ -6,10 +6,10 @@ struct FetchDatabaseChanges {
     let request: DatabaseChangesRequest
     let caller: Caller
 
-    func run(_ reader: any StorageReader) throws -> DatabaseChangesResponse {
+    func run(_ reader: StorageReader) throws -> DatabaseChangesResponse {
         if caller.scope == .shared { return try runShared(reader) }
         let position = try FeedPosition(
-            .database, token: request.syncToken, fetchEnd: request.fetchEnd, caller.opaqueStrings,
+            .database, token: request.syncToken, fetchEnd: request.fetchEnd, caller.tokenCodec,
             last: try caller.owner.map { try reader.completeUpTo(owner: $0) } ?? 0, horizon: reader.horizon,
             forgotten: try caller.owner.map { try reader.zonesForgotten(owner: $0) } ?? 0)
         let limit = max(1, min(request.resultsLimit ?? .max, Limits.changesPerPage))
@@ -18,15 +18,15 @@ struct FetchDatabaseChanges {
         let page = changes.prefix(limit)
         let end = hasMore ? page.last?.sequence ?? position.start : position.end
         return DatabaseChangesResponse(
-            zones: page.map(\.zone), syncToken: position.token(at: end, caller.opaqueStrings), moreComing: hasMore,
-            fetchEnd: position.fetchEnd(after: end, caller.opaqueStrings))
+            zones: page.map(\.zone), syncToken: position.token(at: end, caller.tokenCodec), moreComing: hasMore,
+            fetchEnd: position.fetchEnd(after: end, caller.tokenCodec))
     }
 
-    private func runShared(_ reader: any StorageReader) throws -> DatabaseChangesResponse {
+    private func runShared(_ reader: StorageReader) throws -> DatabaseChangesResponse {
         let account = try caller.requireAccount()
         let zones = try SharedDatabaseChanges(account: account, reader: reader).zones()
         let position = try FeedPosition(
-            .database, token: request.syncToken, fetchEnd: request.fetchEnd, caller.opaqueStrings,
+            .database, token: request.syncToken, fetchEnd: request.fetchEnd, caller.tokenCodec,
             last: zones.last?.sequence ?? 0,
             forgotten: try reader.membershipsForgotten(account: account.id))
         let limit = max(1, min(request.resultsLimit ?? .max, Limits.changesPerPage))
@@ -41,12 +41,12 @@ struct FetchDatabaseChanges {
             zones: page.map { zone in
                 ZoneDictionary(
                     zoneID: zone.zoneID, atomic: true, deleted: zone.isDeleted, deletionReason: zone.reason)
-            }, syncToken: position.token(at: end, caller.opaqueStrings), moreComing: hasMore,
-            fetchEnd: position.fetchEnd(after: end, caller.opaqueStrings))
+            }, syncToken: position.token(at: end, caller.tokenCodec), moreComing: hasMore,
+            fetchEnd: position.fetchEnd(after: end, caller.tokenCodec))
     }
 
     private func changes(
-        _ position: FeedPosition, limit: Int, _ reader: any StorageReader
+        _ position: FeedPosition, limit: Int, _ reader: StorageReader
     ) throws -> [(sequence: Int64, zone: ZoneDictionary)] {
         guard let owner = caller.owner else { return [] }
         // The default zone may be among them, and has no feed.

@@ -32,7 +32,7 @@ final class PackedRecordEncoder: FeedEncoder {
     private var writer: PackedRecordsWriter
 
     /// - Parameter size: about how many bytes of records come.
-    init(reserving size: Int, _ accounts: Accounts, _ reader: any StorageReader, _ caller: Caller) {
+    init(reserving size: Int, _ accounts: Accounts, _ reader: StorageReader, _ caller: Caller) {
         users = UserNames(accounts, reader, own: caller.account)
         shares = RecordEncoder(encoded: false, reserving: 0, accounts, reader, caller)
         writer = PackedRecordsWriter(reserving: size)

@@ -27,7 +27,7 @@ struct FeedPosition {
     /// - Throws: `changeTokenExpired` for a token that does not fit the feed.
     init(
         _ feed: ChangeToken.Feed, token: String?, deletionsSince: String? = nil, fetchEnd: String?,
-        _ strings: OpaqueStrings, last: Int64, horizon: Int64 = .max, forgotten: Int64
+        _ strings: TokenCodec, last: Int64, horizon: Int64 = .max, forgotten: Int64
     ) throws(ServiceError) {
         self.feed = feed
         // The end is past what was forgotten, so that the token of a finished fetch has not expired.
@@ -55,7 +55,7 @@ struct FeedPosition {
     }
 
     /// The token of a client that has read up to `position`.
-    func token(at position: Int64, _ strings: OpaqueStrings) -> String {
+    func token(at position: Int64, _ strings: TokenCodec) -> String {
         let sequence = position >= end ? max(position, end) : position
         return ChangeToken(
             feed: feed, sequence: sequence,
@@ -65,7 +65,7 @@ struct FeedPosition {
     }
 
     /// The fetch's end, for its next page; nil if it ends with this one.
-    func fetchEnd(after position: Int64, _ strings: OpaqueStrings) -> String? {
+    func fetchEnd(after position: Int64, _ strings: TokenCodec) -> String? {
         position < end ? ChangeToken(feed: feed, sequence: end).text(strings, for: .fetchEnd) : nil
     }
 }

@@ -28,12 +28,12 @@ extension NephosService {
                 encodesRecords: context.takesEncodedRecords)
             return try await store.read(by: caller) { reader in
                 try store.validity.refresh(reader)
-                var room = AnswerRoom()
+                var budget = PageBudget()
                 // Only the answer of changes/zone has a place for packed records.
                 var zone = request.zone
                 zone.packed = false
                 return RecordChangesResponse(
-                    changes: try fetch.changes(zone, room: &room, store.accounts, reader))
+                    changes: try fetch.changes(zone, budget: &budget, store.accounts, reader))
             }
         }
     }

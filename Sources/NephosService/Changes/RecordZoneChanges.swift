@@ -9,16 +9,16 @@ struct FetchRecordZoneChanges {
     /// Whether the records are to be given in JSON, which is how a server sends them, and not as values.
     var encodesRecords = false
 
-    func run(accounts: Accounts, _ reader: any StorageReader) throws -> RecordZoneChangesResponse {
+    func run(accounts: Accounts, _ reader: StorageReader) throws -> RecordZoneChangesResponse {
         if request.zones.count > Limits.operationsPerRequest {
             throw ServiceError.limitExceeded(
                 "number of zones exceeds the limit of \(Limits.operationsPerRequest): \(request.zones.count)")
         }
         // However many zones are asked for, one answer has bounds: what does not fit is still to come.
-        var room = AnswerRoom()
+        var budget = PageBudget()
         let zones = try request.zones.map { zone -> RecordZoneChangesResponse.Zone in
             do {
-                let changes = try changes(zone, room: &room, accounts, reader)
+                let changes = try changes(zone, budget: &budget, accounts, reader)
                 return .changes(changes)
             } catch let error as ServiceError {
                 var dictionary = error.dictionary(requestID: caller.requestID)
@@ -31,20 +31,20 @@ struct FetchRecordZoneChanges {
 
     /// One zone's page.
     func changes(
-        _ zone: RecordZoneChangesRequest.Zone, room: inout AnswerRoom, _ accounts: Accounts,
-        _ reader: any StorageReader
+        _ zone: RecordZoneChangesRequest.Zone, budget: inout PageBudget, _ accounts: Accounts,
+        _ reader: StorageReader
     ) throws -> RecordZoneChanges {
         let address = caller.address(zone.zoneID)
         reader.expectFeeds()
         guard let found = try ZoneRegistry.find(address, caller, reader) else {
             throw try ZoneRegistry.notFound(address, caller, .toRead, reader)
         }
-        if let shared = found.shared { return try changes(zone, in: shared, room: &room, accounts, reader) }
+        if let shared = found.shared { return try changes(zone, in: shared, budget: &budget, accounts, reader) }
         let row = found.row
         guard ZoneRules.hasChangeFeed(row.name) else { throw ServiceError.defaultZoneHasNoChanges }
         let position = try FeedPosition(
             .zone(row.key.id), token: zone.syncToken, deletionsSince: zone.deletionsSince, fetchEnd: zone.fetchEnd,
-            caller.opaqueStrings, last: try reader.completeUpTo(zone: row.key), horizon: reader.horizon,
+            caller.tokenCodec, last: try reader.completeUpTo(zone: row.key), horizon: reader.horizon,
             forgotten: row.purgedUntil)
         // A fetch begins with a page as anybody's, so that something is there soon.
         let mostPerPage =
@@ -61,25 +61,25 @@ struct FetchRecordZoneChanges {
             ? PackedRecordEncoder(reserving: limit * Self.packedRecordSize, accounts, reader, caller)
             : RecordEncoder(
                 encoded: encodesRecords && !zone.reverse, reserving: Self.pageSize, accounts, reader, caller)
-        if zone.packed { room.size = min(room.size, Limits.packedChangesSize) }
-        try page.read(row.key, limit: limit, room: &room, reader) { try encoder.add(change: $0, projection) }
+        if zone.packed { budget.size = min(budget.size, Limits.packedChangesSize) }
+        try page.read(row.key, limit: limit, budget: &budget, reader) { try encoder.add(change: $0, projection) }
         try encoder.finish(into: &changes)
         if zone.reverse { changes.records.reverse() }
-        changes.syncToken = position.token(at: page.end, caller.opaqueStrings)
+        changes.syncToken = position.token(at: page.end, caller.tokenCodec)
         changes.moreComing = page.hasMore
-        room.take(changes.clientChangeToken)
-        changes.fetchEnd = position.fetchEnd(after: page.end, caller.opaqueStrings)
+        budget.take(changes.clientChangeToken)
+        changes.fetchEnd = position.fetchEnd(after: page.end, caller.tokenCodec)
         return changes
     }
 
     /// One page of a zone that is shared with the caller.
     private func changes(
-        _ zone: RecordZoneChangesRequest.Zone, in shared: SharedZone, room: inout AnswerRoom, _ accounts: Accounts,
-        _ reader: any StorageReader
+        _ zone: RecordZoneChangesRequest.Zone, in shared: SharedZone, budget: inout PageBudget, _ accounts: Accounts,
+        _ reader: StorageReader
     ) throws -> RecordZoneChanges {
         var token: SharedZoneToken?
         if let text = zone.syncToken {
-            guard let known = SharedZoneToken(text, caller.opaqueStrings) else {
+            guard let known = SharedZoneToken(text, caller.tokenCodec) else {
                 throw ServiceError.changeTokenExpired
             }
             token = known
@@ -90,8 +90,8 @@ struct FetchRecordZoneChanges {
         feed.fetchEnd = try zone.fetchEnd.map { try self.fetchEnd($0, of: shared) }
         let page = try feed.page(
             after: token, former: try reader.memberships(account: account.id, zone: shared.zone.key), limit: limit,
-            room: &room)
-        room.take(shared.zone.clientChangeToken)
+            budget: &budget)
+        budget.take(shared.zone.clientChangeToken)
         let records = RecordEncoder(encoded: false, reserving: 0, accounts, reader, caller)
         let types = zone.desiredRecordTypes.map(Set.init)
         let projection = RecordProjection(
@@ -109,13 +109,13 @@ struct FetchRecordZoneChanges {
         let values = try records.finish().records
         return RecordZoneChanges(
             zoneID: zone.zoneID, records: zone.reverse ? values.reversed() : values,
-            syncToken: page.token.text(caller.opaqueStrings), moreComing: page.hasMore,
+            syncToken: page.token.text(caller.tokenCodec), moreComing: page.hasMore,
             clientChangeToken: shared.zone.clientChangeToken,
-            fetchEnd: page.hasMore ? try (feed.fetchEnd ?? feed.end()).text(caller.opaqueStrings, for: .fetchEnd) : nil)
+            fetchEnd: page.hasMore ? try (feed.fetchEnd ?? feed.end()).text(caller.tokenCodec, for: .fetchEnd) : nil)
     }
 
     private func fetchEnd(_ text: String, of shared: SharedZone) throws(ServiceError) -> SharedZoneToken {
-        let strings = caller.opaqueStrings
+        let strings = caller.tokenCodec
         let end = SharedZoneToken(text, strings, for: .fetchEnd) ?? SharedZoneToken(text, strings, for: .syncToken)
         guard let end, end.zone == shared.zone.key.id else { throw .changeTokenExpired }
         return end
@@ -149,18 +149,18 @@ private struct FeedPage {
     /// Reads until it had `limit` rows, until there is no more, or until the answer is full. `take` gets each row that
     /// says something new.
     mutating func read(
-        _ zone: ZoneKey, limit: Int, room answer: inout AnswerRoom, _ reader: any StorageReader,
+        _ zone: ZoneKey, limit: Int, budget answer: inout PageBudget, _ reader: StorageReader,
         _ take: (RecordRowView) throws -> Void
     ) throws {
         answer.beginFeed()
-        var room = answer
-        while hasMore, count < limit, room.rows > 0, room.size > 0 {
-            let wanted = min(limit - count, room.rows)
-            let size = room.size
+        var budget = answer
+        while hasMore, count < limit, budget.rows > 0, budget.size > 0 {
+            let wanted = min(limit - count, budget.rows)
+            let size = budget.size
             var isAtEnd = true
             try reader.visitRecords(zone: zone, after: end, limit: wanted, size: size) { record in
-                room.rows -= 1
-                room.size -= record.fields.count
+                budget.rows -= 1
+                budget.size -= record.fields.count
                 let sequence = record.sequence
                 isAtEnd = sequence > position.end
                 if isAtEnd { return }
@@ -173,7 +173,7 @@ private struct FeedPage {
             // Nothing that belongs to the fetch is left.
             if isAtEnd { end = position.end }
         }
-        (answer.rows, answer.size) = (room.rows, room.size)
+        (answer.rows, answer.size) = (budget.rows, budget.size)
     }
 
     private func isNews(_ record: RecordRowView, _ sequence: Int64) -> Bool {

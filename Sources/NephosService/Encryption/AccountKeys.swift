@@ -22,13 +22,13 @@ struct AccountKeys {
     static func zone(of account: AccountRow) -> ZoneKey { ZoneKey(owner: account.owner, id: 0) }
 
     /// The list of an account's devices.
-    static func entries(of account: AccountRow, _ reader: any StorageReader) throws -> [[UInt8]] {
+    static func entries(of account: AccountRow, _ reader: StorageReader) throws -> [[UInt8]] {
         try reader.keys(zone: zone(of: account), kind: .listEntry, subject: "").map(\.body)
     }
 
     /// The same, read. Entries were checked when they came.
     static func list(
-        of account: AccountRow, _ caller: Caller, _ reader: any StorageReader
+        of account: AccountRow, _ caller: Caller, _ reader: StorageReader
     ) throws -> DeviceList {
         let place = caller.keyPlace(of: account)
         guard let list = DeviceList(try entries(of: account, reader), in: place, areChecked: true) else {
@@ -37,7 +37,7 @@ struct AccountKeys {
         return list
     }
 
-    func response(_ reader: any StorageReader) throws -> AccountKeysResponse {
+    func response(_ reader: StorageReader) throws -> AccountKeysResponse {
         var response = AccountKeysResponse(
             escrows: escrows,
             escrow: escrows ? try reader.keys(zone: zone, kind: .escrow, subject: "").first?.body : nil,
@@ -69,7 +69,7 @@ struct AccountKeys {
     }
 
     /// A reply is added to the request that it answers.
-    private func put(_ message: DeviceMessage, in transaction: any StorageTransaction) throws {
+    private func put(_ message: DeviceMessage, in transaction: StorageTransaction) throws {
         let stored = try transaction.keys(zone: zone, kind: .deviceMessage)
         let subject = Base64.text(message.id)
         var message = message
@@ -88,7 +88,7 @@ struct AccountKeys {
     }
 
     /// - Returns: whether the list is longer now, and has no recovery key.
-    func append(_ request: EnrollRequest, in transaction: any StorageTransaction) throws -> Bool {
+    func append(_ request: EnrollRequest, in transaction: StorageTransaction) throws -> Bool {
         if request.entry.isEmpty {
             if let message = request.message { try put(message, in: transaction) }
             return false
@@ -143,7 +143,7 @@ struct AccountKeys {
 
     /// What was for a device that is on the list no more goes.
     private func replaceBoxes(
-        _ boxes: [AccountKeyBox], _ list: DeviceList, in transaction: any StorageTransaction
+        _ boxes: [AccountKeyBox], _ list: DeviceList, in transaction: StorageTransaction
     ) throws {
         let recipients = Set((list.devices + list.recoveryKeys).map { Base64.text($0.box) })
         var kept: Set<[UInt8]> = []

@@ -8,7 +8,7 @@ import NephosWire
 struct EncryptionRules {
     let zone: ZoneKey
     let scope: DatabaseScope
-    let reader: any StorageReader
+    let reader: StorageReader
 
     /// - Returns: what the save has to do with keys; nil where that is nothing.
     func admit(_ operation: ValidOperation) throws -> RecordKeyUse? {

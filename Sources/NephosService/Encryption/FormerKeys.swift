@@ -10,7 +10,7 @@ enum FormerKeys {
     ///   - wasNoted: whether the record was noted before.
     static func settle(
         _ name: String, under group: String, _ zone: ZoneKey, wasNoted: Bool = false,
-        in transaction: any StorageTransaction
+        in transaction: StorageTransaction
     ) throws {
         let rows = try transaction.keys(zone: zone, kind: .recordKey, subject: name)
         let staying = rows.filter { $0.isWrapped(for: group) || $0.isWrapped(for: "") }
@@ -32,7 +32,7 @@ enum FormerKeys {
 
     /// A key that was made for the zone and is wrapped for a share is the participants' too: should the record leave the share,
     /// what is written then needs another.
-    static func spend(_ rows: [KeyRow], in transaction: any StorageTransaction) throws {
+    static func spend(_ rows: [KeyRow], in transaction: StorageTransaction) throws {
         for var row in rows where row.isWrapped(for: "") {
             var key = try WrappedRecordKey(decoding: row.body)
             if key.isSpent || key.isInherited { continue }
@@ -43,7 +43,7 @@ enum FormerKeys {
     }
 
     /// The same of records that are noted, whose keys may be wrapped by now, or others.
-    static func settleNoted(_ zone: ZoneKey, in transaction: any StorageTransaction) throws {
+    static func settleNoted(_ zone: ZoneKey, in transaction: StorageTransaction) throws {
         for row in try transaction.keys(zone: zone, kind: .leftRecord).prefix(Limits.recordsToWrap) {
             let share = try transaction.sharedRecord(zone: zone, named: row.subject).flatMap {
                 try transaction.share(id: $0.share)
@@ -54,7 +54,7 @@ enum FormerKeys {
         }
     }
 
-    static func isAnyNoted(_ zone: ZoneKey, _ reader: any StorageReader) throws -> Bool {
+    static func isAnyNoted(_ zone: ZoneKey, _ reader: StorageReader) throws -> Bool {
         try !reader.keys(zone: zone, kind: .leftRecord).isEmpty
     }
 }

@@ -10,7 +10,7 @@ import NephosWire
 enum KeyAttention {
     /// Whether an account has devices with keys, and no box with the share's present key for them.
     static func lacksKey(
-        _ account: AccountRow, _ share: ShareRow, _ caller: Caller, _ reader: any StorageReader
+        _ account: AccountRow, _ share: ShareRow, _ caller: Caller, _ reader: StorageReader
     ) throws -> Bool {
         let devices = try AccountKeys.list(of: account, caller, reader)
         guard !devices.devices.isEmpty else { return false }
@@ -25,7 +25,7 @@ enum KeyAttention {
     static func note(
         share id: Int64, by account: Int64, _ origin: Notifier.Origin?, _ indexes: IndexWriter, _ notifier: Notifier,
         now: Int64,
-        in transaction: any StorageTransaction
+        in transaction: StorageTransaction
     ) throws -> Bool {
         guard let share = try transaction.share(id: id), share.isLive, let zone = try transaction.zone(share.zone),
             !zone.isDeleted
@@ -75,7 +75,7 @@ struct KeyAttentionJob {
     /// - Parameter now: milliseconds since 1970.
     /// - Returns: whether there are subscribers to notify.
     func step(
-        limit: Int, _ indexes: IndexWriter, _ notifier: Notifier, now: Int64, in transaction: any StorageTransaction
+        limit: Int, _ indexes: IndexWriter, _ notifier: Notifier, now: Int64, in transaction: StorageTransaction
     ) throws -> Bool {
         // A share's record, its state and its notifications are some rows.
         let count = max(1, limit / 8)
@@ -120,13 +120,13 @@ struct KeyAttentionJob {
         return leftEvents
     }
 
-    private static func isWithoutKey(_ share: ShareRow, _ reader: any StorageReader) throws -> Bool {
+    private static func isWithoutKey(_ share: ShareRow, _ reader: StorageReader) throws -> Bool {
         try !StoredGroupKeys.hasKey(share, reader)
             && GroupState.read(StoredGroupKeys.group(of: share), share.zone, reader).attention == 0
     }
 
     /// Whether a share has a key that the account has in no box.
-    private static func lacksBox(_ account: Int64, _ share: ShareRow, _ reader: any StorageReader) throws -> Bool {
+    private static func lacksBox(_ account: Int64, _ share: ShareRow, _ reader: StorageReader) throws -> Bool {
         let group = StoredGroupKeys.group(of: share)
         let current = try StoredGroupKeys.currentVersion(of: group, share.zone, reader)
         return try current > 0

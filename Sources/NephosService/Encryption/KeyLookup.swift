@@ -7,7 +7,7 @@ import NephosWire
 struct KeyLookup {
     let caller: Caller
     let zone: FoundZone
-    let reader: any StorageReader
+    let reader: StorageReader
 
     func response(_ request: LookupKeysRequest) throws -> KeysResponse {
         var response = KeysResponse()

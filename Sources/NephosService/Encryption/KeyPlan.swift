@@ -23,7 +23,7 @@ struct KeyMove {
 /// noted for the owner's library (`GroupState`).
 struct KeyPlan {
     let zone: ZoneKey
-    let reader: any StorageReader
+    let reader: StorageReader
     /// Whether the caller can wrap keys.
     let knowsKeys: Bool
     /// The group of a record as the batch leaves it.
@@ -32,7 +32,7 @@ struct KeyPlan {
     /// The groups whose owner has to wrap keys after the commit.
     private(set) var attention: Set<String> = []
 
-    init(zone: ZoneKey, _ reader: any StorageReader, knowsKeys: Bool, group: @escaping (String) throws -> String) {
+    init(zone: ZoneKey, _ reader: StorageReader, knowsKeys: Bool, group: @escaping (String) throws -> String) {
         self.zone = zone
         self.reader = reader
         self.knowsKeys = knowsKeys

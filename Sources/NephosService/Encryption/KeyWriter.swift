@@ -13,11 +13,11 @@ struct KeyWriter {
     private let account: AccountRow
     private let zone: FoundZone
     private let changes: SharedChanges
-    private let transaction: any StorageTransaction
+    private let transaction: StorageTransaction
 
     init(
         _ caller: Caller, _ account: AccountRow, _ zone: FoundZone, _ changes: SharedChanges,
-        _ transaction: any StorageTransaction
+        _ transaction: StorageTransaction
     ) {
         self.caller = caller
         self.account = account

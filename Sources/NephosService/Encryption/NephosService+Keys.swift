@@ -142,7 +142,7 @@ extension NephosService {
 
     /// A zone of the caller's private database, or one that is shared with it; nil where there is none.
     private static func zone(
-        _ zoneID: ZoneIDDictionary?, _ caller: Caller, _ reader: any StorageReader
+        _ zoneID: ZoneIDDictionary?, _ caller: Caller, _ reader: StorageReader
     ) throws -> FoundZone? {
         guard caller.scope != .public else {
             throw ServiceError.badDatabase("the public database has no keys of encrypted values")

@@ -5,7 +5,7 @@ import NephosWire
 /// afterwards only the secret stays, wrapped for participants that have the key: so the URL stays the same.
 enum OpenInvitations {
     /// A public share is open; so is an invitation until the account has the key. One-time URLs have secrets of their own.
-    static func exist(in share: ShareRow, _ reader: any StorageReader) throws -> Bool {
+    static func exist(in share: ShareRow, _ reader: StorageReader) throws -> Bool {
         if share.openPermission != .none { return true }
         let group = StoredGroupKeys.group(of: share)
         let version = KeyRow.id(try StoredGroupKeys.currentVersion(of: group, share.zone, reader))
@@ -23,7 +23,7 @@ enum OpenInvitations {
     }
 
     /// Removes the key from the share's link where no account may come by it any more.
-    static func close(_ share: ShareRow, in transaction: any StorageTransaction) throws {
+    static func close(_ share: ShareRow, in transaction: StorageTransaction) throws {
         let group = StoredGroupKeys.group(of: share)
         guard share.isLive, var link = try StoredGroupKeys.link(of: group, share.zone, transaction), !link.key.isEmpty,
             try !exist(in: share, transaction)

@@ -6,20 +6,20 @@ import NephosWire
 /// It is said when the zone is made, and stays so. An account that is to read one record could read all of them: such a
 /// zone is shared as a whole, or not at all.
 enum PerZone {
-    static func isSet(_ zone: ZoneKey, _ reader: any StorageReader) throws -> Bool {
+    static func isSet(_ zone: ZoneKey, _ reader: StorageReader) throws -> Bool {
         try !reader.keys(zone: zone, kind: .perZone, subject: "").isEmpty
     }
 
-    static func set(_ zone: ZoneKey, in transaction: any StorageTransaction) throws {
+    static func set(_ zone: ZoneKey, in transaction: StorageTransaction) throws {
         try transaction.put(KeyRow(zone: zone, kind: .perZone, id: [], body: [1]))
     }
 
-    static func scope(of zone: ZoneKey, _ reader: any StorageReader) throws -> ZoneEncryptionScope {
+    static func scope(of zone: ZoneKey, _ reader: StorageReader) throws -> ZoneEncryptionScope {
         try isSet(zone, reader) ? .perZone : .perRecord
     }
 
     /// The IDs by which values name the versions of the zone's key.
-    static func keyIDs(_ zone: ZoneKey, _ reader: any StorageReader) throws -> [[UInt8]] {
+    static func keyIDs(_ zone: ZoneKey, _ reader: StorageReader) throws -> [[UInt8]] {
         try StoredGroupKeys.all(of: "", zone, reader).map { GroupKeyID.of(box: $0.box) }
     }
 }

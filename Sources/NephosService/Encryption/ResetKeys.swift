@@ -11,7 +11,7 @@ struct ResetKeys {
     let notifier: Notifier
 
     /// - Returns: whether there are subscribers to notify.
-    func apply(in transaction: any StorageTransaction) throws -> Bool {
+    func apply(in transaction: StorageTransaction) throws -> Bool {
         let account = try caller.requireAccount()
         guard caller.scope == .private else {
             throw ServiceError.badDatabase("keys are reset in the private database")
@@ -33,13 +33,13 @@ struct ResetKeys {
         return leftEvents
     }
 
-    private func purge(_ zone: ZoneKey, in transaction: any StorageTransaction) throws {
+    private func purge(_ zone: ZoneKey, in transaction: StorageTransaction) throws {
         while try transaction.purgeKeys(zone: zone, limit: Limits.recordsToWrap) > 0 {}
     }
 
     /// The keys of what others share with the account are for keys that it has no more: their owners hand them over again.
     private func forget(
-        _ membership: MembershipRow, of account: AccountRow, in transaction: any StorageTransaction
+        _ membership: MembershipRow, of account: AccountRow, in transaction: StorageTransaction
     ) throws -> Bool {
         guard let share = try transaction.share(id: membership.share), share.isLive,
             let zone = try transaction.zone(membership.zone), !zone.isDeleted,

@@ -4,17 +4,17 @@ import NephosWire
 /// The keys of a zone, or of a share in it.
 enum StoredGroupKeys {
     /// 0 where the group has none.
-    static func currentVersion(of group: String, _ zone: ZoneKey, _ reader: any StorageReader) throws -> Int64 {
+    static func currentVersion(of group: String, _ zone: ZoneKey, _ reader: StorageReader) throws -> Int64 {
         try last(of: group, zone, reader)?.version ?? 0
     }
 
     /// The present version; nil where the group has none.
-    static func last(of group: String, _ zone: ZoneKey, _ reader: any StorageReader) throws -> WrappedGroupKey? {
+    static func last(of group: String, _ zone: ZoneKey, _ reader: StorageReader) throws -> WrappedGroupKey? {
         try reader.keys(zone: zone, kind: .groupKey, subject: group).last.map { try WrappedGroupKey(decoding: $0.body) }
     }
 
     /// By version.
-    static func all(of group: String, _ zone: ZoneKey, _ reader: any StorageReader) throws -> [WrappedGroupKey] {
+    static func all(of group: String, _ zone: ZoneKey, _ reader: StorageReader) throws -> [WrappedGroupKey] {
         try reader.keys(zone: zone, kind: .groupKey, subject: group).map { try WrappedGroupKey(decoding: $0.body) }
     }
 
@@ -32,7 +32,7 @@ enum StoredGroupKeys {
 
     /// Those for an account, by version.
     static func boxes(
-        for account: Int64, of group: String, _ zone: ZoneKey, _ reader: any StorageReader
+        for account: Int64, of group: String, _ zone: ZoneKey, _ reader: StorageReader
     ) throws -> [WrappedGroupKey] {
         try reader.keys(zone: zone, kind: .groupBox, subject: group).filter {
             $0.id.suffix(8).elementsEqual(KeyRow.id(account))
@@ -42,7 +42,7 @@ enum StoredGroupKeys {
 
     /// Takes the key from an account.
     static func removeBoxes(
-        of account: Int64, _ group: String, _ zone: ZoneKey, in transaction: any StorageTransaction
+        of account: Int64, _ group: String, _ zone: ZoneKey, in transaction: StorageTransaction
     ) throws {
         for row in try transaction.keys(zone: zone, kind: .groupBox, subject: group)
         where row.id.suffix(8).elementsEqual(KeyRow.id(account)) {
@@ -57,14 +57,14 @@ enum StoredGroupKeys {
         KeyRow(zone: zone, kind: .link, subject: group, id: Array(participantID.utf8), body: link.encoded())
     }
 
-    static func link(of group: String, _ zone: ZoneKey, _ reader: any StorageReader) throws -> WrappedLink? {
+    static func link(of group: String, _ zone: ZoneKey, _ reader: StorageReader) throws -> WrappedLink? {
         try reader.keys(zone: zone, kind: .link, subject: group).first(where: \.id.isEmpty).map {
             try WrappedLink(decoding: $0.body)
         }
     }
 
     static func oneTimeLinks(
-        of group: String, _ zone: ZoneKey, _ reader: any StorageReader
+        of group: String, _ zone: ZoneKey, _ reader: StorageReader
     ) throws -> [OneTimeLink] {
         try reader.keys(zone: zone, kind: .link, subject: group).filter { !$0.id.isEmpty }.map {
             OneTimeLink(
@@ -76,7 +76,7 @@ enum StoredGroupKeys {
 
     /// The lists of devices of the administrators who signed keys, as they were then.
     static func signers(
-        of group: String, _ zone: ZoneKey, _ reader: any StorageReader
+        of group: String, _ zone: ZoneKey, _ reader: StorageReader
     ) throws -> [GroupSigner] {
         try reader.keys(zone: zone, kind: .groupSigner, subject: group).map { try GroupSigner(decoding: $0.body) }
     }
@@ -88,7 +88,7 @@ enum StoredGroupKeys {
     /// The group whose key a share has: a zone that is shared as a whole has its own.
     static func group(of share: ShareRow) -> String { share.isZoneWide ? "" : share.name }
 
-    static func hasKey(_ share: ShareRow, _ reader: any StorageReader) throws -> Bool {
+    static func hasKey(_ share: ShareRow, _ reader: StorageReader) throws -> Bool {
         try !reader.keys(zone: share.zone, kind: .groupKey, subject: group(of: share)).isEmpty
     }
 }
@@ -114,7 +114,7 @@ enum KeyStanding: Equatable {
 
 extension ShareParticipantRow {
     /// The account that takes part, or is invited; nil where that is not known.
-    func invitedAccount(_ reader: any StorageReader) throws -> AccountRow? {
+    func invitedAccount(_ reader: StorageReader) throws -> AccountRow? {
         if account != 0 { return try reader.liveAccount(id: account) }
         return address.isEmpty ? nil : try reader.account(named: address)
     }
@@ -128,7 +128,7 @@ struct GroupState: Equatable {
     /// The version of the key that an account has which is not to have the next; 0 is none.
     var stale: Int64 = 0
 
-    static func read(_ group: String, _ zone: ZoneKey, _ reader: any StorageReader) throws -> GroupState {
+    static func read(_ group: String, _ zone: ZoneKey, _ reader: StorageReader) throws -> GroupState {
         guard let body = try reader.keys(zone: zone, kind: .groupState, subject: group).first?.body, body.count == 16
         else { return GroupState() }
         func number(_ bytes: ArraySlice<UInt8>) -> Int64 {
@@ -137,7 +137,7 @@ struct GroupState: Equatable {
         return GroupState(attention: number(body.prefix(8)), stale: number(body.suffix(8)))
     }
 
-    func write(_ group: String, _ zone: ZoneKey, in transaction: any StorageTransaction) throws {
+    func write(_ group: String, _ zone: ZoneKey, in transaction: StorageTransaction) throws {
         try transaction.put(
             KeyRow(
                 zone: zone, kind: .groupState, subject: group, id: [],
@@ -147,7 +147,7 @@ struct GroupState: Equatable {
     /// Notes that something is to be made good.
     /// - Parameter endsAccess: whether an account that has the key is not to have the next one.
     static func note(
-        _ group: String, _ zone: ZoneKey, endsAccess: Bool, in transaction: any StorageTransaction
+        _ group: String, _ zone: ZoneKey, endsAccess: Bool, in transaction: StorageTransaction
     ) throws {
         var state = try read(group, zone, transaction)
         // A number that never comes again: what is settled late settles nothing that came since.
@@ -157,7 +157,7 @@ struct GroupState: Equatable {
     }
 
     /// The same of a share, where it has a key.
-    static func note(_ share: ShareRow, endsAccess: Bool, in transaction: any StorageTransaction) throws {
+    static func note(_ share: ShareRow, endsAccess: Bool, in transaction: StorageTransaction) throws {
         guard try StoredGroupKeys.hasKey(share, transaction) else { return }
         try note(StoredGroupKeys.group(of: share), share.zone, endsAccess: endsAccess, in: transaction)
     }

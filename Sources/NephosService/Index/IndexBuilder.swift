@@ -129,7 +129,7 @@ actor IndexBuilder {
             }
             bulk.room = pieces.count(of: Limits.entriesPerIndexWrite)
             let isLast = bulk.endsNext(entries)
-            let write = { @Sendable [bulk, entries] (transaction: any StorageTransaction) in
+            let write = { @Sendable [bulk, entries] (transaction: StorageTransaction) in
                 let start = ContinuousClock.now
                 return (rest: try bulk.write(entries, in: transaction), duration: start.duration(to: .now))
             }
@@ -144,7 +144,7 @@ actor IndexBuilder {
 
     /// Writes to the definitions as `IndexCatalog` wants it.
     private func changing<T: Sendable>(
-        _ body: @escaping @Sendable (any StorageTransaction) throws -> T
+        _ body: @escaping @Sendable (StorageTransaction) throws -> T
     ) async throws -> T {
         catalog.beginChange()
         defer { catalog.endChange() }
@@ -161,7 +161,7 @@ struct IndexBuildStep {
 
     /// Gives the next records their entries in the oldest indexes that are not ready.
     /// - Returns: whether all indexes are ready.
-    func run(in transaction: any StorageTransaction, records: Int = Limits.recordsPerIndexStep) throws -> Bool {
+    func run(in transaction: StorageTransaction, records: Int = Limits.recordsPerIndexStep) throws -> Bool {
         try transaction.runAlone()
         let rows = try transaction.indexDefinitions()
         let batch = Self.next(rows)
@@ -194,7 +194,7 @@ struct IndexBuildStep {
     }
 
     /// An index that this version does not know is not for it to build.
-    private func finish(_ row: IndexDefinitionRow, in transaction: any StorageTransaction) throws {
+    private func finish(_ row: IndexDefinitionRow, in transaction: StorageTransaction) throws {
         var row = row
         row.isReady = true
         try transaction.updateIndexDefinition(row)
@@ -227,7 +227,7 @@ private struct IndexPass {
     }
 
     /// - Returns: whether there are no more records.
-    mutating func run(_ writer: IndexWriter, _ transaction: any StorageTransaction) throws -> Bool {
+    mutating func run(_ writer: IndexWriter, _ transaction: StorageTransaction) throws -> Bool {
         var isDone = false
         while rowsLeft > 0 && !isDone {
             guard let next = try transaction.zones(after: zone - 1, limit: 1).first else {
@@ -248,7 +248,7 @@ private struct IndexPass {
     }
 
     private mutating func read(
-        _ key: ZoneKey, _ writer: IndexWriter, _ transaction: any StorageTransaction
+        _ key: ZoneKey, _ writer: IndexWriter, _ transaction: StorageTransaction
     ) throws {
         // A zone costs a little even if it is empty.
         rowsLeft -= 10

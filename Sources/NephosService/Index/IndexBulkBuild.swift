@@ -30,7 +30,7 @@ struct IndexBulkBuild: Sendable {
     private(set) var isBehind = false
 
     /// Nil where few records come next: those are built in one transaction (`IndexBuildStep`).
-    init?(_ reader: any StorageReader) throws {
+    init?(_ reader: StorageReader) throws {
         let rows = try reader.indexDefinitions()
         definitions = IndexBuildStep.next(rows)
         guard let first = definitions.first, IndexDefinitions(definitions)[first.recordType] != nil,
@@ -49,7 +49,7 @@ struct IndexBulkBuild: Sendable {
     }
 
     /// The entries of the next records.
-    func gather(_ reader: any StorageReader, _ accounts: Accounts) throws -> Gathered {
+    func gather(_ reader: StorageReader, _ accounts: Accounts) throws -> Gathered {
         var gathered = Gathered(sequence: sequence)
         let known = IndexDefinitions(definitions)
         guard let indexes = known[recordType] else { return gathered }
@@ -104,7 +104,7 @@ struct IndexBulkBuild: Sendable {
     /// Writes the next of the entries.
     /// - Returns: what is left to do; nil where the zone or an index is gone, the building is somewhere else, or it has to
     ///   gather again.
-    func write(_ entries: EntryBatch, in transaction: any StorageTransaction) throws -> IndexBulkBuild? {
+    func write(_ entries: EntryBatch, in transaction: StorageTransaction) throws -> IndexBulkBuild? {
         // A save that goes on beside it would not find the entries that are to be removed with it.
         try transaction.runAlone()
         guard try IndexBuildStep.next(transaction.indexDefinitions()) == definitions,
@@ -132,14 +132,14 @@ struct IndexBulkBuild: Sendable {
     }
 
     /// Looks through some of what the zone's feed got, in a snapshot: what is left for the transactions is little.
-    func catchingUp(_ reader: any StorageReader) throws -> (rest: IndexBulkBuild, isDone: Bool) {
+    func catchingUp(_ reader: StorageReader) throws -> (rest: IndexBulkBuild, isDone: Bool) {
         var rest = self
         let isDone = try rest.checkFeed(reader)
         return (rest, isDone)
     }
 
     /// - Returns: whether there is nothing more.
-    private mutating func checkFeed(_ reader: any StorageReader) throws -> Bool {
+    private mutating func checkFeed(_ reader: StorageReader) throws -> Bool {
         var count = 0
         var last = checked
         try reader.visitRecords(zone: zone, after: checked, limit: Limits.recordsPerIndexStep, size: .max) { record in

@@ -29,7 +29,7 @@ struct IndexRemoval {
 
     /// Removes some entries and leaves a job for the rest.
     /// - Returns: true: this job is done.
-    func step(in transaction: any StorageTransaction) throws -> Bool {
+    func step(in transaction: StorageTransaction) throws -> Bool {
         var rest = self
         var room = Limits.entriesPerIndexRemoval
         for zone in try transaction.zones(after: zone, limit: Limits.zonesPerIndexRemoval) {

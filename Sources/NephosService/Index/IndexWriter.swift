@@ -14,7 +14,7 @@ struct IndexWriter {
     /// Makes the entries of a record those of `new`, given that they are those of `old`, or none yet in an index that is
     /// being built.
     func update(
-        old: RecordRow?, new: RecordRow?, _ known: KnownFields = .none, in transaction: any StorageTransaction
+        old: RecordRow?, new: RecordRow?, _ known: KnownFields = .none, in transaction: StorageTransaction
     ) throws {
         if let old, let new, old.type != new.type {
             // Another type has other indexes.
@@ -58,7 +58,7 @@ struct IndexWriter {
     }
 
     private func record(
-        _ row: RecordRow, _ indexes: TypeIndexes, _ known: KnownFields, _ reader: any StorageReader
+        _ row: RecordRow, _ indexes: TypeIndexes, _ known: KnownFields, _ reader: StorageReader
     ) throws -> QueryableRow {
         guard case .all(let fields) = known else { return try record(row, indexes, reader) }
         guard indexes.needsUsers else { return QueryableRow(row, known: fields) }
@@ -69,7 +69,7 @@ struct IndexWriter {
 
     /// A record with what the indexes of its type want to know of it.
     func record(
-        _ row: RecordRow, _ indexes: TypeIndexes, _ reader: any StorageReader
+        _ row: RecordRow, _ indexes: TypeIndexes, _ reader: StorageReader
     ) throws -> QueryableRow {
         guard indexes.needsUsers else { return QueryableRow(row, fields: indexes.fields) }
         return QueryableRow(

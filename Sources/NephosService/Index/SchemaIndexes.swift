@@ -55,7 +55,7 @@ struct IndexAdjustment {
     let old: Schema
     let changes: [IndexChange]
 
-    func run(in transaction: any StorageTransaction) throws {
+    func run(in transaction: StorageTransaction) throws {
         var known: Set<[String]> = []
         for row in try transaction.indexDefinitions() {
             if let signature = IndexSignature(row.components),
@@ -89,7 +89,7 @@ struct IndexAdjustment {
 
 /// How far the indexes of a store are.
 enum IndexProgress {
-    static func report(_ reader: any StorageReader) throws -> IndexesReport {
+    static func report(_ reader: StorageReader) throws -> IndexesReport {
         let zones = try reader.zones(after: 0, limit: .max).map(\.key)
         var indexes = try reader.indexDefinitions().compactMap { row -> IndexStatus? in
             guard let signature = IndexSignature(row.components) else { return nil }
@@ -111,7 +111,7 @@ enum IndexProgress {
 
     /// By zones, and within the zone that the building is at by the sequences of its changes.
     private static func progress(
-        _ row: IndexDefinitionRow, _ zones: [ZoneKey], _ reader: any StorageReader
+        _ row: IndexDefinitionRow, _ zones: [ZoneKey], _ reader: StorageReader
     ) throws -> Double {
         if zones.isEmpty { return 0 }
         var passed = Double(zones.count { $0.id < row.builtZone })

@@ -32,7 +32,7 @@ struct QueryCursor: Equatable {
     private static let version: UInt8 = 4
 
     /// - Parameter query: the query, and where it looks.
-    func text(_ strings: OpaqueStrings, query: [UInt8]) -> String {
+    func text(_ strings: TokenCodec, query: [UInt8]) -> String {
         strings.text(bytes, for: .continuationMarker, of: query)
     }
 
@@ -68,7 +68,7 @@ struct QueryCursor: Equatable {
     }
 
     /// Nil for what is no marker of the query's.
-    init?(_ text: String, _ strings: OpaqueStrings, query: [UInt8]) {
+    init?(_ text: String, _ strings: TokenCodec, query: [UInt8]) {
         guard let bytes = strings.content(of: text, for: .continuationMarker, of: query) else { return nil }
         self.init(bytes: bytes)
     }

@@ -94,7 +94,7 @@ final class QueryRecords: Sendable {
     }
 
     private func run(
-        _ marker: String?, _ store: Store, _ moments: Moments, _ bounds: QueryBounds, _ reader: any StorageReader
+        _ marker: String?, _ store: Store, _ moments: Moments, _ bounds: QueryBounds, _ reader: StorageReader
     ) throws -> Page {
         if marker != nil { try store.validity.refresh(reader) }
         // The zone first: without it the type does not matter.
@@ -132,7 +132,7 @@ final class QueryRecords: Sendable {
         let result = try page.run(plan, checks, into: encoder)
         let (values, encoded) = try encoder?.finish() ?? ([], nil)
         var response = QueryRecordsResponse(
-            records: values, continuationMarker: result.cursor?.text(caller.opaqueStrings, query: decoded.text.bytes),
+            records: values, continuationMarker: result.cursor?.text(caller.tokenCodec, query: decoded.text.bytes),
             count: request.wantsCount ? result.count : nil, explanation: explanation(result.count))
         response.encodedRecords = encoded
         return Page(response: response, looks: result.looks)
@@ -142,7 +142,7 @@ final class QueryRecords: Sendable {
 
     /// Nil while the schema or the indexes change.
     private func planKey(
-        _ store: Store, _ moments: Moments, _ zones: [QueryZone], _ reader: any StorageReader
+        _ store: Store, _ moments: Moments, _ zones: [QueryZone], _ reader: StorageReader
     ) throws -> PlannedQueries.Key? {
         guard let schema = try store.schemas.version(asOf: moments.schema, reader),
             let indexes = try store.indexes.version(asOf: moments.indexes, reader)
@@ -159,7 +159,7 @@ final class QueryRecords: Sendable {
     }
 
     private func validated(
-        _ store: Store, _ moment: SchemaCatalog.Moment, _ reader: any StorageReader
+        _ store: Store, _ moment: SchemaCatalog.Moment, _ reader: StorageReader
     ) throws -> ValidQuery {
         func validate(_ schema: Schema) throws(ServiceError) -> ValidQuery {
             let query = try QueryValidation(schema: schema, caller: caller, container: container, bounds: bounds)
@@ -180,19 +180,19 @@ final class QueryRecords: Sendable {
 
     private func cursor(_ marker: String?) throws(ServiceError) -> QueryCursor? {
         guard let marker else { return nil }
-        guard let cursor = QueryCursor(marker, caller.opaqueStrings, query: decoded.text.bytes) else {
+        guard let cursor = QueryCursor(marker, caller.tokenCodec, query: decoded.text.bytes) else {
             throw .invalid(
                 "the continuationMarker is not one of this query's: send what the last page gave, with the query of the first page"
             )
         }
         // Places in an order by name stay; what the others remember of changes is lost.
-        if [cursor.start, cursor.seen].contains(where: caller.opaqueStrings.isLost) {
+        if [cursor.start, cursor.seen].contains(where: caller.tokenCodec.isLost) {
             throw .invalid("the store was restored from a backup since the query's last page: begin again")
         }
         return cursor
     }
 
-    private func zones(_ reader: any StorageReader) throws -> [QueryZone] {
+    private func zones(_ reader: StorageReader) throws -> [QueryZone] {
         func zone(_ row: ZoneRow) -> QueryZone { QueryZone(row, caller.zoneID(row.name)) }
         if request.zoneWide {
             guard let owner = caller.owner else {

@@ -23,7 +23,7 @@ struct LookupRecords {
     }
 
     func run(
-        accounts: Accounts, permissions: RecordPermissions, _ reader: any StorageReader
+        accounts: Accounts, permissions: RecordPermissions, _ reader: StorageReader
     ) throws -> RecordsResponse {
         var zones: [ZoneAddress: FoundZone?] = [:]
         let records = RecordEncoder(
@@ -51,7 +51,7 @@ struct LookupRecords {
     /// - Returns: why it could not.
     private func find(
         _ item: LookupRecordsRequest.Item, _ permissions: RecordPermissions, _ zones: inout [ZoneAddress: FoundZone?],
-        _ records: RecordEncoder, _ room: inout Int, _ reader: any StorageReader
+        _ records: RecordEncoder, _ room: inout Int, _ reader: StorageReader
     ) throws -> ServiceError? {
         // One record may come as often as it is asked for.
         if room <= 0 {

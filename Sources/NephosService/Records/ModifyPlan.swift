@@ -45,7 +45,7 @@ struct ModifyPlan {
     var leavesJobs: Bool { !backgroundCascade.isEmpty || !sharing.moves.isEmpty }
 
     /// Writes the plan and says what became of each item.
-    func apply(_ batch: ZoneBatch, in transaction: any StorageTransaction) throws -> [RecordOutcome] {
+    func apply(_ batch: ZoneBatch, in transaction: StorageTransaction) throws -> [RecordOutcome] {
         try additions.apply(in: transaction)
         let outcomes = try decisions.map { try apply($0, batch, transaction) }
         try deleteCascade(batch, in: transaction)
@@ -55,7 +55,7 @@ struct ModifyPlan {
     }
 
     /// The zone is where its newest record is in its database's feed.
-    private func noteChange(_ batch: ZoneBatch, in transaction: any StorageTransaction) throws {
+    private func noteChange(_ batch: ZoneBatch, in transaction: StorageTransaction) throws {
         let changes = decisions.contains { decision in
             switch decision {
             case .save, .delete, .leave: true
@@ -67,7 +67,7 @@ struct ModifyPlan {
     }
 
     private func apply(
-        _ decision: ItemDecision, _ batch: ZoneBatch, _ transaction: any StorageTransaction
+        _ decision: ItemDecision, _ batch: ZoneBatch, _ transaction: StorageTransaction
     ) throws -> RecordOutcome {
         switch decision {
         case .save(let save):
@@ -89,7 +89,7 @@ struct ModifyPlan {
 
 extension ModifyPlan {
     /// Deletes what goes along, by sets.
-    private func deleteCascade(_ batch: ZoneBatch, in transaction: any StorageTransaction) throws {
+    private func deleteCascade(_ batch: ZoneBatch, in transaction: StorageTransaction) throws {
         for start in stride(from: 0, to: cascade.count, by: Limits.recordsPerCascadeRead) {
             let names = cascade[start..<min(start + Limits.recordsPerCascadeRead, cascade.count)]
             let rows = try rows(names, batch, transaction)
@@ -105,7 +105,7 @@ extension ModifyPlan {
     /// The live records of these names, as far as a deletion looks at them: many were found before the write began. By their
     /// numbers is a shorter way to others than by their names.
     private func rows(
-        _ names: ArraySlice<String>, _ batch: ZoneBatch, _ reader: any StorageReader
+        _ names: ArraySlice<String>, _ batch: ZoneBatch, _ reader: StorageReader
     ) throws -> [RecordRow] {
         guard let graph else {
             return try reader.records(zone: batch.zone.key, named: Array(names)).filter { !$0.isDeleted }
@@ -127,7 +127,7 @@ extension ModifyPlan {
     }
 
     private func delete(
-        _ row: RecordRow, separates: Bool = false, _ batch: ZoneBatch, _ transaction: any StorageTransaction
+        _ row: RecordRow, separates: Bool = false, _ batch: ZoneBatch, _ transaction: StorageTransaction
     ) throws -> RecordRow {
         let tombstone = try RecordWriter.delete(
             row, separates: separates, batch.merge, batch.indexes, batch.changes, in: transaction)

@@ -136,7 +136,7 @@ struct ModifyRecords {
 
     func run(
         schema knownSchema: Schema, accounts: Accounts, indexes: IndexDefinitions, notifier: Notifier,
-        lookups: RateLimit, cascades: FoundCascades, in transaction: any StorageTransaction
+        lookups: RateLimit, cascades: FoundCascades, in transaction: StorageTransaction
     ) throws -> Applied {
         var applied = Applied(
             outcomes: Array(repeating: .refused(.internalError, server: nil), count: items.count), leftJobs: false,
@@ -204,7 +204,7 @@ struct ModifyRecords {
     /// Refuses operations on what only the system names: another's user record is not the caller's to change, and of
     /// the rest no record has such a name.
     private func withoutSystemsNames(
-        _ operation: Result<ValidOperation, ServiceError>, at index: Int, _ reader: any StorageReader
+        _ operation: Result<ValidOperation, ServiceError>, at index: Int, _ reader: StorageReader
     ) throws -> Result<ValidOperation, ServiceError> {
         guard case .success(let valid) = operation,
             let error = try RecordName.refusalOfSystems(valid.recordName, caller, reader)
@@ -217,7 +217,7 @@ struct ModifyRecords {
     /// The data of the newest request that modified the zone is the zone's (`clientChangeTokenData`, Apple's
     /// documentation).
     private func keepClientChangeToken(
-        _ zone: ZoneRow, _ outcomes: [RecordOutcome], in transaction: any StorageTransaction
+        _ zone: ZoneRow, _ outcomes: [RecordOutcome], in transaction: StorageTransaction
     ) throws {
         guard zone.clientChangeToken != request.clientChangeToken, ZoneRules.hasChangeFeed(zone.name) else { return }
         let modifies = outcomes.contains { if case .refused = $0 { false } else { true } }
@@ -227,7 +227,7 @@ struct ModifyRecords {
     /// The zone that the request itself names is missing: that is the request's error, but for our own library, which wants
     /// every refusal at its item. A zone that an item names is the item's.
     private func refuse(
-        _ indexes: [Int], missing address: ZoneAddress, in applied: inout Applied, _ reader: any StorageReader
+        _ indexes: [Int], missing address: ZoneAddress, in applied: inout Applied, _ reader: StorageReader
     ) throws {
         let error = try ZoneRegistry.notFound(address, caller, .toSave, reader)
         for index in indexes {
@@ -243,7 +243,7 @@ struct ModifyRecords {
     }
 
     private func shares(
-        _ outcomes: [RecordOutcome], _ accounts: Accounts, _ reader: any StorageReader
+        _ outcomes: [RecordOutcome], _ accounts: Accounts, _ reader: StorageReader
     ) throws -> [Int: ShareDictionary] {
         let details = ShareDetails(account: account, accounts: accounts, reader: reader)
         var shares: [Int: ShareDictionary] = [:]
@@ -255,7 +255,7 @@ struct ModifyRecords {
     }
 
     private func userRecordNames(
-        _ outcomes: [RecordOutcome], _ accounts: Accounts, _ reader: any StorageReader
+        _ outcomes: [RecordOutcome], _ accounts: Accounts, _ reader: StorageReader
     ) throws -> [Int64: String] {
         var names = [account.id: account.userRecordName]
         for outcome in outcomes {

@@ -20,7 +20,7 @@ final class RecordEncoder {
     ///   - size: about how many bytes of it come.
     ///   - caller: sees of a share what is the caller's to see.
     init(
-        encoded: Bool, reserving size: Int, _ accounts: Accounts, _ reader: any StorageReader, _ caller: Caller
+        encoded: Bool, reserving size: Int, _ accounts: Accounts, _ reader: StorageReader, _ caller: Caller
     ) {
         requestID = caller.requestID
         users = UserNames(accounts, reader, own: caller.account)

@@ -10,7 +10,7 @@ enum RecordName {
     /// Why a caller may not save a record of a name that only the system gives: it is another's user record, or there is
     /// none of that name.
     static func refusalOfSystems(
-        _ name: String, _ caller: Caller, _ reader: any StorageReader
+        _ name: String, _ caller: Caller, _ reader: StorageReader
     ) throws -> ServiceError? {
         guard isSystems(name), name != caller.userRecordName else { return nil }
         if try reader.account(userRecordName: name) != nil { return .anothersUserRecord }

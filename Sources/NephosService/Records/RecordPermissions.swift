@@ -26,7 +26,7 @@ struct RecordPermissions {
 
     /// Reads the schema only where grants count.
     init(
-        _ caller: Caller, _ schemas: SchemaCatalog, asOf moment: SchemaCatalog.Moment, _ reader: any StorageReader
+        _ caller: Caller, _ schemas: SchemaCatalog, asOf moment: SchemaCatalog.Moment, _ reader: StorageReader
     ) throws {
         schema = caller.scope == .public ? try schemas.schema(asOf: moment, reader) : nil
         account = caller.account

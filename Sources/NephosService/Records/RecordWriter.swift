@@ -6,7 +6,7 @@ enum RecordWriter {
     /// - Parameter separates: whether other rows' sequences are compared with that of the save.
     static func save(
         _ save: PlannedSave, separates: Bool = false, _ indexes: IndexWriter, _ changes: RecordChanges?,
-        in transaction: any StorageTransaction
+        in transaction: StorageTransaction
     ) throws -> RecordRow {
         var row = save.row
         row.sequence = try separates ? transaction.nextSeparatingSequence() : transaction.nextSequence()
@@ -29,7 +29,7 @@ enum RecordWriter {
     /// - Parameter separates: whether later steps tell by the deletion's sequence what was saved before and after it.
     static func delete(
         _ row: RecordRow, separates: Bool = false, _ merge: FieldMerge, _ indexes: IndexWriter,
-        _ changes: RecordChanges?, in transaction: any StorageTransaction
+        _ changes: RecordChanges?, in transaction: StorageTransaction
     ) throws -> RecordRow {
         var tombstone = merge.deleted(row)
         tombstone.sequence = try separates ? transaction.nextSeparatingSequence() : transaction.nextSequence()
@@ -45,7 +45,7 @@ enum RecordWriter {
     /// Deletes live records of one zone, and returns their tombstones.
     static func delete(
         _ rows: [RecordRow], _ merge: FieldMerge, _ indexes: IndexWriter, _ changes: RecordChanges?,
-        in transaction: any StorageTransaction
+        in transaction: StorageTransaction
     ) throws -> [RecordRow] {
         guard let zone = rows.first?.zone else { return [] }
         let tombstones = try rows.map { row in
@@ -64,7 +64,7 @@ enum RecordWriter {
     }
 
     private static func writeEdges(
-        of row: RecordRow, old: Set<ReferenceEdge>, new: Set<ReferenceEdge>, in transaction: any StorageTransaction
+        of row: RecordRow, old: Set<ReferenceEdge>, new: Set<ReferenceEdge>, in transaction: StorageTransaction
     ) throws {
         if old == new { return }
         func rows(_ edges: Set<ReferenceEdge>) -> [ReferenceRow] {

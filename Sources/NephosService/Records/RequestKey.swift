@@ -43,7 +43,7 @@ struct RequestKey {
     /// Ends a transaction whose request was carried out before.
     /// - Parameter isSure: whether it has to be known; otherwise the engine may leave it to the commit.
     /// - Throws: `Repeated`, or `ServiceError` where the key is another request's.
-    func check(in transaction: any StorageTransaction, isSure: Bool) throws {
+    func check(in transaction: StorageTransaction, isSure: Bool) throws {
         guard let row = try transaction.requestKey(account: account, key: key, isSure: isSure) else { return }
         guard row.digest == digest else {
             throw ServiceError.invalid("nephosRequestKey '\(key)' is that of another request: make one for each")
@@ -58,7 +58,7 @@ struct RequestKey {
 
     /// Keeps what came of the request.
     /// - Returns: the bytes that this takes.
-    func keep(_ response: RecordsResponse, in transaction: any StorageTransaction) throws -> Int {
+    func keep(_ response: RecordsResponse, in transaction: StorageTransaction) throws -> Int {
         var outcome = response.encoded()
         if outcome.count > Limits.requestOutcomeSize { outcome = [] }
         try transaction.insert(

@@ -4,14 +4,14 @@ import NephosWire
 /// The names of the users that an answer's records name, each looked up once.
 final class UserNames {
     private let accounts: Accounts
-    private let reader: any StorageReader
+    private let reader: StorageReader
     /// The caller, of whom most records are.
     private let own: AccountRow?
     private var known: [Int64: JSONBytes] = [:]
     /// Neighbours in a feed are mostly of one user.
     private var last: (id: Int64, name: JSONBytes)?
 
-    init(_ accounts: Accounts, _ reader: any StorageReader, own: AccountRow? = nil) {
+    init(_ accounts: Accounts, _ reader: StorageReader, own: AccountRow? = nil) {
         self.own = own
         self.accounts = accounts
         self.reader = reader

@@ -4,7 +4,7 @@ import NephosWire
 extension ZoneBatch {
     /// What the URL of a share of the record ends in, or will; nil where the record cannot be shared. It is kept by a share that
     /// ended as it began (CloudKit Web Services, `createShortGUID`).
-    func findOrMakeShortGUID(of record: RecordRow, in transaction: any StorageTransaction) throws -> String? {
+    func findOrMakeShortGUID(of record: RecordRow, in transaction: StorageTransaction) throws -> String? {
         guard caller.scope == .private, ZoneRules.hasChangeFeed(zone.name), record.type != SystemRecordType.share else {
             return nil
         }

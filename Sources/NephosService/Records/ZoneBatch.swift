@@ -11,7 +11,7 @@ struct ZoneBatch {
     let indexes: IndexWriter
     /// Where changes are noted for subscribers; nil without any.
     let changes: RecordChanges?
-    let reader: any StorageReader
+    let reader: StorageReader
     /// What the caller sees of the zone, where it is another's.
     let shared: SharedZone?
     /// Whether the caller can wrap keys of encrypted values: our own library can.

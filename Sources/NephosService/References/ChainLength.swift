@@ -6,7 +6,7 @@ struct ChainLength {
     let zone: ZoneKey
     /// The parents of what the batch saves.
     let parents: [String: String?]
-    let reader: any StorageReader
+    let reader: StorageReader
 
     /// - Parameter ancestors: how many the record has from now on.
     func error(moving save: PlannedSave, under ancestors: Int) throws -> ServiceError? {

@@ -38,7 +38,7 @@ struct FoundCascade: Sendable {
 
     /// The records that were written in the zone since.
     /// - Returns: nil where they are too many, or some may be forgotten.
-    func changes(in zone: ZoneRow, _ reader: any StorageReader) throws -> [RecordRow]? {
+    func changes(in zone: ZoneRow, _ reader: StorageReader) throws -> [RecordRow]? {
         if zone.purgedUntil > sequence { return nil }
         let limit = Limits.changesBesideCascade
         let rows = try reader.records(zone: zone.key, after: sequence, limit: limit + 1, size: Limits.lookupSize)
@@ -82,7 +82,7 @@ extension FoundCascade {
         var rows: [RecordRow] = []
         var numbers: [String: RowNumber] = [:]
 
-        init(_ targets: [String], _ zone: ZoneKey, _ reader: any StorageReader) throws {
+        init(_ targets: [String], _ zone: ZoneKey, _ reader: StorageReader) throws {
             references = try reader.references(zone: zone, to: targets, kinds: FoundCascade.kinds)
             for name in targets {
                 try reader.visitRecord(zone: zone, named: name) { record in

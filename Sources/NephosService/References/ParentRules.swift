@@ -50,7 +50,7 @@ enum ParentRules {
     /// Why a record cannot have its new parent: it is a descendant of its own, or has too many ancestors. Nil where it can.
     /// - Parameter parents: the parents of what the batch saves.
     static func circle(
-        _ save: PlannedSave, _ parents: [String: String?], _ reader: any StorageReader
+        _ save: PlannedSave, _ parents: [String: String?], _ reader: StorageReader
     ) throws -> ServiceError? {
         var current = save.row.parent
         var count = 0

@@ -30,14 +30,14 @@ struct BatchGraph {
     static let holding: [ReferenceRow.Kind] = [.parent, .validate]
 
     let zone: ZoneKey
-    let reader: any StorageReader
+    let reader: StorageReader
     /// The edges of each record that the batch saves.
     private var saved: [String: Set<ReferenceEdge>] = [:]
     private var savedSources: [String: Set<String>] = [:]
     /// What was found before the write began, but for `saved`.
     private(set) var found: FoundCascade?
 
-    init(zone: ZoneKey, reader: any StorageReader) {
+    init(zone: ZoneKey, reader: StorageReader) {
         self.zone = zone
         self.reader = reader
     }

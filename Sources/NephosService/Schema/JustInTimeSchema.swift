@@ -20,7 +20,7 @@ struct SchemaAdditions: Equatable {
 
     var isEmpty: Bool { recordTypes.isEmpty && fields.isEmpty }
 
-    func apply(in transaction: any StorageTransaction) throws {
+    func apply(in transaction: StorageTransaction) throws {
         for type in recordTypes {
             try transaction.insertRecordType(type)
             try transaction.put(SchemaRows.row(newRecordType: type))

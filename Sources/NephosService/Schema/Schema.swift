@@ -34,7 +34,7 @@ package struct Schema: Equatable, Sendable {
     }
 
     /// Reads the stored schema.
-    init(_ reader: any StorageReader) throws {
+    init(_ reader: StorageReader) throws {
         self = SchemaRows.schema(
             recordTypes: try reader.recordTypes(), fields: try reader.schemaFields(),
             indexes: try reader.indexDefinitions())

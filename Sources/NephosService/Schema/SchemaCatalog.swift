@@ -5,11 +5,11 @@ import NephosStorage
 ///
 /// What saves add needs no announcement: what is kept may lack it, so what it lacks is looked for in the store. A type
 /// that it lacks was made by a save, and therefore has the standard grants.
-typealias SchemaCatalog = AnnouncedCatalog<Schema>
+typealias SchemaCatalog = VersionedCache<Schema>
 
-extension AnnouncedCatalog<Schema> {
+extension VersionedCache<Schema> {
     /// The schema as a transaction that runs at `moment`, or a snapshot that was taken after it, has to see it.
-    func schema(asOf moment: Moment, _ reader: any StorageReader) throws -> Schema {
+    func schema(asOf moment: Moment, _ reader: StorageReader) throws -> Schema {
         try content(asOf: moment, reader) { try Schema(reader) }
     }
 }

@@ -107,7 +107,7 @@ enum SchemaRows {
     }
 
     /// Makes the stored schema `new`, given that it is `old`.
-    static func write(_ new: Schema, replacing old: Schema, in transaction: any StorageTransaction) throws {
+    static func write(_ new: Schema, replacing old: Schema, in transaction: StorageTransaction) throws {
         for role in new.roles.symmetricDifference(old.roles) {
             try transaction.put(
                 SchemaFieldRow(
@@ -127,7 +127,7 @@ enum SchemaRows {
 
     private static func write(
         _ new: RecordTypeSchema?, replacing old: RecordTypeSchema?, named name: String,
-        in transaction: any StorageTransaction
+        in transaction: StorageTransaction
     ) throws {
         if new == old { return }
         for field in old?.fields.keys.sorted() ?? [] where new?.fields[field] == nil {
@@ -150,7 +150,7 @@ enum SchemaRows {
 
 extension Schema {
     /// Stores the schema in the place of another one, of which the store has nothing else.
-    func write(replacing old: Schema, in transaction: any StorageTransaction) throws {
+    func write(replacing old: Schema, in transaction: StorageTransaction) throws {
         try SchemaRows.write(self, replacing: old, in: transaction)
     }
 }

@@ -13,7 +13,7 @@ final class Draft: Sendable {
         var sequence: Int64
 
         /// Makes what was promised in a store that has nothing yet.
-        func keep(_ environment: ServiceEnvironment, in transaction: any StorageTransaction) throws {
+        func keep(_ environment: ServiceEnvironment, in transaction: StorageTransaction) throws {
             for account in accounts {
                 _ = try Accounts.findOrMake(
                     account.name, userRecordName: account.userRecordName, environment, in: transaction)

@@ -1,4 +1,5 @@
 package import NephosStorage
+import NephosThreads
 import NephosWire
 import Synchronization
 
@@ -64,7 +65,7 @@ package final class NephosService: Sendable {
     /// Answers the polls that wait, and from now on every poll at once: for a server that is about to stop.
     package func endPolls() {
         pollsHaveEnded.store(true, ordering: .releasing)
-        for store in stores.all { store.courier.close() }
+        for store in stores.all { store.longPolls.close() }
     }
 
     var hasEndedPolls: Bool { pollsHaveEnded.load(ordering: .acquiring) }
@@ -122,6 +123,7 @@ package final class NephosService: Sendable {
             return .invalid("a name in the request holds a NUL, which no name may")
         }
         environment.log("request \(requestID): \(error)")
+        if error is ThreadError { return .busy }
         switch (error as? StorageError)?.code {
         case .closed: return .unavailable
         case .busy: return .busy

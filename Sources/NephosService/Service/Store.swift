@@ -21,10 +21,10 @@ final class Store: Sendable {
     let longReads = LongReads()
     let background: BackgroundWork
     let indexBuilder: IndexBuilder
-    let watched = WatchedDatabases()
+    let watched = SubscriptionIndex()
     let lookups = RateLimit(perMinute: Limits.participantLookupsPerMinute)
     let notifier: Notifier
-    let courier: Courier
+    let longPolls: LongPollRegistry
     let fanOut: NotificationFanOut
     let dispatcher: OutboxDispatcher
     private let environment: ServiceEnvironment
@@ -48,15 +48,15 @@ final class Store: Sendable {
         self.environment = environment
         worksInBackground = configuration.worksInBackground
         notifier = Notifier(watched: watched)
-        courier = Courier(environment, pollDuration: configuration.pollDuration)
+        longPolls = LongPollRegistry(environment, pollDuration: configuration.pollDuration)
         dispatcher = OutboxDispatcher(
             id: id, engine: engine, environment: environment, accounts: accounts, configuration: configuration)
         fanOut = NotificationFanOut(
             container: id.container, engine: engine, environment: environment, accounts: accounts, schemas: schemas,
             outlets: configuration.notifications,
-            deliver: { [courier, dispatcher] notices in
+            deliver: { [longPolls, dispatcher] notices in
                 if !notices.polled.isEmpty {
-                    courier.wake(notices.polled)
+                    longPolls.wake(notices.polled)
                     engine.signalOthers(.polls)
                 }
                 if notices.hasDue { dispatcher.wake() }
@@ -97,7 +97,7 @@ final class Store: Sendable {
     /// Runs a write of the caller's.
     /// - Throws: `notAuthenticated` where its account was deleted meanwhile.
     func write<T: Sendable>(
-        by caller: Caller, _ body: @escaping @Sendable (any StorageTransaction) throws -> T
+        by caller: Caller, _ body: @escaping @Sendable (StorageTransaction) throws -> T
     ) async throws -> T {
         try await engine.write { [accounts] transaction in
             try accounts.checkLives(caller.account, transaction)
@@ -111,9 +111,9 @@ final class Store: Sendable {
     /// - Throws: `notAuthenticated` where its account was deleted meanwhile, on whichever server.
     func read<T: Sendable>(
         by caller: Caller, as reader: LongReads.Reader? = nil, expecting length: ReadLength = .short,
-        _ body: @escaping @Sendable (any StorageReader) throws -> T
+        _ body: @escaping @Sendable (StorageReader) throws -> T
     ) async throws -> T {
-        let checked = { @Sendable [accounts] (reader: any StorageReader) in
+        let checked = { @Sendable [accounts] (reader: StorageReader) in
             try accounts.checkLives(caller.account, reader)
             return try body(reader)
         }
@@ -166,7 +166,7 @@ final class Store: Sendable {
 
     /// Looks for what another server left, or where something may be that it left.
     private func hear(_ signals: StoreSignals) {
-        if signals.contains(.polls) { courier.look(in: engine) }
+        if signals.contains(.polls) { longPolls.look(in: engine) }
         guard signals.contains(.work), worksInBackground else { return }
         Task { await continueInBackground() }
     }
@@ -183,7 +183,7 @@ final class Store: Sendable {
 
     /// Whether nothing waits to be done: neither a poll, an upload, a job, a notification nor an index.
     func isIdle() async -> Bool {
-        guard courier.waiting == 0, assets.uploads.isEmpty else { return false }
+        guard longPolls.waiting == 0, assets.uploads.isEmpty else { return false }
         let hasWork = try? await engine.read { reader in
             try !reader.jobs(limit: 1).isEmpty || reader.lastChangeEvent() != nil
                 || !reader.dueOutbox(at: .max, limit: 1).isEmpty
@@ -193,7 +193,7 @@ final class Store: Sendable {
     }
 
     func close() async {
-        courier.close()
+        longPolls.close()
         await background.close()
         await assets.stop()
         await fanOut.close()

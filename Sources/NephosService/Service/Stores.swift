@@ -1,9 +1,13 @@
 import NephosStorage
+import NephosThreads
 import Synchronization
 
 /// The stores that are open. Each is opened at its first use, and closed when it was unused for a while or others
 /// need its place; one in memory, which would lose what it holds, or with something to do, stays open.
 actor Stores {
+    /// Opens and looks for stores.
+    private static let opening = BlockingPool("opening", .init(threads: Limits.openingThreads))
+
     /// A store that is open, and its uses.
     private struct Open {
         let store: Store
@@ -80,7 +84,7 @@ actor Stores {
     private func look(for id: StoreID) async throws -> Bool {
         if let look = looking[id] { return try await look.value }
         let provider = provider
-        let look = Task { try await onThread { try provider.exists(id) } }
+        let look = Task { try await Self.opening.run { try provider.exists(id) } }
         looking[id] = look
         defer { looking[id] = nil }
         return try await look.value
@@ -151,7 +155,7 @@ actor Stores {
     }
 
     private nonisolated func makeDraft(_ id: StoreID, from blanks: any StoreProvider) async throws -> Draft {
-        let place = try await onThread { [provider] in try provider.identity }
+        let place = try await Self.opening.run { [provider] in try provider.identity }
         return Draft(
             try await open(id, from: blanks, userRecordName: { Draft.userRecordName(of: $0, in: id, place) }))
     }
@@ -219,7 +223,7 @@ actor Stores {
         userRecordName: (@Sendable (String) -> String)? = nil
     ) async throws -> Store {
         // Opening a store blocks on the disk, so it is done on a thread that may.
-        let (isNew, engine, files) = try await onThread {
+        let (isNew, engine, files) = try await Self.opening.run {
             (try !provider.exists(id), try provider.open(id), try provider.assets(of: id))
         }
         if isNew, isMade { noteMade(id) }
@@ -268,7 +272,7 @@ actor Stores {
     /// The stores that there are, open or not.
     nonisolated func known() async throws -> Set<StoreID> {
         let provider = self.provider
-        let existing = try await onThread { try provider.existingStores() }
+        let existing = try await Self.opening.run { try provider.existingStores() }
         return Set(existing).union(ready.withLock { Set($0.keys) })
     }
 
@@ -277,7 +281,7 @@ actor Stores {
     func takeUpWork() async {
         do {
             let (provider, failed, open) = (self.provider, unopened, ready.withLock { Set($0.keys) })
-            let stores = try await onThread { () -> [StoreID] in
+            let stores = try await Self.opening.run { () -> [StoreID] in
                 guard let failed else { return try provider.existingStores() }
                 let others = try provider.storesWithWork().filter { !failed.contains($0) && !open.contains($0) }
                 return Array(others.prefix(Limits.storesPerLook) + failed.shuffled().prefix(Limits.storesPerLook))

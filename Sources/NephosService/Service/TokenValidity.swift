@@ -15,21 +15,21 @@ final class TokenValidity: Sendable {
     init() { state = Mutex((Content(), 0)) }
 
     /// Reads what the store has.
-    init(_ reader: any StorageReader) throws {
+    init(_ reader: StorageReader) throws {
         state = Mutex(try Self.read(reader))
     }
 
     var content: Content { state.withLock { $0.content } }
 
     /// Reads what the store has, where that changed.
-    func refresh(_ reader: any StorageReader) throws {
+    func refresh(_ reader: StorageReader) throws {
         let known = state.withLock { $0.version }
         if try reader.isCurrent(known, of: .tokenValidity) { return }
         let found = try Self.read(reader)
         state.withLock { if $0.version < found.version { $0 = found } }
     }
 
-    private static func read(_ reader: any StorageReader) throws -> (content: Content, version: Int64) {
+    private static func read(_ reader: StorageReader) throws -> (content: Content, version: Int64) {
         let version = try reader.version(of: .tokenValidity)
         return (Content(epoch: try reader.tokenEpoch(), lost: try reader.lostSequences()), version)
     }

@@ -17,7 +17,7 @@ struct ResolveShare {
     let container: String
     let containerEnvironment: ContainerEnvironment
     let accounts: Accounts
-    let reader: any StorageReader
+    let reader: StorageReader
 
     /// A share as the caller may know of it.
     struct Found {
@@ -127,7 +127,7 @@ struct AcceptShare {
     let visit: ShareVisit
 
     private var account: AccountRow { visit.resolve.account }
-    private var transaction: any StorageTransaction { visit.transaction }
+    private var transaction: StorageTransaction { visit.transaction }
 
     /// Has the caller take part in the share.
     /// - Returns: the share as it is then.
@@ -186,7 +186,7 @@ struct AcceptShare {
 final class ShareVisit {
     let resolve: ResolveShare
     let environment: ServiceEnvironment
-    let transaction: any StorageTransaction
+    let transaction: StorageTransaction
     private let indexes: IndexWriter
     private let notifier: Notifier
     /// Whether there are subscribers to notify.
@@ -196,7 +196,7 @@ final class ShareVisit {
 
     init(
         resolve: ResolveShare, environment: ServiceEnvironment, indexes: IndexWriter, notifier: Notifier,
-        transaction: any StorageTransaction
+        transaction: StorageTransaction
     ) {
         self.resolve = resolve
         self.environment = environment

@@ -10,7 +10,7 @@ struct LeaveShares {
     let notifier: Notifier
 
     /// - Returns: whether there are subscribers to notify.
-    func leave(_ zone: SharedZone, in transaction: any StorageTransaction) throws -> Bool {
+    func leave(_ zone: SharedZone, in transaction: StorageTransaction) throws -> Bool {
         let account = try caller.requireAccount()
         let parts = try zone.participations.compactMap { participation in
             try transaction.participant(share: participation.share.id, account: account.id).map {

@@ -38,7 +38,7 @@ extension NephosService {
                     hasAccepted: isOwner || found.row?.hasAccepted == true,
                     permission: found.row?.permission(in: found.share)
                         ?? (isOwner ? .readWrite : found.share.openPermission),
-                    token: caller.opaqueStrings.text([], for: .shareAcceptance, of: Array(guid.utf8)))
+                    token: caller.tokenCodec.text([], for: .shareAcceptance, of: Array(guid.utf8)))
             }
         }
     }
@@ -51,7 +51,7 @@ extension NephosService {
         guard let store = try await store(ofShare: guid, requestID) else { return false }
         let context = pageContext(store, name, requestID)
         let isGenuine = try await perform(context) { _, caller in
-            caller.opaqueStrings.content(of: token, for: .shareAcceptance, of: Array(guid.utf8)) != nil
+            caller.tokenCodec.content(of: token, for: .shareAcceptance, of: Array(guid.utf8)) != nil
         }
         guard isGenuine else { return false }
         let response = try await acceptShares(ShortGUIDsRequest(shortGUIDs: [.init(value: guid)]), context)
@@ -85,7 +85,7 @@ extension NephosService {
         }
     }
 
-    private static func title(_ share: ShareRow, _ reader: any StorageReader) throws -> String? {
+    private static func title(_ share: ShareRow, _ reader: StorageReader) throws -> String? {
         guard let record = try reader.record(zone: share.zone, named: share.name), !record.isDeleted,
             let fields = try? EncodedFields(bytes: record.fields).decoded(),
             case .string(let title)? = fields["cloudkit.title"]?.value

@@ -6,9 +6,9 @@ struct ParticipantChecks {
     private let zone: SharedZone
     private let shares: ZoneShares
     private let hierarchy: ShareHierarchy
-    private let reader: any StorageReader
+    private let reader: StorageReader
 
-    init(zone: SharedZone, _ shares: ZoneShares, _ hierarchy: ShareHierarchy, _ reader: any StorageReader) {
+    init(zone: SharedZone, _ shares: ZoneShares, _ hierarchy: ShareHierarchy, _ reader: StorageReader) {
         self.zone = zone
         self.shares = shares
         self.hierarchy = hierarchy

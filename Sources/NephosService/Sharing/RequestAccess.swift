@@ -8,7 +8,7 @@ struct RequestAccess {
     let visit: ShareVisit
 
     private var account: AccountRow { visit.resolve.account }
-    private var transaction: any StorageTransaction { visit.transaction }
+    private var transaction: StorageTransaction { visit.transaction }
 
     static let alreadyInvited = ServiceError(
         .badRequest, .participantAlreadyInvited, "The account is among the share's participants already")

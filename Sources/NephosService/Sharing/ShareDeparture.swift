@@ -13,7 +13,7 @@ struct ShareDeparture {
     /// - Parameter parts: the shares, each with the account's row in it.
     /// - Returns: whether there are subscribers to notify.
     func leave(
-        _ parts: [(share: ShareRow, row: ShareParticipantRow)], of zone: ZoneRow, in transaction: any StorageTransaction
+        _ parts: [(share: ShareRow, row: ShareParticipantRow)], of zone: ZoneRow, in transaction: StorageTransaction
     ) throws -> Bool {
         let changes = notifier.changes(in: zone.key)
         let sharedChanges = SharedChanges(notifier.watched)

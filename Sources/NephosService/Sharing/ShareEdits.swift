@@ -7,7 +7,7 @@ struct ShareEdits {
     let shares: ZoneShares
     /// What the saves do to their shares, by the records' names.
     private(set) var changes: [String: Participants.Change] = [:]
-    private var reader: any StorageReader { batch.reader }
+    private var reader: StorageReader { batch.reader }
 
     init(batch: ZoneBatch, shares: ZoneShares) {
         self.batch = batch

@@ -5,7 +5,7 @@ import NephosWire
 final class ShareHierarchy {
     private let shares: ZoneShares
     private let zone: ZoneKey
-    private let reader: any StorageReader
+    private let reader: StorageReader
     /// What the batch saves, by name, and the children among it.
     private var saves: [String: PlannedSave] = [:]
     private var savedChildren: [String: [String]] = [:]
@@ -19,7 +19,7 @@ final class ShareHierarchy {
     private var room = Limits.sharedRecordsPerCommit
     private lazy var hasMoves = Result { try ShareMove.isUnderWay(in: zone, reader) }
 
-    init(_ shares: ZoneShares, _ reader: any StorageReader, _ decisions: [ItemDecision], cascade: [String]) {
+    init(_ shares: ZoneShares, _ reader: StorageReader, _ decisions: [ItemDecision], cascade: [String]) {
         self.shares = shares
         self.reader = reader
         zone = shares.zone
@@ -180,7 +180,7 @@ final class ShareHierarchy {
 /// Which share stored records are under, by their parents: what `shared_record` says where no move is under way.
 struct StoredHierarchy {
     let zone: ZoneKey
-    let reader: any StorageReader
+    let reader: StorageReader
 
     /// Reads edges and no records: it is asked while a record is visited.
     func share(over name: String) throws -> Int64? {

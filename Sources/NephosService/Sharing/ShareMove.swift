@@ -22,7 +22,7 @@ struct ShareMove {
         path = [name]
     }
 
-    static func isUnderWay(in zone: ZoneKey, _ reader: any StorageReader) throws -> Bool {
+    static func isUnderWay(in zone: ZoneKey, _ reader: StorageReader) throws -> Bool {
         try reader.hasJob(BackgroundJob.moveShared.rawValue, zone: zone)
     }
 
@@ -62,7 +62,7 @@ struct ShareMove {
     /// Looks at up to `limit` records, and leaves a job for the rest.
     /// - Parameter now: milliseconds since 1970.
     func step(
-        limit: Int, now: Int64, _ changes: SharedChanges, in transaction: any StorageTransaction
+        limit: Int, now: Int64, _ changes: SharedChanges, in transaction: StorageTransaction
     ) throws {
         var rest = self
         let hierarchy = StoredHierarchy(zone: zone, reader: transaction)

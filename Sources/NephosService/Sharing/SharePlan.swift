@@ -29,7 +29,7 @@ struct SharePlan {
 
 extension SharePlan {
     /// Writes what the plan says beyond the batch's own saves and deletions, which are written.
-    func apply(_ batch: ZoneBatch, in transaction: any StorageTransaction) throws {
+    func apply(_ batch: ZoneBatch, in transaction: StorageTransaction) throws {
         guard isNeeded else { return }
         for save in roots { _ = try RecordWriter.save(save, batch.indexes, batch.changes, in: transaction) }
         for row in deletions {
@@ -66,7 +66,7 @@ extension SharePlan {
     }
 
     /// The share's record comes with the zone's next changes, so that its owner's library sees to the keys then.
-    private func noteKeyAttention(_ batch: ZoneBatch, in transaction: any StorageTransaction) throws {
+    private func noteKeyAttention(_ batch: ZoneBatch, in transaction: StorageTransaction) throws {
         for group in keyAttention.sorted() {
             let isZone = group.isEmpty || group == SystemRecordName.zoneWideShare
             try GroupState.note(isZone ? "" : group, batch.zone.key, endsAccess: false, in: transaction)
@@ -80,7 +80,7 @@ extension SharePlan {
 
     private func apply(
         _ change: Participants.Change, at sequence: Int64, _ changes: SharedChanges,
-        in transaction: any StorageTransaction
+        in transaction: StorageTransaction
     ) throws {
         let former = try transaction.share(id: change.share.id)
         let isOpen = change.share.openPermission != .none
@@ -110,7 +110,7 @@ enum ShareMembers {
     /// Takes a participant out of a share: its account sees nothing of it from now on.
     static func remove(
         _ row: ShareParticipantRow, from share: ShareRow, at sequence: Int64, _ changes: SharedChanges,
-        in transaction: any StorageTransaction
+        in transaction: StorageTransaction
     ) throws {
         try transaction.removeParticipant(share: share.id, id: row.id)
         guard row.account != 0, row.isParticipant, row.hasAccepted else { return }
@@ -120,7 +120,7 @@ enum ShareMembers {
     /// A permission of `.none` gives no access: it ends, or begins again, with the participant's permission.
     static func updateAccess(
         of row: ShareParticipantRow, to share: ShareRow, at sequence: Int64, _ changes: SharedChanges,
-        in transaction: any StorageTransaction
+        in transaction: StorageTransaction
     ) throws {
         guard row.account != 0, row.isParticipant, row.hasAccepted else { return }
         if row.permission(in: share) == .none {
@@ -136,7 +136,7 @@ enum ShareMembers {
     /// - Parameter now: milliseconds since 1970.
     static func end(
         _ share: ShareRow, at sequence: Int64, now: Int64, _ changes: SharedChanges,
-        in transaction: any StorageTransaction
+        in transaction: StorageTransaction
     ) throws {
         var ended = share
         ended.endedAt = sequence
@@ -150,7 +150,7 @@ enum ShareMembers {
 
     private static func end(
         account: Int64, _ share: ShareRow, at sequence: Int64, _ changes: SharedChanges,
-        in transaction: any StorageTransaction
+        in transaction: StorageTransaction
     ) throws {
         let memberships = try transaction.memberships(account: account, zone: share.zone)
         // A participant without permission saw nothing that could go.
@@ -166,7 +166,7 @@ enum ShareMembers {
     /// - Returns: its change sequence.
     @discardableResult
     static func touch(
-        _ record: RecordRow, _ batch: ZoneBatch, in transaction: any StorageTransaction
+        _ record: RecordRow, _ batch: ZoneBatch, in transaction: StorageTransaction
     ) throws -> Int64 {
         try touch(record, batch.merge, batch.indexes, batch.changes, batch.sharedChanges, in: transaction)
     }
@@ -175,7 +175,7 @@ enum ShareMembers {
     /// - Returns: whether there are subscribers to notify.
     static func tell(
         _ share: ShareRow, in zone: ZoneRow, by account: Int64, _ origin: Notifier.Origin?, _ indexes: IndexWriter,
-        _ notifier: Notifier, now: Int64, in transaction: any StorageTransaction
+        _ notifier: Notifier, now: Int64, in transaction: StorageTransaction
     ) throws -> Bool {
         guard let record = try transaction.record(zone: share.zone, named: share.name), !record.isDeleted else {
             return false
@@ -191,7 +191,7 @@ enum ShareMembers {
 
     static func touch(
         _ record: RecordRow, _ merge: FieldMerge, _ indexes: IndexWriter, _ changes: RecordChanges?,
-        _ sharedChanges: SharedChanges, in transaction: any StorageTransaction
+        _ sharedChanges: SharedChanges, in transaction: StorageTransaction
     ) throws -> Int64 {
         let edges = ReferenceGraph.edges(of: record)
         let save = PlannedSave(

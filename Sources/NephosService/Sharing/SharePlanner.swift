@@ -14,7 +14,7 @@ struct SharePlanner {
     private let shares: ZoneShares
     private var edits: ShareEdits
     private var plan = SharePlan(isNeeded: true)
-    private var reader: any StorageReader { batch.reader }
+    private var reader: StorageReader { batch.reader }
 
     /// Reads the zone's shares.
     /// - Returns: nil where sharing does not concern the batch.

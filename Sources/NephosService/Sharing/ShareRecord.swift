@@ -125,7 +125,7 @@ enum InvitationAddress {
 struct ShareDetails {
     let account: AccountRow?
     let accounts: Accounts
-    let reader: any StorageReader
+    let reader: StorageReader
 
     /// Nil for the record of a share that ended.
     func dictionary(zone: ZoneKey, named name: String) throws -> ShareDictionary? {

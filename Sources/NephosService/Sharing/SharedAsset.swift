@@ -6,10 +6,10 @@ import NephosWire
 struct SharedAsset {
     let account: AccountRow
     let zone: ZoneRow
-    let reader: any StorageReader
+    let reader: StorageReader
 
     /// Nil where the account or the zone is gone.
-    init?(_ key: ZoneKey, account: Int64, _ reader: any StorageReader) throws {
+    init?(_ key: ZoneKey, account: Int64, _ reader: StorageReader) throws {
         guard let account = try reader.liveAccount(id: account), let zone = try reader.zone(key), !zone.isDeleted,
             try reader.liveAccount(id: key.owner.rawValue) != nil
         else { return nil }
@@ -51,7 +51,7 @@ struct SharedAsset {
 struct UploadRight {
     let isThere: Bool
 
-    init(_ target: AssetTarget, _ reader: any StorageReader) throws {
+    init(_ target: AssetTarget, _ reader: StorageReader) throws {
         guard target.zone.isShared(with: target.account) else {
             isThere = try reader.liveAccount(id: target.account) != nil
             return

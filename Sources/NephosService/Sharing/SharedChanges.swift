@@ -9,7 +9,7 @@ final class SharedChanges {
     private(set) var accounts: Set<Int64> = []
     private let isWatched: Bool
 
-    init(_ watched: WatchedDatabases) { isWatched = watched.containsSharedDatabases }
+    init(_ watched: SubscriptionIndex) { isWatched = watched.containsSharedDatabases }
 
     func note(share: Int64) { if isWatched { shares.insert(share) } }
 
@@ -18,7 +18,7 @@ final class SharedChanges {
     /// Leaves the jobs.
     /// - Returns: whether there are any.
     func leaveJobs(
-        zone: ZoneKey, by origin: Notifier.Origin?, in transaction: any StorageTransaction
+        zone: ZoneKey, by origin: Notifier.Origin?, in transaction: StorageTransaction
     ) throws -> Bool {
         for share in shares.sorted() {
             try transaction.insert(ShareNotification(about: .share(share), origin: origin).job(zone))
@@ -75,7 +75,7 @@ struct ShareNotification {
 
     /// Leaves an event for each account that may have subscribed.
     /// - Returns: whether it left one.
-    func run(_ zone: ZoneKey, _ notifier: Notifier, in transaction: any StorageTransaction) throws -> Bool {
+    func run(_ zone: ZoneKey, _ notifier: Notifier, in transaction: StorageTransaction) throws -> Bool {
         guard let row = try transaction.zone(zone) else { return false }
         var leftEvents = false
         for account in try accounts(zone, transaction).sorted() {
@@ -84,7 +84,7 @@ struct ShareNotification {
         return leftEvents
     }
 
-    private func accounts(_ zone: ZoneKey, _ reader: any StorageReader) throws -> Set<Int64> {
+    private func accounts(_ zone: ZoneKey, _ reader: StorageReader) throws -> Set<Int64> {
         switch about {
         case .share(let share): return Set(try reader.members(share: share))
         case .account(let account): return [account]

@@ -4,7 +4,7 @@ import NephosWire
 /// Which zones of an account's shared database changed, came or went: what it costs follows the account's memberships.
 struct SharedDatabaseChanges {
     let account: AccountRow
-    let reader: any StorageReader
+    let reader: StorageReader
 
     struct Zone {
         /// The sequence at which it last changed, came or went.

@@ -25,7 +25,7 @@ struct SharedZone {
     var zoneWide: Participation? { participations.first { $0.share.isZoneWide } }
 
     /// The account's part in the share that a record is under; nil where it has none.
-    func participation(of recordName: String, _ reader: any StorageReader) throws -> Participation? {
+    func participation(of recordName: String, _ reader: StorageReader) throws -> Participation? {
         if let zoneWide { return zoneWide }
         let share =
             hasMoves
@@ -36,11 +36,11 @@ struct SharedZone {
 
     func participation(in share: Int64) -> Participation? { participations.first { $0.share.id == share } }
 
-    func standing(on recordName: String, _ reader: any StorageReader) throws -> ShareAccess.Standing {
+    func standing(on recordName: String, _ reader: StorageReader) throws -> ShareAccess.Standing {
         try participation(of: recordName, reader)?.standing ?? .outsider
     }
 
-    func mayRead(_ recordName: String, _ reader: any StorageReader) throws -> Bool {
+    func mayRead(_ recordName: String, _ reader: StorageReader) throws -> Bool {
         try ShareAccess.decide(.read, on: .record, by: standing(on: recordName, reader)) == .allowed
     }
 }
@@ -48,7 +48,7 @@ struct SharedZone {
 /// What an account's shared database holds: the zones of others of which something is shared with it.
 struct SharedDatabaseView {
     let account: AccountRow
-    let reader: any StorageReader
+    let reader: StorageReader
 
     /// The zone, as long as it and a share of it live and give the account something.
     func zone(named name: String, owner ownerName: String) throws -> SharedZone? {
@@ -123,7 +123,7 @@ struct FoundZone {
     }
 
     /// Whether the record may be known of, as far as shares say.
-    func mayRead(_ recordName: @autoclosure () -> String, _ reader: any StorageReader) throws -> Bool {
+    func mayRead(_ recordName: @autoclosure () -> String, _ reader: StorageReader) throws -> Bool {
         guard let shared else { return true }
         return try shared.mayRead(recordName(), reader)
     }

@@ -4,7 +4,7 @@ import NephosStorage
 enum SharedRecords {
     /// Notes that a record, which is under a share or not, was written.
     static func changed(
-        _ record: RecordRow, _ changes: SharedChanges, in transaction: any StorageTransaction
+        _ record: RecordRow, _ changes: SharedChanges, in transaction: StorageTransaction
     ) throws {
         guard var row = try transaction.sharedRecord(zone: record.zone, named: record.name) else { return }
         changes.note(share: row.share)
@@ -15,7 +15,7 @@ enum SharedRecords {
 
     /// Notes that a record was deleted.
     static func remove(
-        _ tombstone: RecordRow, type: String, _ changes: SharedChanges, in transaction: any StorageTransaction
+        _ tombstone: RecordRow, type: String, _ changes: SharedChanges, in transaction: StorageTransaction
     ) throws {
         guard var row = try transaction.sharedRecord(zone: tombstone.zone, named: tombstone.name) else { return }
         changes.note(share: row.share)
@@ -33,7 +33,7 @@ enum SharedRecords {
     static func put(
         _ name: String, under share: Int64?, zone: ZoneKey, at now: Int64, leftAt: Int64? = nil,
         _ changes: SharedChanges,
-        in transaction: any StorageTransaction
+        in transaction: StorageTransaction
     ) throws {
         let old = try transaction.sharedRecord(zone: zone, named: name)
         if old == nil && share == nil { return }

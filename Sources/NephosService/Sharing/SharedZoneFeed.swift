@@ -9,7 +9,7 @@ import NephosWire
 /// - what left one share for another that the account takes part in is no deletion.
 struct SharedZoneFeed {
     let zone: SharedZone
-    let reader: any StorageReader
+    let reader: StorageReader
     /// Where each share ended when the fetch began; nil for its first page. A share that was joined since belongs to the next
     /// fetch.
     var fetchEnd: SharedZoneToken?
@@ -27,7 +27,7 @@ struct SharedZoneFeed {
     }
 
     /// The token of an account that has everything.
-    func currentToken(_ strings: OpaqueStrings) throws -> String { try end().text(strings) }
+    func currentToken(_ strings: TokenCodec) throws -> String { try end().text(strings) }
 
     /// Where the feed ends.
     func end() throws -> SharedZoneToken {
@@ -62,7 +62,7 @@ struct SharedZoneFeed {
     ///   - former: the account's memberships in the zone, those that ended too.
     /// - Throws: `changeTokenExpired` for a token of another zone, or from before the account left and joined again.
     func page(
-        after token: SharedZoneToken?, former memberships: [MembershipRow], limit: Int, room answer: inout AnswerRoom
+        after token: SharedZoneToken?, former memberships: [MembershipRow], limit: Int, budget answer: inout PageBudget
     ) throws -> Page {
         var token = token ?? SharedZoneToken(zone: zone.zone.key.id)
         guard token.zone == zone.zone.key.id else { throw ServiceError.changeTokenExpired }
@@ -73,12 +73,12 @@ struct SharedZoneFeed {
             }
         }
         answer.beginFeed()
-        var room = answer
-        defer { answer = room }
+        var budget = answer
+        defer { answer = budget }
         var page = Page(token: token)
         let gone = token.positions.filter { zone.participation(in: $0.share) == nil }
         for position in gone {
-            guard try readDeparture(position, memberships, limit, &page, &room, &token) else {
+            guard try readDeparture(position, memberships, limit, &page, &budget, &token) else {
                 page.hasMore = true
                 token.seen = try lastChange()
                 page.token = token
@@ -87,7 +87,7 @@ struct SharedZoneFeed {
         }
         let parts = zone.participations.filter { fetchEnd == nil || fetchEnd?.position(of: $0) != nil }
         for part in parts.sorted(by: { $0.share.id < $1.share.id }) {
-            guard try read(part, limit, &page, &room, &token) else {
+            guard try read(part, limit, &page, &budget, &token) else {
                 page.hasMore = true
                 break
             }
@@ -101,7 +101,7 @@ struct SharedZoneFeed {
 
     /// - Returns: whether the share was read to its end.
     private func read(
-        _ part: Participation, _ limit: Int, _ page: inout Page, _ room: inout AnswerRoom,
+        _ part: Participation, _ limit: Int, _ page: inout Page, _ budget: inout PageBudget,
         _ token: inout SharedZoneToken
     ) throws -> Bool {
         let end = try end(of: part)
@@ -115,12 +115,12 @@ struct SharedZoneFeed {
         let known = token.positions[index].deletionsKnown
         defer { token.positions[index].deletionsKnown = max(known, token.positions[index].sequence) }
         while token.positions[index].sequence < end {
-            let wanted = min(limit - page.changes.count, room.rows)
-            guard wanted > 0, room.size > 0 else { return false }
+            let wanted = min(limit - page.changes.count, budget.rows)
+            guard wanted > 0, budget.size > 0 else { return false }
             let sequence = token.positions[index].sequence
             let rows =
                 part.share.isZoneWide
-                ? try zoneRows(after: sequence, wanted, room.size, known: known)
+                ? try zoneRows(after: sequence, wanted, budget.size, known: known)
                 : try shareRows(after: sequence, wanted, part, known: known)
             for row in rows.rows {
                 if row.sequence > end {
@@ -128,12 +128,12 @@ struct SharedZoneFeed {
                     token.positions[index].sequence = end
                     break
                 }
-                room.rows -= 1
+                budget.rows -= 1
                 token.positions[index].sequence = row.sequence
                 guard let change = row.change else { continue }
                 page.changes.append(change)
-                if case .changed(let record) = change { room.size -= record.fields.count }
-                if room.size <= 0 { break }
+                if case .changed(let record) = change { budget.size -= record.fields.count }
+                if budget.size <= 0 { break }
             }
             if rows.rows.isEmpty || rows.isAtEnd && token.positions[index].sequence == rows.rows.last?.sequence {
                 token.positions[index].sequence = max(end, token.positions[index].sequence)
@@ -187,7 +187,7 @@ struct SharedZoneFeed {
     /// - Returns: whether it did all; then the share is out of the token.
     private func readDeparture(
         _ position: SharedZoneToken.Position, _ memberships: [MembershipRow], _ limit: Int, _ page: inout Page,
-        _ room: inout AnswerRoom, _ token: inout SharedZoneToken
+        _ budget: inout PageBudget, _ token: inout SharedZoneToken
     ) throws -> Bool {
         guard let membership = memberships.first(where: { $0.share == position.share }),
             membership.joined == position.joined, membership.left > 0, let share = try reader.share(id: position.share),
@@ -200,7 +200,7 @@ struct SharedZoneFeed {
         // While a departure is read, the position counts down from zero: the sequences that were read, negated.
         var sequence = min(0, position.sequence)
         while true {
-            let wanted = min(limit - page.changes.count, room.rows)
+            let wanted = min(limit - page.changes.count, budget.rows)
             guard wanted > 0 else {
                 token.positions[index].sequence = sequence == 0 ? -1 : sequence
                 return false
@@ -208,7 +208,7 @@ struct SharedZoneFeed {
             let rows = try reader.sharedRecords(
                 zone: zone.zone.key, share: position.share, after: -sequence, limit: wanted)
             for row in rows {
-                room.rows -= 1
+                budget.rows -= 1
                 sequence = -row.sequence
                 guard row.entered <= membership.left, isNews(row, position),
                     try !zone.mayRead(row.name, reader)

@@ -27,7 +27,7 @@ struct SharedZoneToken: Equatable {
     }
 
     /// Whether it was given in a time of which the store has lost everything.
-    private func isLost(_ strings: OpaqueStrings) -> Bool {
+    private func isLost(_ strings: TokenCodec) -> Bool {
         strings.isLost(seen)
             || positions.contains { position in
                 [position.share, position.joined, position.sequence, position.deletionsKnown]
@@ -42,7 +42,7 @@ struct SharedZoneToken: Equatable {
 
     // MARK: As text
 
-    func text(_ strings: OpaqueStrings, for purpose: OpaqueStrings.Purpose = .syncToken) -> String {
+    func text(_ strings: TokenCodec, for purpose: TokenCodec.Purpose = .syncToken) -> String {
         var numbers = [zone] + positions.flatMap { [$0.share, $0.joined, $0.sequence, $0.deletionsKnown] }
         if seen != 0 { numbers.append(seen) }
         let bytes = numbers.reduce(into: [Self.version]) { bytes, number in
@@ -53,7 +53,7 @@ struct SharedZoneToken: Equatable {
 
     /// Nil for what is no token of such a zone's, or not of that database's, or is one that has expired as the store was restored
     /// from a backup of before.
-    init?(_ text: String, _ strings: OpaqueStrings, for purpose: OpaqueStrings.Purpose = .syncToken) {
+    init?(_ text: String, _ strings: TokenCodec, for purpose: TokenCodec.Purpose = .syncToken) {
         guard let bytes = strings.content(of: text, for: purpose), bytes.first == Self.version,
             bytes.count % 32 == 9 || bytes.count % 32 == 17
         else { return nil }

@@ -4,7 +4,7 @@ import NephosWire
 /// The live shares of a zone as a batch leaves them.
 final class ZoneShares {
     let zone: ZoneKey
-    private let reader: any StorageReader
+    private let reader: StorageReader
     /// By the names of their roots and of their records.
     private var byRoot: [String: ShareRow] = [:]
     private var byRecord: [String: ShareRow] = [:]
@@ -20,7 +20,7 @@ final class ZoneShares {
     /// How many shares are read of a zone at once.
     static let sharesRead = 200
 
-    init(_ zone: ZoneKey, _ reader: any StorageReader) throws {
+    init(_ zone: ZoneKey, _ reader: StorageReader) throws {
         self.zone = zone
         self.reader = reader
         let shares = try reader.shares(zone: zone, limit: Self.sharesRead)

@@ -42,7 +42,7 @@ struct FanOutReader {
     let accounts: Accounts
     let outlets: NotificationOutlets
     let schema: Schema
-    let reader: any StorageReader
+    let reader: StorageReader
     private var page: FanOutPage
     private var permissions: [Int64: RecordPermissions] = [:]
     private var destinations: [Int64: Int] = [:]
@@ -53,7 +53,7 @@ struct FanOutReader {
     typealias Next = (event: ChangeEventRow, covered: [Int64])
 
     /// The next event; nil where there is none that is not waiting to be tried again.
-    static func next(_ attempts: FanOutAttempts, _ now: Int64, _ reader: any StorageReader) throws -> Next? {
+    static func next(_ attempts: FanOutAttempts, _ now: Int64, _ reader: StorageReader) throws -> Next? {
         let waiting = attempts.waiting(at: now)
         let first = try reader.changeEvents(limit: waiting.count + 1).first { !waiting.contains($0.id) }
         guard var event = first else { return nil }
@@ -74,7 +74,7 @@ struct FanOutReader {
 
     init(
         _ next: Next, container: String, _ environment: ServiceEnvironment, _ accounts: Accounts,
-        _ outlets: NotificationOutlets, _ schema: Schema, _ attempts: FanOutAttempts, _ reader: any StorageReader
+        _ outlets: NotificationOutlets, _ schema: Schema, _ attempts: FanOutAttempts, _ reader: StorageReader
     ) {
         self.container = container
         self.environment = environment

@@ -9,12 +9,12 @@ struct ModifySubscriptions {
     let container: String
     let environment: ServiceEnvironment
     let bounds: QueryBounds
-    let watched: WatchedDatabases
+    let watched: SubscriptionIndex
     let account: AccountRow
 
     init(
         _ request: ModifySubscriptionsRequest, caller: Caller, container: String, environment: ServiceEnvironment,
-        configuration: ServiceConfiguration, watched: WatchedDatabases
+        configuration: ServiceConfiguration, watched: SubscriptionIndex
     ) throws(ServiceError) {
         self.request = request
         self.caller = caller
@@ -29,7 +29,7 @@ struct ModifySubscriptions {
         }
     }
 
-    func apply(schema: Schema, in transaction: any StorageTransaction) throws -> SubscriptionsResponse {
+    func apply(schema: Schema, in transaction: StorageTransaction) throws -> SubscriptionsResponse {
         var known = try KnownSubscriptions(
             transaction.subscriptions(owner: caller.subscriptionOwner(account), account: account.id))
         return SubscriptionsResponse(
@@ -46,7 +46,7 @@ struct ModifySubscriptions {
 
     private func apply(
         _ operation: SubscriptionOperation, _ schema: Schema, _ known: inout KnownSubscriptions,
-        _ transaction: any StorageTransaction
+        _ transaction: StorageTransaction
     ) throws -> SubscriptionResult {
         switch operation {
         case .delete(let id):
@@ -72,7 +72,7 @@ struct ModifySubscriptions {
 
     private func save(
         _ subscription: SubscriptionDictionary, _ schema: Schema, _ known: inout KnownSubscriptions,
-        _ transaction: any StorageTransaction
+        _ transaction: StorageTransaction
     ) throws -> SubscriptionDictionary {
         try SubscriptionRules.check(subscription, scope: caller.scope)
         var subscription = subscription
@@ -115,7 +115,7 @@ struct ModifySubscriptions {
 
     /// The id of the zone that a subscription is about, 0 for all. Fills in whose zone it is.
     private func zone(
-        of subscription: inout SubscriptionDictionary, _ reader: any StorageReader
+        of subscription: inout SubscriptionDictionary, _ reader: StorageReader
     ) throws -> Int64 {
         if subscription.subscriptionType == .database || subscription.zoneWide { return 0 }
         let address = caller.address(subscription.zoneID)
@@ -191,7 +191,7 @@ private struct KnownSubscriptions {
 /// `subscriptions/list` and `subscriptions/lookup`.
 enum SubscriptionLookup {
     static func list(
-        _ caller: Caller, _ account: AccountRow, _ reader: any StorageReader
+        _ caller: Caller, _ account: AccountRow, _ reader: StorageReader
     ) throws -> SubscriptionsResponse {
         let rows = try reader.subscriptions(owner: caller.subscriptionOwner(account), account: account.id)
         return SubscriptionsResponse(
@@ -199,7 +199,7 @@ enum SubscriptionLookup {
     }
 
     static func lookup(
-        _ request: LookupSubscriptionsRequest, _ caller: Caller, _ account: AccountRow, _ reader: any StorageReader
+        _ request: LookupSubscriptionsRequest, _ caller: Caller, _ account: AccountRow, _ reader: StorageReader
     ) throws -> SubscriptionsResponse {
         let owner = caller.subscriptionOwner(account)
         return SubscriptionsResponse(

@@ -86,13 +86,13 @@ extension NephosService {
     /// are: the context's account and database do not matter.
     /// - Returns: nil where none came in the time that a poll is held.
     package func nextNotification(
-        token: String, receipt: Courier.Receipt, _ context: RequestContext
+        token: String, receipt: LongPollRegistry.Receipt, _ context: RequestContext
     ) async throws(ServiceError) -> PolledNotification? {
         var context = context
         context.account = nil
         if hasEndedPolls { return nil }
         return try await perform(context) { store, _ in
-            try await CourierPoll(token: token, receipt: receipt, store: store, environment: self.environment).next()
+            try await LongPoll(token: token, receipt: receipt, store: store, environment: self.environment).next()
         }
     }
 
@@ -102,5 +102,5 @@ extension NephosService {
     }
 
     /// How many polls wait.
-    package var waitingPolls: Int { openStores.reduce(0) { $0 + $1.courier.waiting } }
+    package var waitingPolls: Int { openStores.reduce(0) { $0 + $1.longPolls.waiting } }
 }

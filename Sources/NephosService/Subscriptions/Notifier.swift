@@ -10,7 +10,7 @@ struct Notifier: Sendable {
         var clientID: String
     }
 
-    let watched: WatchedDatabases
+    let watched: SubscriptionIndex
 
     /// Where the changes of a zone are noted; nil without a subscriber to its database.
     func changes(in zone: ZoneKey) -> RecordChanges? {
@@ -20,7 +20,7 @@ struct Notifier: Sendable {
     /// Leaves what happened to a zone's records.
     /// - Returns: whether there is a subscriber to notify.
     func notify(
-        of changes: RecordChanges?, in zone: ZoneRow, by origin: Origin?, _ transaction: any StorageTransaction
+        of changes: RecordChanges?, in zone: ZoneRow, by origin: Origin?, _ transaction: StorageTransaction
     ) throws -> Bool {
         guard let changes, changes.areTold else { return false }
         for body in ChangeEvent.bodies(of: changes.noted) { try leave(body, zone, origin, transaction) }
@@ -28,7 +28,7 @@ struct Notifier: Sendable {
     }
 
     /// Leaves that a zone was made.
-    func notify(ofNew zone: ZoneRow, by origin: Origin?, _ transaction: any StorageTransaction) throws -> Bool {
+    func notify(ofNew zone: ZoneRow, by origin: Origin?, _ transaction: StorageTransaction) throws -> Bool {
         guard watched.types(in: zone.key.owner)?.contains("") ?? false else { return false }
         try leave(ChangeEvent.zone(former: []).body, zone, origin, transaction)
         return true
@@ -36,7 +36,7 @@ struct Notifier: Sendable {
 
     /// Leaves that a zone is about to be deleted, and with it the subscriptions to it.
     func notify(
-        ofDeleted zone: ZoneRow, by origin: Origin?, _ transaction: any StorageTransaction
+        ofDeleted zone: ZoneRow, by origin: Origin?, _ transaction: StorageTransaction
     ) throws -> Bool {
         guard watched.types(in: zone.key.owner)?.contains("") ?? false else { return false }
         let account = zone.key.owner.rawValue
@@ -49,7 +49,7 @@ struct Notifier: Sendable {
 
     /// Leaves for an account's shared database that something in a zone of another's changed, or is not shared any more.
     func notify(
-        account: Int64, ofSharedZone zone: ZoneRow, by origin: Origin?, _ transaction: any StorageTransaction
+        account: Int64, ofSharedZone zone: ZoneRow, by origin: Origin?, _ transaction: StorageTransaction
     ) throws -> Bool {
         let owner = OwnerID(rawValue: -account)
         guard watched.types(in: owner)?.contains("") ?? false else { return false }
@@ -60,7 +60,7 @@ struct Notifier: Sendable {
     }
 
     private func leave(
-        _ body: [UInt8], _ zone: ZoneRow, _ origin: Origin?, _ transaction: any StorageTransaction
+        _ body: [UInt8], _ zone: ZoneRow, _ origin: Origin?, _ transaction: StorageTransaction
     ) throws {
         try transaction.insert(
             ChangeEventRow(

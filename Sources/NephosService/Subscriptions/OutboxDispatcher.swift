@@ -131,7 +131,7 @@ final class OutboxDispatcher: Sendable {
     }
 
     private static func destination(
-        of row: OutboxRow, _ reader: any StorageReader
+        of row: OutboxRow, _ reader: StorageReader
     ) throws -> NotificationDestination? {
         switch OutboxDestination(row.destination) {
         case .webHook(let url): return .webHook(WebHookDestination(url: url))
@@ -177,7 +177,7 @@ final class OutboxDispatcher: Sendable {
     /// Forgets the row's destination, with everything that waits for it; false where it is a device that has registered
     /// since, and so is one again (Apple's documentation, Handling notification responses from APNs, `timestamp`).
     private static func forget(
-        _ row: OutboxRow, rejectedSince since: Int64?, in transaction: any StorageTransaction
+        _ row: OutboxRow, rejectedSince since: Int64?, in transaction: StorageTransaction
     ) throws -> Bool {
         if case .device(let token)? = OutboxDestination(row.destination) {
             if let since, let known = try transaction.pushToken(token), known.seenAt > since { return false }
@@ -187,7 +187,7 @@ final class OutboxDispatcher: Sendable {
         return true
     }
 
-    private static func remove(_ row: OutboxRow, in transaction: any StorageTransaction) throws {
+    private static func remove(_ row: OutboxRow, in transaction: StorageTransaction) throws {
         try transaction.removeOutbox(account: row.account, destination: row.destination, id: row.id)
     }
 }

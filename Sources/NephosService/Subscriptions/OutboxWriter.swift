@@ -3,7 +3,7 @@ import NephosWire
 
 /// Writes notifications to the destinations of their accounts.
 struct OutboxWriter {
-    let transaction: any StorageTransaction
+    let transaction: StorageTransaction
     private(set) var notices = Notices()
     private let outlets: NotificationOutlets
     private let origin: Notifier.Origin?
@@ -19,7 +19,7 @@ struct OutboxWriter {
 
     init(
         _ outlets: NotificationOutlets, by origin: Notifier.Origin?, at now: Int64,
-        _ transaction: any StorageTransaction
+        _ transaction: StorageTransaction
     ) {
         self.outlets = outlets
         self.origin = origin
@@ -79,7 +79,7 @@ struct OutboxWriter {
 
     /// Where an account's notifications go; those of an account without a destination would never be fetched.
     static func destinations(
-        of account: Int64, _ outlets: NotificationOutlets, by origin: Notifier.Origin?, _ reader: any StorageReader
+        of account: Int64, _ outlets: NotificationOutlets, by origin: Notifier.Origin?, _ reader: StorageReader
     ) throws -> [OutboxDestination] {
         var found = outlets.webHookDestinations.map { OutboxDestination.webHook(url: $0.url) }
         for token in try reader.pushTokens(account: account) where !isOrigin(token, origin) {

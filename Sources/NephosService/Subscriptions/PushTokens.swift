@@ -28,7 +28,7 @@ struct PushTokens {
     // MARK: tokens/create
 
     /// The token that the client has, or a new one.
-    func create(in transaction: any StorageTransaction) throws -> PushTokenRow {
+    func create(in transaction: StorageTransaction) throws -> PushTokenRow {
         let known = try transaction.pushTokens(account: account.id).first { token in
             !client.isEmpty && token.client.hasSameBytes(as: client) && !token.isDevice
         }
@@ -45,7 +45,7 @@ struct PushTokens {
 
     // MARK: tokens/register
 
-    func register(in transaction: any StorageTransaction) throws -> PushTokenRow {
+    func register(in transaction: StorageTransaction) throws -> PushTokenRow {
         guard let token = request.apnsToken else {
             throw ServiceError.invalid("apnsToken: expected the token in base64, found nothing")
         }
@@ -93,7 +93,7 @@ struct PushTokens {
             isDevice: true, polls: false, seenAt: 0)
     }
 
-    private func put(_ row: PushTokenRow, in transaction: any StorageTransaction) throws -> PushTokenRow {
+    private func put(_ row: PushTokenRow, in transaction: StorageTransaction) throws -> PushTokenRow {
         var row = row
         let now = environment.now()
         row.seenAt = now
@@ -111,7 +111,7 @@ struct PushTokens {
     }
 
     /// Removes a token with what waits for it.
-    static func forget(_ row: PushTokenRow, in transaction: any StorageTransaction) throws {
+    static func forget(_ row: PushTokenRow, in transaction: StorageTransaction) throws {
         try transaction.removePushToken(row.token)
         for destination in [OutboxDestination.courier(token: row.token), .device(token: row.token)] {
             try transaction.removeOutbox(account: row.account, destination: destination.text, keeping: 0)

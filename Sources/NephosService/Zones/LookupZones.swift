@@ -4,7 +4,7 @@ import NephosWire
 /// `zones/list` and `zones/lookup`.
 enum LookupZones {
     /// The default zone first, then the custom zones by name.
-    static func list(_ caller: Caller, _ reader: any StorageReader) throws -> ZonesResponse {
+    static func list(_ caller: Caller, _ reader: StorageReader) throws -> ZonesResponse {
         guard let owner = caller.owner else { return try listShared(caller, reader) }
         let zones = try reader.zones(owner: owner)
         let ordered = zones.filter { ZoneRules.isDefault($0.name) } + zones.filter { !ZoneRules.isDefault($0.name) }
@@ -12,7 +12,7 @@ enum LookupZones {
     }
 
     /// The zones of which something is shared with the caller; there is no default zone.
-    private static func listShared(_ caller: Caller, _ reader: any StorageReader) throws -> ZonesResponse {
+    private static func listShared(_ caller: Caller, _ reader: StorageReader) throws -> ZonesResponse {
         let view = SharedDatabaseView(account: try caller.requireAccount(), reader: reader)
         return ZonesResponse(
             zones: try view.zones().map { zone in
@@ -22,7 +22,7 @@ enum LookupZones {
     }
 
     static func lookup(
-        _ request: LookupZonesRequest, _ caller: Caller, _ reader: any StorageReader
+        _ request: LookupZonesRequest, _ caller: Caller, _ reader: StorageReader
     ) throws -> ZonesResponse {
         let results = try request.zones.map { zoneID -> ZoneResult in
             let address = caller.address(zoneID)

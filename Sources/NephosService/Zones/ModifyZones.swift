@@ -27,7 +27,7 @@ struct ModifyZones {
     }
 
     func apply(
-        _ notifier: Notifier, _ leaving: LeaveShares, in transaction: any StorageTransaction
+        _ notifier: Notifier, _ leaving: LeaveShares, in transaction: StorageTransaction
     ) throws -> (response: ZonesResponse, leftEvents: Bool) {
         var results: [ZoneResult] = []
         var leftEvents = false
@@ -65,7 +65,7 @@ struct ModifyZones {
 
     private func leave(
         _ address: ZoneAddress, _ operation: ZoneOperation, _ leaving: LeaveShares, _ leftEvents: inout Bool,
-        _ transaction: any StorageTransaction
+        _ transaction: StorageTransaction
     ) throws -> ZoneResult {
         guard let zone = try ZoneRegistry.find(address, caller, transaction), let shared = zone.shared else {
             let error = try ZoneRegistry.notFound(address, caller, .toRead, transaction)
@@ -76,14 +76,14 @@ struct ModifyZones {
     }
 
     private func make(
-        _ name: String, _ owner: OwnerID, _ isNew: inout Bool, _ transaction: any StorageTransaction
+        _ name: String, _ owner: OwnerID, _ isNew: inout Bool, _ transaction: StorageTransaction
     ) throws -> ZoneRow {
         if let zone = try transaction.zone(owner: owner, named: name) { return zone }
         isNew = true
         return try transaction.insertZone(owner: owner, name: name, sequence: try transaction.nextSequence())
     }
 
-    private func delete(_ zone: ZoneRow, _ transaction: any StorageTransaction) throws -> ZoneResult {
+    private func delete(_ zone: ZoneRow, _ transaction: StorageTransaction) throws -> ZoneResult {
         try ZoneDeletion.delete(zone, .deleted, environment, in: transaction)
         var dictionary = ZoneRegistry.dictionary(zone, for: caller)
         dictionary.deleted = true

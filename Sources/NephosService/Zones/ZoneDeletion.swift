@@ -5,7 +5,7 @@ import NephosWire
 enum ZoneDeletion {
     static func delete(
         _ zone: ZoneRow, _ reason: ZoneDeletionReason, _ environment: ServiceEnvironment,
-        in transaction: any StorageTransaction
+        in transaction: StorageTransaction
     ) throws {
         // With a zone go the subscriptions to it (CloudKit Web Services, zones/modify).
         try transaction.removeSubscriptions(zone: zone.key)
@@ -40,7 +40,7 @@ struct RemoveZones {
 
     /// - Returns: the names of the zones that are gone.
     func apply(
-        _ notifier: Notifier, in transaction: any StorageTransaction
+        _ notifier: Notifier, in transaction: StorageTransaction
     ) throws -> (names: [String], leftEvents: Bool) {
         guard caller.scope == .private, let owner = caller.owner else {
             throw ServiceError.badDatabase("zones can be removed from the private database only")

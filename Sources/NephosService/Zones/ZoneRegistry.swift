@@ -4,7 +4,7 @@ import NephosWire
 /// Finds the zones of a database.
 enum ZoneRegistry {
     /// The default zone, which needs no saving: it is made at its first look-up in a transaction.
-    static func defaultZone(owner: OwnerID, in transaction: any StorageTransaction) throws -> ZoneRow {
+    static func defaultZone(owner: OwnerID, in transaction: StorageTransaction) throws -> ZoneRow {
         if let zone = try transaction.zone(owner: owner, named: ZoneIDDictionary.defaultZoneName) { return zone }
         return try transaction.insertZone(
             owner: owner, name: ZoneIDDictionary.defaultZoneName, sequence: try transaction.nextSequence())
@@ -12,7 +12,7 @@ enum ZoneRegistry {
 
     /// The zone as the caller sees it: its own, the public database's, or one that is shared with it.
     static func find(
-        _ address: ZoneAddress, _ caller: Caller, _ reader: any StorageReader
+        _ address: ZoneAddress, _ caller: Caller, _ reader: StorageReader
     ) throws -> FoundZone? {
         guard address.canExist else { return nil }
         if let owner = address.sharedBy, let account = caller.account {
@@ -31,7 +31,7 @@ enum ZoneRegistry {
     /// Why a zone cannot be found, and what helps. The user may have removed it (`userDeletedZone`,
     /// `CKErrorUserDidResetEncryptedDataKey`, Apple's documentation).
     static func notFound(
-        _ address: ZoneAddress, _ caller: Caller, _ purpose: Purpose, _ reader: any StorageReader
+        _ address: ZoneAddress, _ caller: Caller, _ purpose: Purpose, _ reader: StorageReader
     ) throws -> ServiceError {
         var error = ServiceError.zoneNotFound(address.zoneName)
         error.reason += ": " + (try remedy(address, caller, purpose, reader))
@@ -50,7 +50,7 @@ enum ZoneRegistry {
 
     /// Says nothing of whether another account has the zone.
     private static func remedy(
-        _ address: ZoneAddress, _ caller: Caller, _ purpose: Purpose, _ reader: any StorageReader
+        _ address: ZoneAddress, _ caller: Caller, _ purpose: Purpose, _ reader: StorageReader
     ) throws -> String {
         switch caller.scope {
         case .public: return "the public database has the default zone alone"
@@ -81,27 +81,27 @@ enum ZoneRegistry {
 
     /// The same of a zone that may be another's.
     static func dictionary(
-        _ zone: FoundZone, for caller: Caller, _ reader: any StorageReader
+        _ zone: FoundZone, for caller: Caller, _ reader: StorageReader
     ) throws -> ZoneDictionary {
         guard let shared = zone.shared else { return try dictionary(zone.row, for: caller, reader) }
         var dictionary = ZoneDictionary(zoneID: zone.zoneID(for: caller), atomic: ZoneRules.isAtomic(zone.name))
         dictionary.share = shared.zoneWide?.share.name
         dictionary.encryptionScope = try PerZone.scope(of: zone.key, reader)
-        dictionary.syncToken = try SharedZoneFeed(zone: shared, reader: reader).currentToken(caller.opaqueStrings)
+        dictionary.syncToken = try SharedZoneFeed(zone: shared, reader: reader).currentToken(caller.tokenCodec)
         return dictionary
     }
 
     /// The same with the zone's `syncToken`, where it has a change feed: "the current point in the zone's change history"
     /// (CloudKit Web Services, Zone Dictionary). A fetch with it tells what changes from now on.
     static func dictionary(
-        _ zone: ZoneRow, for caller: Caller, _ reader: any StorageReader
+        _ zone: ZoneRow, for caller: Caller, _ reader: StorageReader
     ) throws -> ZoneDictionary {
         var dictionary = dictionary(zone, for: caller)
         if ZoneRules.hasChangeFeed(zone.name) {
             dictionary.encryptionScope = try PerZone.scope(of: zone.key, reader)
             dictionary.share = try reader.share(zone: zone.key, named: SystemRecordName.zoneWideShare)?.name
             let last = max(try reader.completeUpTo(zone: zone.key), zone.purgedUntil)
-            dictionary.syncToken = ChangeToken(feed: .zone(zone.key.id), sequence: last).text(caller.opaqueStrings)
+            dictionary.syncToken = ChangeToken(feed: .zone(zone.key.id), sequence: last).text(caller.tokenCodec)
         }
         return dictionary
     }

@@ -51,7 +51,7 @@ package final class AssetDirectory: AssetStore {
             if !isMade, !isTemporary { try makeFolders() }
             isMade = true
         }
-        return AssetDirectoryWriter(self, try UnpublishedFiles(uploads).make(), isDurable: !isTemporary)
+        return AssetDirectoryWriter(self, try StagingDirectory(uploads).make(), isDurable: !isTemporary)
     }
 
     /// Makes the folders of a new directory together, so that not each of the first few hundred files waits for one.
@@ -108,7 +108,7 @@ package final class AssetDirectory: AssetStore {
     }
 
     package func leftovers(olderThan seconds: Int64) throws -> [AssetLeftover] {
-        try UnpublishedFiles(uploads).announced(olderThan: seconds).map { file in
+        try StagingDirectory(uploads).announced(olderThan: seconds).map { file in
             let published = path(of: file.name)
             return AssetLeftover(name: file.name) { hasRow in
                 if !hasRow { unlink(published) }
@@ -117,7 +117,7 @@ package final class AssetDirectory: AssetStore {
         }
     }
 
-    package func freeBytes() throws -> Int64? { try UnpublishedFiles(uploads).freeBytes() }
+    package func freeBytes() throws -> Int64? { try StagingDirectory(uploads).freeBytes() }
 
     package func holdFiles() throws -> RemovalLock? {
         FileSystem.isDirectory(path) ? try RemovalLock(path, .hold) : nil
@@ -159,12 +159,12 @@ package final class AssetDirectory: AssetStore {
 private final class AssetDirectoryWriter: AssetFileWriter, @unchecked Sendable {
     // `@unchecked`: one thread at a time uses it, as its protocol says.
     private let directory: AssetDirectory
-    private let file: UnpublishedFile
+    private let file: StagedFile
     private let isDurable: Bool
     private var published: String?
     private var isSettled = false
 
-    init(_ directory: AssetDirectory, _ file: UnpublishedFile, isDurable: Bool) {
+    init(_ directory: AssetDirectory, _ file: StagedFile, isDurable: Bool) {
         self.directory = directory
         self.file = file
         self.isDurable = isDurable

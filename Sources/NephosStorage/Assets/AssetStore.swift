@@ -1,9 +1,11 @@
+package import NephosThreads
+
 /// Where the files of a store's assets are: a directory, or object storage.
 ///
 /// Everything but `openNow` blocks, so it is called on its `threads` only. It knows no rule: which file is of whom, and needed for how
 /// long, is in the rows.
 package protocol AssetStore: AnyObject, Sendable {
-    var threads: FileThreads { get }
+    var threads: BlockingPool { get }
     /// Begins a file that is not visible before it is published.
     func makeFile() throws -> any AssetFileWriter
     /// Opens a published file; nil where there is none of that name.
@@ -29,7 +31,7 @@ package protocol AssetStore: AnyObject, Sendable {
 }
 
 extension AssetStore {
-    package var threads: FileThreads { .shared }
+    package var threads: BlockingPool { .disk }
     package func openNow(_ name: String) throws -> (any AssetFileReader)? { nil }
 }
 

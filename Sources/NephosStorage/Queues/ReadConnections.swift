@@ -1,7 +1,8 @@
+package import NephosThreads
 import Synchronization
 
 /// The read connections of a store. A thread that may block borrows one where one is free, and never waits for one; all
-/// other reads are run by `ReadThreads`, which all stores share, and wait here while none is free.
+/// other reads are run by `BlockingPool.reads`, which all stores share, and wait here while none is free.
 ///
 /// Long reads run on threads of their own, of which there are few: however many of them there are, short ones have
 /// connections, threads and processors. A short read ends at `ReadMeter.shortRead`, a long one at `Limit.longNanoseconds`.
@@ -25,7 +26,7 @@ package final class ReadConnections: Sendable {
     /// A read that was handed in.
     private struct Waiting: @unchecked Sendable {
         // Unchecked: it has one owner: the queue, the thread that took it, the thread that runs it.
-        let work: any Work<SQLReader>
+        let work: any Work<StorageReader>
         let kind: Kind
     }
 
@@ -38,7 +39,7 @@ package final class ReadConnections: Sendable {
         var idle: [Reading] = []
         var borrowed = 0
         /// Reads that wait for a connection, oldest first.
-        var waiting = ReadQueue<Waiting>()
+        var waiting = Queue<Waiting>()
         /// Reads that were handed to the threads and are not answered.
         var handedIn = 0
         /// Odd while a transaction writes. Snapshots of one even number are all of the same state, the newest.
@@ -56,8 +57,8 @@ package final class ReadConnections: Sendable {
 
     private let state = Mutex(State())
     private let limit: Int
-    private let threads: ReadThreads
-    private let longThreads: ReadThreads
+    private let threads: BlockingPool
+    private let longThreads: BlockingPool
     private let short: Int
     private let own: Int
     private let long: Int64
@@ -72,7 +73,7 @@ package final class ReadConnections: Sendable {
     ///   - long: nanoseconds after which a long read fails.
     ///   - open: opens a connection; called on the thread that uses it first.
     package init(
-        limit: Int, threads: ReadThreads = .shared, longThreads: ReadThreads = .forLongReads,
+        limit: Int, threads: BlockingPool = .reads, longThreads: BlockingPool = .longReads,
         short: Int = ReadMeter.shortRead, own: Int = Limit.ownWork, long: Int64 = Limit.longNanoseconds,
         open: @escaping @Sendable () throws -> any SQLConnection
     ) {
@@ -91,7 +92,7 @@ package final class ReadConnections: Sendable {
     /// - Parameter length: nil for a read that is not a client's.
     /// - Throws: what `body` throws, `LongRead`, or a `StorageError`.
     package func read<T: Sendable>(
-        expecting length: ReadLength? = nil, _ body: @escaping @Sendable (any StorageReader) throws -> T
+        expecting length: ReadLength? = nil, _ body: @escaping @Sendable (StorageReader) throws -> T
     ) async throws -> T {
         let kind: Kind = length.map { $0 == .long ? .long : .short } ?? .own
         if kind != .long, BlockingThread.isCurrent {
@@ -102,18 +103,18 @@ package final class ReadConnections: Sendable {
             }
         }
         return try await withUnsafeThrowingContinuation { continuation in
-            handIn(Waiting(work: Request<SQLReader, T>({ try body($0) }, continuation), kind: kind))
+            handIn(Waiting(work: Request<StorageReader, T>({ try body($0) }, continuation), kind: kind))
         }
     }
 
     /// Runs `body` over a snapshot on the calling thread; nil if no connection is free.
-    package func readHere<T>(_ body: (any StorageReader) throws -> T) throws -> T? {
+    package func readHere<T>(_ body: (StorageReader) throws -> T) throws -> T? {
         guard let (reading, era) = try borrow() else { return nil }
         return try run({ try body($0) }, over: reading, era, within: .work(short), for: .current)
     }
 
     private func run<T>(
-        _ body: (SQLReader) throws -> T, over borrowed: Reading, _ era: Int, within limit: ReadMeter.Limit,
+        _ body: (StorageReader) throws -> T, over borrowed: Reading, _ era: Int, within limit: ReadMeter.Limit,
         for times: RequestTimes?
     ) throws -> T {
         var reading = borrowed
@@ -125,7 +126,7 @@ package final class ReadConnections: Sendable {
                 try connection.begin(writing: false)
                 reading.zones = []
             }
-            let reader = SQLReader(connection, foundZones: reading.zones)
+            let reader = StorageReader(connection, foundZones: reading.zones)
             defer { reader.invalidate() }
             let result = try body(reader)
             reading.zones = reader.foundZones ?? []
@@ -150,7 +151,7 @@ package final class ReadConnections: Sendable {
     }
 
     private func runOnThread(_ waiting: Waiting) {
-        (waiting.kind == .long ? longThreads : threads).run {
+        (waiting.kind == .long ? longThreads : threads).start {
             self.run(waiting)
         } orFail: { error in
             self.finish(waiting.work, failure: error)
@@ -186,7 +187,7 @@ package final class ReadConnections: Sendable {
         }
     }
 
-    private func finish(_ work: any Work<SQLReader>, failure: (any Error)?) {
+    private func finish(_ work: any Work<StorageReader>, failure: (any Error)?) {
         let (connections, closers) = state.withLock { state in
             state.handedIn -= 1
             return state.end()

@@ -1,3 +1,5 @@
+package import NephosThreads
+
 /// Counts the work of a read, and ends it at a limit.
 ///
 /// A unit of work is a row, 512 bytes of values, or 20 instructions of SQLite's: about a microsecond each. A count is the same

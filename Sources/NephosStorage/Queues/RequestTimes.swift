@@ -1,3 +1,4 @@
+import NephosThreads
 import Synchronization
 
 /// Where a request's time goes: one stage follows the other, and their durations add up to the request's.

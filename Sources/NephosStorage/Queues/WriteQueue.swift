@@ -1,3 +1,4 @@
+import NephosThreads
 import Synchronization
 
 /// Group commit: one thread runs all writes that wait in one transaction, commits once, and only then answers them.
@@ -25,9 +26,9 @@ package final class WriteQueue: @unchecked Sendable {
     // Sendable because `lock` guards these…
     private let lock = Lock()
     private let condition: Condition
-    private var waitingWrites: [any Work<SQLTransaction>] = []
+    private var waitingWrites: [any Work<StorageTransaction>] = []
     private struct WaitingRead {
-        let work: any Work<SQLReader>
+        let work: any Work<StorageReader>
         /// Whether it ends at `ReadMeter.shortRead`.
         let isShort: Bool
     }
@@ -49,7 +50,7 @@ package final class WriteQueue: @unchecked Sendable {
     private let readLimit: Int64
     private let sequence: SequenceCounter
     private var storedSequence: Int64
-    private var group: ArraySlice<any Work<SQLTransaction>> = []
+    private var group: ArraySlice<any Work<StorageTransaction>> = []
     /// The zones that the group changed, each with the last sequence.
     private var changedZones: [ZoneKey: Int64] = [:]
     private var lastGroup = (size: 1, commitNanoseconds: Int64(0))
@@ -77,10 +78,10 @@ package final class WriteQueue: @unchecked Sendable {
 
     /// Runs `body` in a transaction; returns when it is durable.
     package func write<T: Sendable>(
-        _ body: @escaping @Sendable (any StorageTransaction) throws -> T
+        _ body: @escaping @Sendable (StorageTransaction) throws -> T
     ) async throws -> T {
         try await withUnsafeThrowingContinuation { continuation in
-            add(write: Request<SQLTransaction, T>({ try body($0) }, continuation))
+            add(write: Request<StorageTransaction, T>({ try body($0) }, continuation))
         }
     }
 
@@ -88,19 +89,19 @@ package final class WriteQueue: @unchecked Sendable {
     /// - Parameter length: nil for a read that is not a client's.
     /// - Throws: what `body` throws, `LongRead`, or a `StorageError`.
     package func read<T: Sendable>(
-        expecting length: ReadLength? = nil, _ body: @escaping @Sendable (any StorageReader) throws -> T
+        expecting length: ReadLength? = nil, _ body: @escaping @Sendable (StorageReader) throws -> T
     ) async throws -> T {
         try await withUnsafeThrowingContinuation { continuation in
             let isShort = length == .short || length == .lookup
-            add(read: Request<SQLReader, T>({ try body($0) }, continuation), isShort: isShort)
+            add(read: Request<StorageReader, T>({ try body($0) }, continuation), isShort: isShort)
         }
     }
 
-    func add(write work: any Work<SQLTransaction>) {
+    func add(write work: any Work<StorageTransaction>) {
         enqueue(work) { waitingWrites.append(work) }
     }
 
-    func add(read work: any Work<SQLReader>, isShort: Bool = false) {
+    func add(read work: any Work<StorageReader>, isShort: Bool = false) {
         enqueue(work) { waitingReads.append(WaitingRead(work: work, isShort: isShort)) }
     }
 
@@ -125,7 +126,7 @@ package final class WriteQueue: @unchecked Sendable {
 
     private func startThread() {
         do {
-            try EngineThread.start { [self] in runUntilRest() }
+            try NativeThread.start("writer") { [self] in runUntilRest() }
         } catch {
             failWaiting(error)
         }
@@ -245,7 +246,7 @@ package final class WriteQueue: @unchecked Sendable {
 
     private func run(_ read: WaitingRead) {
         let work = read.work
-        let reader = SQLReader(connection)
+        let reader = StorageReader(connection)
         work.times?.enter(.storage)
         connection.meter.begin(read.isShort ? .work(ReadMeter.shortRead) : .time(.now + readLimit))
         let failure = work.run(reader)
@@ -257,7 +258,7 @@ package final class WriteQueue: @unchecked Sendable {
     }
 
     /// A write of the group that runs, and why its changes are not kept, if they are not.
-    private typealias Ran = (work: any Work<SQLTransaction>, failure: (any Error)?)
+    private typealias Ran = (work: any Work<StorageTransaction>, failure: (any Error)?)
 
     /// Runs writes from `group` in one transaction, commits and answers them.
     private func runGroup() {
@@ -335,8 +336,8 @@ package final class WriteQueue: @unchecked Sendable {
     }
 
     /// Runs one write; returns why it failed, if it did, and whether there may be something to undo.
-    private func run(_ work: any Work<SQLTransaction>) -> (failure: (any Error)?, hasWritten: Bool) {
-        let transaction = SQLTransaction(connection, sequence: sequence)
+    private func run(_ work: any Work<StorageTransaction>) -> (failure: (any Error)?, hasWritten: Bool) {
+        let transaction = StorageTransaction(connection, sequence: sequence)
         work.times?.enter(.storage)
         // An operation that failed fails the write, even if the body went on.
         let failure = work.run(transaction) ?? transaction.failure

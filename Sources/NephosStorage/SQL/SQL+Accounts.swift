@@ -27,11 +27,13 @@ extension SQL {
     }
 }
 
-extension SQLReader {
+extension StorageReader {
+    /// The account of that name, which was not deleted.
     package final func account(named name: String) throws -> AccountRow? {
         try row(.accountByName, bind: { try $0.bind(name) }, read: { AccountRow($0) })
     }
 
+    /// The account, whether or not it was deleted.
     package final func account(id: Int64) throws -> AccountRow? {
         try row(.accountByID, bind: { try $0.bind(id) }, read: { AccountRow($0) })
     }
@@ -40,10 +42,12 @@ extension SQLReader {
         try row(.accountByUserRecordName, bind: { try $0.bind(userRecordName) }, read: { AccountRow($0) })
     }
 
+    /// The accounts with a larger id that were not deleted, ordered by id.
     package final func accounts(after id: Int64, limit: Int) throws -> [AccountRow] {
         try rows(.accountsAfter, bind: { try $0.bind(id).bind(limit: limit) }, read: { AccountRow($0) })
     }
 
+    /// The rows of an account in all shares, those that ended too, ordered by share and id.
     package final func participations(account: Int64, limit: Int) throws -> [ShareParticipantRow] {
         try rows(
             .participationsOfAccount, bind: { try $0.bind(account).bind(limit: limit) },
@@ -51,24 +55,31 @@ extension SQLReader {
     }
 }
 
-extension SQLTransaction {
+extension StorageTransaction {
+    /// Adds an account and returns it with its new id.
+    /// - Throws: `StorageError` `.constraint` if its name or its user record's name is taken.
     package func insertAccount(name: String, userRecordName: String) throws -> AccountRow {
         let id = try insert(.insertAccount) { try $0.bind(name).bind(userRecordName) }
         return AccountRow(id: id, name: name, userRecordName: userRecordName)
     }
 
+    /// Marks an account deleted. Its row stays without its name, which another account may have from then on.
+    /// - Throws: `StorageError` `.constraint` if there is none that was not deleted.
     package func markAccountDeleted(id: Int64) throws {
         guard try change(.markAccountDeleted, { try $0.bind(id) }) == 1 else {
             throw StorageError(.constraint, "Account \(id) is not there, or was deleted.")
         }
     }
 
+    /// Removes up to `limit` of an account's memberships, former ones too, and with the last of them what is kept of those
+    /// that were purged. Returns how many it removed.
     package func purgeMemberships(account: Int64, limit: Int) throws -> Int {
         let purged = try change(.purgeMembershipsOfAccount) { try $0.bind(account).bind(limit: limit) }
         if purged < limit { try change(.unforgetMemberships) { try $0.bind(account) } }
         return purged
     }
 
+    /// Removes what waits for an account, wherever it goes.
     package func removeOutbox(account: Int64) throws {
         try change(.removeOutboxOfAccount) { try $0.bind(account) }
     }

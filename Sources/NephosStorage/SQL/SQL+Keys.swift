@@ -33,7 +33,8 @@ extension SQL {
     }
 }
 
-extension SQLReader {
+extension StorageReader {
+    /// The keys of one kind and subject, ordered by ID (byte-wise).
     package final func keys(zone: ZoneKey, kind: KeyRow.Kind, subject: String) throws -> [KeyRow] {
         try rows(.keysOfSubject) {
             try $0.bind(zone).bind(kind.rawValue).bind(subject)
@@ -42,6 +43,7 @@ extension SQLReader {
         }
     }
 
+    /// The keys of one kind, ordered by subject and ID (both byte-wise).
     package final func keys(zone: ZoneKey, kind: KeyRow.Kind) throws -> [KeyRow] {
         try rows(.keysOfKind) {
             try $0.bind(zone).bind(kind.rawValue)
@@ -51,17 +53,20 @@ extension SQLReader {
     }
 }
 
-extension SQLTransaction {
+extension StorageTransaction {
+    /// Adds a key or replaces the one of its ID.
     package func put(_ key: KeyRow) throws {
         try change(.putKey) {
             try $0.bind(key.zone).bind(key.kind.rawValue).bind(key.subject).bind(key.id).bind(key.body)
         }
     }
 
+    /// Removes a key; removing one that does not exist changes nothing.
     package func removeKey(zone: ZoneKey, kind: KeyRow.Kind, subject: String, id: [UInt8]) throws {
         try change(.removeKey) { try $0.bind(zone).bind(kind.rawValue).bind(subject).bind(id) }
     }
 
+    /// Removes up to `limit` keys of a zone; returns how many it removed.
     package func purgeKeys(zone: ZoneKey, limit: Int) throws -> Int {
         try change(.purgeKeys) { try $0.bind(zone).bind(limit: limit) }
     }

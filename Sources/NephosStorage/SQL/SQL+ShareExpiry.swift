@@ -41,11 +41,13 @@ extension SQL {
     }
 }
 
-extension SQLReader {
+extension StorageReader {
+    /// The change sequence of the last of an account's memberships that were purged; 0 if none was.
     package final func membershipsForgotten(account: Int64) throws -> Int64 {
         try row(.forgottenMemberships, bind: { try $0.bind(account) }, read: { $0.integer(0) }) ?? 0
     }
 
+    /// Whether `purgeSharedRecords` has something to remove, and `purgeShares`.
     package final func hasSharedRecord(goneBefore time: Int64) throws -> Bool {
         try row(.expiredSharedRecords, bind: { try $0.bind(time).bind(limit: 1) }, read: { _ in true }) ?? false
     }
@@ -54,16 +56,20 @@ extension SQLReader {
         try row(.expiredShares, bind: { try $0.bind(time) }, read: { _ in true }) ?? false
     }
 
+    /// Whether there is a job of that kind in the zone.
     package final func hasJob(_ kind: String, zone: ZoneKey) throws -> Bool {
         try row(.anyJob, bind: { try $0.bind(zone).bind(kind) }, read: { _ in true }) ?? false
     }
 }
 
-extension SQLTransaction {
+extension StorageTransaction {
+    /// Keeps that a record which left the share at `sequence` is under it again.
     package func noteReentry(share: Int64, leftAt sequence: Int64) throws {
         try change(.noteReentry) { try $0.bind(sequence).bind(share).bind(sequence) }
     }
 
+    /// Removes up to `limit` rows of records that left their shares before `time` (milliseconds since 1970), the oldest
+    /// first, and keeps in the shares up to which sequence it did. Returns how many it looked at.
     package func purgeSharedRecords(goneBefore time: Int64, limit: Int) throws -> Int {
         let expired = try rows(.expiredSharedRecords) {
             try $0.bind(time).bind(limit: limit)
@@ -84,6 +90,9 @@ extension SQLTransaction {
         return expired.count
     }
 
+    /// Removes up to `limit` rows of what a share held that ended before `time` (milliseconds since 1970); with the last of
+    /// them its participants and memberships. The share itself stays if it is the last of a root that is there, as its URL does. Returns how
+    /// many records' rows it removed.
     package func purgeShares(endedBefore time: Int64, limit: Int) throws -> Int {
         let expired = try row(.expiredShares) {
             try $0.bind(time)

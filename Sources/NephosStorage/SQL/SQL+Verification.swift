@@ -37,13 +37,15 @@ extension SQL {
     }
 }
 
-extension SQLReader {
+extension StorageReader {
+    /// Rows of all tables whose zone does not exist, live or deleted. Scans the tables.
     package final func rowsWithoutZone(limit: Int) throws -> [StrayRows] {
         try rows(.rowsWithoutZone, bind: { try $0.bind(limit: limit) }) {
             StrayRows(table: $0.text(0), column: "zone", id: $0.integer(2), owner: $0.integer(1), count: $0.integer(3))
         }
     }
 
+    /// Rows of all tables whose account does not exist, live or deleted. Scans the tables.
     package final func rowsWithoutAccount(limit: Int) throws -> [StrayRows] {
         try rows(.rowsWithoutAccount, bind: { try $0.bind(limit: limit) }) {
             StrayRows(table: $0.text(0), column: $0.text(1), id: $0.integer(2), owner: nil, count: $0.integer(3))

@@ -26,7 +26,7 @@ extension StorageConformance {
             try expect(again.id > made[2].id, "an id is never given again")
         },
         .engine("Two indexes of one type cannot have the same components") { engine in
-            let make: @Sendable (any StorageTransaction) throws -> Void = {
+            let make: @Sendable (StorageTransaction) throws -> Void = {
                 _ = try $0.insertIndexDefinition(recordType: "Note", components: "=a", sequence: 1)
             }
             try await engine.write(make)

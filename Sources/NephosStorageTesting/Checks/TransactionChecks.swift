@@ -147,7 +147,7 @@ extension StorageConformance {
 
     /// Takes out of a body what must stay in it. The suite uses it from one task after the other.
     private final class Kept: @unchecked Sendable {
-        var transaction: (any StorageTransaction)?
-        var reader: (any StorageReader)?
+        var transaction: StorageTransaction?
+        var reader: StorageReader?
     }
 }

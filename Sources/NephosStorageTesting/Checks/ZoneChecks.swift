@@ -3,7 +3,7 @@ import NephosStorage
 extension StorageConformance {
     /// A job, an event and a subscription.
     private static func putTasks(
-        of zone: ZoneKey, account: Int64, in transaction: any StorageTransaction
+        of zone: ZoneKey, account: Int64, in transaction: StorageTransaction
     ) throws {
         try transaction.insert(JobRow(kind: "k", zone: zone, subject: ""))
         try transaction.insert(

@@ -2,6 +2,7 @@ import NephosObjectStorage
 import NephosSQLite
 import NephosService
 import NephosStorage
+import NephosThreads
 import Synchronization
 
 /// `nephos backup`: stores as they are at a moment, while a server goes on.
@@ -48,7 +49,7 @@ struct BackupCommand {
             let files = data.files(of: id, in: source, objects)
             // Before the database, so that what it names stays until it is copied.
             let hold = try await files.threads.run { try files.holdFiles() }
-            try await FileThreads.network.run {
+            try await BlockingPool.network.run {
                 try source.copyDatabase(id, to: path, asNewIncarnation: false)
             }
             let copied = try await StoredFiles.copy(id, in: try StoredDirectory(path: path), from: files) {
@@ -104,7 +105,7 @@ struct RestoreCommand {
             throw Cloud.Failure(message: "\(data.path) has the store \(id.text) already. Nothing was changed.")
         }
         // One that is damaged keeps all of them from being restored.
-        for id in stores { try await FileThreads.network.run { try source.check(id) } }
+        for id in stores { try await BlockingPool.network.run { try source.check(id) } }
         var problems = 0
         for id in stores {
             // The files first: a store that is there has its files.
@@ -112,7 +113,7 @@ struct RestoreCommand {
             let copied = try await StoredFiles.copy(id, in: source, from: source.assets(of: id)) {
                 data.files(of: $0, in: directory, objects)
             }
-            try await FileThreads.network.run {
+            try await BlockingPool.network.run {
                 try source.copyDatabase(id, to: data.path, asNewIncarnation: true)
             }
             try await copied.tell(of: id, in: try StoredDirectory(path: data.path))

@@ -42,7 +42,7 @@ struct MigrateCommand {
             }
         }
 
-        func image(of id: StoreID) throws -> any StoreImage {
+        func image(of id: StoreID) throws -> any StoreCopy {
             switch self {
             case .directory(let directory): try SQLiteImage(id, in: directory)
             case .database(let stores): try stores.image(of: id)

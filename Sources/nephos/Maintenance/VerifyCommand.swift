@@ -3,6 +3,7 @@ import NephosPostgres
 import NephosSQLite
 import NephosService
 import NephosStorage
+import NephosThreads
 
 /// `nephos verify`: whether stores are whole.
 struct VerifyCommand {

@@ -133,7 +133,7 @@ import Testing
     @Test(.timeLimit(.minutes(15))) func `an answer for the old account that comes late is not told to the new one`()
         async
     {
-        let (old, new) = (HeldCourier("old"), HeldCourier("new"))
+        let (old, new) = (HeldPoll("old"), HeldPoll("new"))
         let feed = NotificationFeed(old, environment: SyncEngineEnvironment(sleep: { _ in }))
         var iterator = feed.events().makeAsyncIterator()
         await old.untilPolled()
@@ -151,7 +151,7 @@ import Testing
 }
 
 /// Holds polls until it is told what to answer, whether or not they are cancelled meanwhile.
-private final class HeldCourier: PartialService {
+private final class HeldPoll: PartialService {
     private struct State: Sendable {
         var received: [String?] = []
         var waiting: CheckedContinuation<String, Never>?

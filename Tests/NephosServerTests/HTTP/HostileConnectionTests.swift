@@ -2,6 +2,7 @@ import Foundation
 import NephosSQLite
 import NephosService
 import NephosStorage
+import NephosThreads
 import Testing
 
 @testable import NephosServer
@@ -433,6 +434,10 @@ private final class EndlessFile: StreamedBody {
     }
 
     func read(_ count: Int, at offset: Int64, _ completion: @escaping @Sendable (Result<[UInt8], any Error>) -> Void) {
-        FileThreads.shared.start { completion(.success(Array(repeating: 7, count: count))) }
+        BlockingPool.disk.start {
+            completion(.success(Array(repeating: 7, count: count)))
+        } orFail: {
+            completion(.failure($0))
+        }
     }
 }

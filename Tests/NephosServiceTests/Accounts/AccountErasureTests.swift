@@ -28,7 +28,8 @@ import Testing
         let account = try #require(try await caller("alice").account)
         var shared = TestDatabase(cloud, "bob", .shared)
         let token = try await cloud.service.databaseChanges(.init(), shared.context).syncToken
-        // The background is not woken.
+        // The background is not woken, nor still at what the list made.
+        await cloud.service.settle()
         try await withStore { store in
             try await store.engine.write { try AccountDeletion(account: account).run(in: $0) }
         }

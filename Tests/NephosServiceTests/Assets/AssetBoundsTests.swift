@@ -1,6 +1,7 @@
 import Foundation
 import NephosSQLite
 import NephosStorage
+import NephosThreads
 import NephosWire
 import Synchronization
 import Testing
@@ -39,7 +40,7 @@ import Testing
 
     private func names() async throws -> [String] {
         let files = try store().assets.files
-        return try await FileThreads.shared.run { try files.files(after: "", limit: 1000) }
+        return try await BlockingPool.disk.run { try files.files(after: "", limit: 1000) }
     }
 
     @Test func `an account has so many uploads at a time, and others have theirs`() async throws {
@@ -90,7 +91,7 @@ import Testing
         #expect(try await me.modify([.create("a", ["file": .asset(first)])]).map(\.summary) == ["saved"])
         let store = try store()
         let (files, before) = (store.assets.files, try #require(try await names().first))
-        try await FileThreads.shared.run {
+        try await BlockingPool.disk.run {
             try files.remove(before)
             guard let instead else { return }
             let file = try files.makeFile()
@@ -148,7 +149,7 @@ import Testing
             cloud.advance(milliseconds: 8 * 86_400_000 + 1)
             let now = cloud.now
             let files = store.assets.files
-            var hold = try await FileThreads.shared.run { try files.holdFiles() }
+            var hold = try await BlockingPool.disk.run { try files.holdFiles() }
             try await store.assets.collect(neededBefore: now)
             #expect(try await names().count == 1 && hold != nil)
             hold = nil

@@ -1,6 +1,7 @@
 import Foundation
 import NephosSQLite
 import NephosStorage
+import NephosThreads
 import NephosWire
 import Testing
 
@@ -55,7 +56,7 @@ import Testing
     private func fileCount() async throws -> Int {
         try await cloud.withStore { store in
             let files = store.assets.files
-            return try await FileThreads.shared.run { try files.files(after: "", limit: 100).count }
+            return try await BlockingPool.disk.run { try files.files(after: "", limit: 100).count }
         }
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import NephosSQLite
 import NephosStorage
+import NephosThreads
 import NephosWire
 import Synchronization
 import Testing
@@ -39,7 +40,7 @@ import Testing
 
     private func names() async throws -> [String] {
         let files = try #require(cloud.service.openStores.first).assets.files
-        return try await FileThreads.shared.run { try files.files(after: "", limit: 1000) }
+        return try await BlockingPool.disk.run { try files.files(after: "", limit: 1000) }
     }
 
     private func expectNoRoom(_ size: Int, _ record: String) async {

@@ -1,4 +1,5 @@
 import NephosStorage
+import NephosThreads
 import NephosWire
 import Testing
 
@@ -100,7 +101,7 @@ import Testing
 
     private func fileCount() async throws -> Int {
         let files = try store().assets.files
-        return try await FileThreads.shared.run { try files.files(after: "", limit: 100).count }
+        return try await BlockingPool.disk.run { try files.files(after: "", limit: 100).count }
     }
 
     private func collect() async throws {

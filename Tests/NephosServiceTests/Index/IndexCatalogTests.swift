@@ -13,7 +13,7 @@ struct IndexCatalogTests {
         try MemoryStores().open(StoreID(container: "iCloud.test", environment: "development"))
     }
 
-    private static func define(_ transaction: any StorageTransaction, _ components: String = "=a") throws {
+    private static func define(_ transaction: StorageTransaction, _ components: String = "=a") throws {
         _ = try transaction.insertIndexDefinition(recordType: "Note", components: components, sequence: 1)
     }
 

@@ -76,7 +76,7 @@ import Testing
 
     @Test("Cached content has a version of its own, and none while it changes")
     func contentVersions() {
-        let catalog = AnnouncedCatalog<Int>()
+        let catalog = VersionedCache<Int>()
         let first = catalog.now
         #expect(catalog.kept(asOf: first)?.count == nil)
         catalog.remember(1, at: 1, asOf: first)

@@ -131,7 +131,7 @@ struct QueryPagingTests {
 
     @Test("A cursor survives its text, and nothing else is one")
     func cursors() {
-        let strings = OpaqueStrings(key: .random(), database: "private _a")
+        let strings = TokenCodec(key: .random(), database: "private _a")
         var given = GivenRecords()
         for number in 1...20 { given.insert(RowNumber(Int64(number) << 27)) }
         for phase in [

@@ -60,12 +60,12 @@ final class FullStores: StoreProvider {
             self.engine = engine
         }
 
-        func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
+        func read<T: Sendable>(_ body: @escaping @Sendable (StorageReader) throws -> T) async throws -> T {
             try await engine.read(body)
         }
 
         func write<T: Sendable>(
-            _ body: @escaping @Sendable (any StorageTransaction) throws -> T
+            _ body: @escaping @Sendable (StorageTransaction) throws -> T
         ) async throws -> T {
             stores.writes.add(1, ordering: .relaxed)
             if stores.isHanging.load(ordering: .relaxed) {

@@ -151,19 +151,19 @@ private final class NotedStores: StoreProvider {
             self.engine = engine
         }
 
-        func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
+        func read<T: Sendable>(_ body: @escaping @Sendable (StorageReader) throws -> T) async throws -> T {
             try await engine.read(body)
         }
 
         func read<T: Sendable>(
-            expecting length: ReadLength, _ body: @escaping @Sendable (any StorageReader) throws -> T
+            expecting length: ReadLength, _ body: @escaping @Sendable (StorageReader) throws -> T
         ) async throws -> T {
             stores.reads.withLock { $0.append(length) }
             return try await engine.read(expecting: length, body)
         }
 
         func write<T: Sendable>(
-            _ body: @escaping @Sendable (any StorageTransaction) throws -> T
+            _ body: @escaping @Sendable (StorageTransaction) throws -> T
         ) async throws -> T {
             try await engine.write(body)
         }

@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test func `a token of a shared zone has what was the last when its page was read`() throws {
-        let strings = OpaqueStrings(key: .random(), database: "shared _a", lost: [100...200])
+        let strings = TokenCodec(key: .random(), database: "shared _a", lost: [100...200])
         let position = SharedZoneToken.Position(share: 3, joined: 5, sequence: 40, deletionsKnown: 40)
         for seen: Int64 in [0, 99, 201] {
             let token = SharedZoneToken(zone: 7, positions: [position, position], seen: seen)

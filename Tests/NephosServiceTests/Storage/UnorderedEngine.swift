@@ -1,4 +1,5 @@
 import NephosStorage
+import NephosThreads
 
 @testable import NephosSQLite
 
@@ -59,21 +60,21 @@ final class UnorderedEngine: StorageEngine, @unchecked Sendable {
         connection = try UnorderedConnection()
     }
 
-    func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
+    func read<T: Sendable>(_ body: @escaping @Sendable (StorageReader) throws -> T) async throws -> T {
         try await onThread { [self] in
             try lock.withLock {
                 if isClosed { throw StorageError(.closed, "the store is closed") }
                 connection.horizon = underWay.min() ?? .max
                 try connection.begin(writing: false)
                 defer { connection.rollback() }
-                let reader = SQLReader(connection)
+                let reader = StorageReader(connection)
                 defer { reader.invalidate() }
                 return try body(reader)
             }
         }
     }
 
-    func write<T: Sendable>(_ body: @escaping @Sendable (any StorageTransaction) throws -> T) async throws -> T {
+    func write<T: Sendable>(_ body: @escaping @Sendable (StorageTransaction) throws -> T) async throws -> T {
         try await onThread { [self] in
             do {
                 return try write(alone: false, body)
@@ -83,7 +84,7 @@ final class UnorderedEngine: StorageEngine, @unchecked Sendable {
         }
     }
 
-    private func write<T>(alone: Bool, _ body: (any StorageTransaction) throws -> T) throws -> T {
+    private func write<T>(alone: Bool, _ body: (StorageTransaction) throws -> T) throws -> T {
         let start = lock.withLock { () -> Int64 in
             while isAlone || alone && !underWay.isEmpty { condition.wait() }
             isAlone = alone
@@ -99,7 +100,7 @@ final class UnorderedEngine: StorageEngine, @unchecked Sendable {
             }
         }
         // Others that took their sequences later go first.
-        EngineThread.sleep(nanoseconds: lock.withLock { Int64.random(in: 0...1_500_000, using: &random) })
+        NativeThread.sleep(nanoseconds: lock.withLock { Int64.random(in: 0...1_500_000, using: &random) })
         return try lock.withLock {
             if isClosed { throw StorageError(.closed, "the store is closed") }
             connection.horizon = underWay.min() ?? .max
@@ -109,11 +110,11 @@ final class UnorderedEngine: StorageEngine, @unchecked Sendable {
         }
     }
 
-    private func run<T>(_ start: Int64, commits: Bool, _ body: (any StorageTransaction) throws -> T) throws -> T {
+    private func run<T>(_ start: Int64, commits: Bool, _ body: (StorageTransaction) throws -> T) throws -> T {
         connection.wantsToRunAlone = false
         try connection.begin(writing: true)
         defer { connection.rollback() }
-        let transaction = SQLTransaction(connection, sequence: SequenceCounter { (start, start + Self.block - 1) })
+        let transaction = StorageTransaction(connection, sequence: SequenceCounter { (start, start + Self.block - 1) })
         defer { transaction.invalidate() }
         let result = Result { try body(transaction) }
         if connection.wantsToRunAlone { throw WantsToRunAlone() }
@@ -135,7 +136,7 @@ final class UnorderedEngine: StorageEngine, @unchecked Sendable {
     private func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             do {
-                try EngineThread.start { continuation.resume(with: Result { try body() }) }
+                try NativeThread.start("test") { continuation.resume(with: Result { try body() }) }
             } catch {
                 continuation.resume(throwing: error)
             }

@@ -74,7 +74,7 @@ final class TestDevice: Sendable {
     }
 
     /// A poll that says nothing of what it received.
-    func poll(_ receipt: Courier.Receipt = .implied) async throws -> PolledNotification? {
+    func poll(_ receipt: LongPollRegistry.Receipt = .implied) async throws -> PolledNotification? {
         await cloud.service.tellSubscribers()
         return try await cloud.service.nextNotification(token: token.apnsToken, receipt: receipt, context)
     }

@@ -141,7 +141,7 @@ struct MergedRanges: CandidateStream {
     init(
         _ scan: QueryScan, in zones: [QueryZone], _ indexes: TypeIndexes, after position: QueryPosition?,
         expecting: Int,
-        reader: any StorageReader, trace: QueryTrace
+        reader: StorageReader, trace: QueryTrace
     ) throws {
         for zone in zones {
             for range in scan.ranges where range.isIn(zone) {
@@ -213,7 +213,7 @@ struct MergedRanges: CandidateStream {
     private struct Source {
         let range: IndexRange
         let keyOffset: Int
-        let reader: any StorageReader
+        let reader: StorageReader
         let trace: QueryTrace
         let place: Int
         private var entries: [IndexPosition] = []
@@ -225,7 +225,7 @@ struct MergedRanges: CandidateStream {
         private(set) var number = RowNumber()
 
         init(
-            _ range: IndexRange, keyOffset: Int, after position: QueryPosition?, reader: any StorageReader,
+            _ range: IndexRange, keyOffset: Int, after position: QueryPosition?, reader: StorageReader,
             trace: QueryTrace, place: Int
         ) {
             self.range = range

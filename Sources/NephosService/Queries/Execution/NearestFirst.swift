@@ -38,7 +38,7 @@ struct NearestFirst: CandidateStream {
     }
 
     private let scan: DistanceScan
-    private let reader: any StorageReader
+    private let reader: StorageReader
     private let trace: QueryTrace
     private let position: QueryPosition?
     /// Makes the whole key of a candidate whose record decides about it; nil where the distance is the whole key.
@@ -62,7 +62,7 @@ struct NearestFirst: CandidateStream {
 
     init(
         _ scan: DistanceScan, in zones: [QueryZone], _ indexes: TypeIndexes, after position: QueryPosition?,
-        bounds: QueryBounds, reader: any StorageReader, trace: QueryTrace,
+        bounds: QueryBounds, reader: StorageReader, trace: QueryTrace,
         fullKey: ((RecordRow, ZoneKey) throws -> [UInt8])?
     ) {
         self.scan = scan

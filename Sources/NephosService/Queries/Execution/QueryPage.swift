@@ -11,7 +11,7 @@ final class QueryPage {
     let indexes: TypeIndexes
     let bounds: QueryBounds
     let accounts: Accounts
-    let reader: any StorageReader
+    let reader: StorageReader
     let trace: QueryTrace
     let limit: Int
     /// When the page ends, if it is not full before.
@@ -24,7 +24,7 @@ final class QueryPage {
 
     init(
         query: ValidQuery, conjuncts: [QueryConjunct], zones: [QueryZone], indexes: TypeIndexes, bounds: QueryBounds,
-        accounts: Accounts, reader: any StorageReader, trace: QueryTrace, limit: Int, cursor: QueryCursor?,
+        accounts: Accounts, reader: StorageReader, trace: QueryTrace, limit: Int, cursor: QueryCursor?,
         projections: [RecordProjection]
     ) {
         self.query = query
@@ -390,7 +390,7 @@ struct IndexProbe: Sendable {
     let definition: Int64
     let points: [QueryAccess.Point]
 
-    func finds(_ name: String, _ zone: QueryZone, _ reader: any StorageReader) throws -> Bool {
+    func finds(_ name: String, _ zone: QueryZone, _ reader: StorageReader) throws -> Bool {
         try points.contains { point in
             guard point.zoneID == nil || point.zoneID == zone.zoneID else { return false }
             return try reader.hasIndexEntry(

@@ -16,7 +16,7 @@ struct SharedRecordStream: CandidateStream {
 
     private let zone: ZoneKey
     private let type: String
-    private let reader: any StorageReader
+    private let reader: StorageReader
     private let trace: QueryTrace
     private var chunk: Int
     private var sources: [Source]
@@ -29,7 +29,7 @@ struct SharedRecordStream: CandidateStream {
     ///   - expecting: records that the page wants.
     init(
         _ shared: SharedZone, of type: String, after position: QueryPosition?, expecting: Int,
-        reader: any StorageReader, trace: QueryTrace
+        reader: StorageReader, trace: QueryTrace
     ) {
         zone = shared.zone.key
         self.type = type

@@ -17,7 +17,7 @@ struct QueryPlanner {
     let zones: [QueryZone]
     let indexes: TypeIndexes
     let bounds: QueryBounds
-    let reader: any StorageReader
+    let reader: StorageReader
     let trace: QueryTrace
     /// Records of the page.
     let limit: Int

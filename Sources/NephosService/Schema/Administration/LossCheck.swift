@@ -83,7 +83,7 @@ struct LossCheck: Sendable {
     /// Looks at what was written since, in the transaction that drops. Others cannot write meanwhile, so it looks at a
     /// bounded number of records.
     /// - Returns: nil where more were written.
-    func lookingAtChanges(in reader: any StorageReader) throws -> LossCheck? {
+    func lookingAtChanges(in reader: StorageReader) throws -> LossCheck? {
         var check = self
         if losses.isEmpty { return check }
         var left = Limits.changesPerLossCheck

@@ -83,7 +83,7 @@ struct SchemaAdministration {
     }
 
     /// Every zone goes; default zones come back empty.
-    private func eraseZones(in transaction: any StorageTransaction) throws {
+    private func eraseZones(in transaction: StorageTransaction) throws {
         let zones = try transaction.zones(after: 0, limit: .max)
         for zone in zones {
             try ZoneDeletion.delete(zone, .deleted, environment, in: transaction)
@@ -102,7 +102,7 @@ struct SchemaAdministration {
     // MARK: - Every change
 
     private func apply(
-        _ plan: SchemaPlan, replacing old: Schema, in transaction: any StorageTransaction
+        _ plan: SchemaPlan, replacing old: Schema, in transaction: StorageTransaction
     ) throws {
         try plan.schema.write(replacing: old, in: transaction)
         if plan.schema.beginsToSeal(after: old) {
@@ -113,7 +113,7 @@ struct SchemaAdministration {
 
     /// Writes to the schema and the indexes as `SchemaCatalog` and `IndexCatalog` want it.
     private func change<T: Sendable>(
-        _ store: Store, _ body: @escaping @Sendable (any StorageTransaction) throws -> T
+        _ store: Store, _ body: @escaping @Sendable (StorageTransaction) throws -> T
     ) async throws -> T {
         store.schemas.beginChange()
         store.indexes.beginChange()

@@ -65,11 +65,11 @@ private final class InterceptedEngine: StorageEngine {
         self.stores = stores
     }
 
-    func read<T: Sendable>(_ body: @escaping @Sendable (any StorageReader) throws -> T) async throws -> T {
+    func read<T: Sendable>(_ body: @escaping @Sendable (StorageReader) throws -> T) async throws -> T {
         try await engine.read(body)
     }
 
-    func write<T: Sendable>(_ body: @escaping @Sendable (any StorageTransaction) throws -> T) async throws -> T {
+    func write<T: Sendable>(_ body: @escaping @Sendable (StorageTransaction) throws -> T) async throws -> T {
         let next = stores.next()
         if let next, next.moment == .before { try await next.action() }
         let answer = try await engine.write(body)

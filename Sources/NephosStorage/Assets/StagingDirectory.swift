@@ -23,20 +23,20 @@ package enum AssetFileName {
 
 /// A directory of files that are being written, and of those that are about to be published: `<number>` and
 /// `<number>.<name>`.
-package struct UnpublishedFiles: Sendable {
+package struct StagingDirectory: Sendable {
     private let path: String
 
     package init(_ path: String) { self.path = path }
 
     /// Begins a file, and makes the directory where there is none.
-    package func make() throws -> UnpublishedFile {
+    package func make() throws -> StagedFile {
         let file = "\(path)/\(String(UInt64.random(in: .min ... .max), radix: 36))"
         do {
-            return try UnpublishedFile(file, in: path)
+            return try StagedFile(file, in: path)
         } catch {
             // Others may have made the directory since: what else was wrong is wrong again.
             try FileSystem.makeDirectory(path)
-            return try UnpublishedFile(file, in: path)
+            return try StagedFile(file, in: path)
         }
     }
 
@@ -84,7 +84,7 @@ package struct UnpublishedFiles: Sendable {
 }
 
 /// A file that is being written, or about to be published. One thread at a time uses it.
-package final class UnpublishedFile {
+package final class StagedFile {
     private let directory: String
     package private(set) var path: String
     private var descriptor: Int32

@@ -1,5 +1,6 @@
-/// The contract's reads, over one connection. Valid only inside the body it is made for.
-package class SQLReader: StorageReader {
+/// Typed reads over one snapshot, valid only inside the body that they are made for. Texts are compared by their UTF-8 bytes; a
+/// limit of zero or less gives nothing.
+package class StorageReader {
     final let connection: any SQLConnection
     /// Why it can no longer be used: an operation failed, or the body returned.
     package fileprivate(set) final var failure: StorageError?
@@ -60,10 +61,13 @@ package class SQLReader: StorageReader {
         }
     }
 
+    /// The store's secret; nil before one was set.
     package final func secret() throws -> [UInt8]? {
         try row(.secret, bind: { _ in }, read: { $0.bytes(0) })
     }
 
+    /// The change sequences that the store gave after the backups were taken that it was restored from, and lost; no row
+    /// has one of them.
     package final func lostSequences() throws -> [ClosedRange<Int64>] {
         try rows(.lostSequences, bind: { _ in }) { row in
             let first = row.integer(0)
@@ -71,18 +75,23 @@ package class SQLReader: StorageReader {
         }
     }
 
+    /// Advances where nothing that clients hold is good any more: the database was replaced by one that may lack some of it.
     package final func tokenEpoch() throws -> Int64 {
         try row(.tokenEpoch, bind: { _ in }, read: { $0.integer(0) }) ?? 0
     }
 
     // MARK: Zones
 
+    /// Says that zones are looked up for their feeds: an engine that is another process reads with each how far it is complete.
     package final func expectFeeds() { connection.expectFeeds() }
 
+    /// Says that a zone of this name is looked up next, then its records of these names and, where `shares` is not 0, as many of
+    /// its shares: an engine that is another process reads them together.
     package final func expectZone(named name: String, records: [String], shares: Int) {
         connection.expectZone(named: name, records: records, shares: shares)
     }
 
+    /// The live zone of that name.
     package final func zone(owner: OwnerID, named name: String) throws -> ZoneRow? {
         // Byte by byte: different names may be equal strings.
         let isWanted = { (zone: ZoneRow) in zone.key.owner == owner && zone.name.utf8.elementsEqual(name.utf8) }
@@ -108,10 +117,12 @@ package class SQLReader: StorageReader {
 
     private static var mostFoundZones: Int { 8 }
 
+    /// The live zones, ordered by name (byte-wise).
     package final func zones(owner: OwnerID) throws -> [ZoneRow] {
         try rows(.zones, bind: { try $0.bind(owner.rawValue) }, read: { ZoneRow(owner: owner, $0) })
     }
 
+    /// The live zones that changed after `sequence`, in the order in which they last did.
     package final func zones(owner: OwnerID, changedAfter sequence: Int64, limit: Int) throws -> [ZoneRow] {
         try rows(.zonesByChange) {
             try $0.bind(owner.rawValue).bind(sequence).bind(connection.horizon).bind(limit: limit)
@@ -120,6 +131,8 @@ package class SQLReader: StorageReader {
         }
     }
 
+    /// The zones that were deleted after `sequence` and not made again, in the order of their deletion; of one name the
+    /// last.
     package final func deletedZones(owner: OwnerID, after sequence: Int64, limit: Int) throws -> [ZoneRow] {
         try rows(.deletedZones) {
             try $0.bind(owner.rawValue).bind(sequence).bind(limit: limit)
@@ -128,12 +141,16 @@ package class SQLReader: StorageReader {
         }
     }
 
+    /// The zone of that name that was deleted last.
     package final func lastDeletedZone(owner: OwnerID, named name: String) throws -> ZoneRow? {
         try row(.lastDeletedZone, bind: { try $0.bind(owner.rawValue).bind(name) }, read: { ZoneRow(owner: owner, $0) })
     }
 
+    /// No commit that is still to come has a change sequence below it; it never falls. `.max` in an engine that writes one
+    /// transaction after another.
     package final var horizon: Int64 { connection.horizon }
 
+    /// The same of the owner's database: of the sequences at which its zones changed or were deleted.
     package final func completeUpTo(owner: OwnerID) throws -> Int64 {
         let sequences = try [SQL.lastChangeOfZones, .lastDeletionOfZones].map { sql in
             try row(sql) {
@@ -145,10 +162,12 @@ package class SQLReader: StorageReader {
         return sequences.max() ?? 0
     }
 
+    /// The sequence of the last deletion among the zones of the owner's that were forgotten; 0 if none was.
     package final func zonesForgotten(owner: OwnerID) throws -> Int64 {
         try row(.forgottenZones, bind: { try $0.bind(owner.rawValue) }, read: { $0.integer(0) }) ?? 0
     }
 
+    /// Whether `purgeTombstones` has something to remove, and `forgetZones`.
     package final func hasTombstone(deletedBefore time: Int64) throws -> Bool {
         try row(.expiredTombstones) {
             try $0.bind(time).bind(connection.horizon).bind(limit: 1)
@@ -171,15 +190,21 @@ package class SQLReader: StorageReader {
         return record
     }
 
+    /// A change sequence of the zone's that was committed, no number beyond it, up to which no other commit will show a
+    /// change any more; 0 where there is none. An engine that writes one transaction after another gives the zone's last.
+    ///
+    /// It can fall: where a record changes whose sequence it was, while another write is under way.
     package final func completeUpTo(zone: ZoneKey) throws -> Int64 {
         if let known = try attempt({ try connection.knownCompletion(of: zone) }) { return known }
         return try row(.lastSequenceOfZone, bind: { try $0.bind(zone).bind(connection.horizon) }) { $0.integer(0) } ?? 0
     }
 
+    /// The record or tombstone of that name.
     package final func record(zone: ZoneKey, named name: String) throws -> RecordRow? {
         try row(.recordByName, bind: { try $0.bind(zone).bind(name) }, read: { visited(zone, $0).row })
     }
 
+    /// The zone's record or tombstone that has the number in this snapshot.
     package final func record(_ number: RowNumber, zone: ZoneKey) throws -> RecordRow? {
         try row(
             .recordByNumber, bind: { try $0.bind(number.value).bind(zone) },
@@ -196,6 +221,7 @@ package class SQLReader: StorageReader {
         }
     }
 
+    /// The same two, where the database has it: `body` is called at most once, and may read what is no record.
     package final func visitRecord(
         zone: ZoneKey, named name: String, _ body: (RecordRowView) throws -> Void
     ) throws {
@@ -208,6 +234,9 @@ package class SQLReader: StorageReader {
         }
     }
 
+    /// Says that records of these names are visited next: an engine that is another process reads them at once, as many as
+    /// have `size` bytes of fields.
+    /// - Parameter withShares: whether the shares are asked for that they are under.
     package final func expectRecords(zone: ZoneKey, named names: [String], size: Int, withShares: Bool) throws {
         guard type(of: connection).isRemote, names.count > 1 || withShares else { return }
         var shares: [SharedRecordRow?] = []
@@ -234,6 +263,8 @@ package class SQLReader: StorageReader {
         expectedShares.isEmpty ? nil : expectedShares[RecordPlace(zone: zone, name: Array(name.utf8))]
     }
 
+    /// The zone's records and tombstones written after `sequence`, in the order of their sequences. Ends with the row
+    /// with which their fields have `size` bytes, if that comes before `limit`.
     package final func records(
         zone: ZoneKey, after sequence: Int64, limit: Int, size: Int
     ) throws -> [RecordRow] {
@@ -242,6 +273,7 @@ package class SQLReader: StorageReader {
         return rows
     }
 
+    /// The same, each where the database has it: `body` is called once for each in turn, and may read other things.
     package final func visitRecords(
         zone: ZoneKey, after sequence: Int64, limit: Int, size: Int, _ body: (RecordRowView) throws -> Void
     ) throws {
@@ -257,8 +289,22 @@ package class SQLReader: StorageReader {
         }
     }
 
+    /// The zone's records and tombstones written after `sequence`, however large.
+    package final func records(zone: ZoneKey, after sequence: Int64, limit: Int) throws -> [RecordRow] {
+        try records(zone: zone, after: sequence, limit: limit, size: .max)
+    }
+
+    /// Whether there is a record or tombstone of the zone that was written after `sequence`.
+    package final func hasRecord(zone: ZoneKey, after sequence: Int64) throws -> Bool {
+        var isFound = false
+        try visitRecords(zone: zone, after: sequence, limit: 1, size: .max) { _ in isFound = true }
+        return isFound
+    }
+
     // MARK: References
 
+    /// The edges that point at `target` with one of `kinds`, ordered by source name (byte-wise) and kind, of the sources
+    /// after `source` if given. `limit` counts sources: all edges of one source come together.
     package final func references(
         zone: ZoneKey, to target: String, kinds: [ReferenceRow.Kind], after source: String?, limit: Int
     ) throws -> [ReferenceRow] {
@@ -300,6 +346,8 @@ package class SQLReader: StorageReader {
         return Array(sorted[..<(end ?? sorted.endIndex)])
     }
 
+    /// How many edges of a kind lead to `target`, over any number of others, and how many the longest such way has; both of
+    /// the first `limit` edges, of which those with few on their way come first.
     package final func extent(
         zone: ZoneKey, below target: String, kind: ReferenceRow.Kind, limit: Int
     ) throws -> (depth: Int, count: Int) {
@@ -310,6 +358,7 @@ package class SQLReader: StorageReader {
         } ?? (0, 0)
     }
 
+    /// All edges that `source` holds.
     package final func references(zone: ZoneKey, from source: String) throws -> [ReferenceRow] {
         try rows(.referencesFrom) {
             try $0.bind(zone).bind(source)
@@ -323,6 +372,7 @@ package class SQLReader: StorageReader {
 
     // MARK: Schema and jobs
 
+    /// The whole schema: every record type (some have no field), and every field.
     package final func recordTypes() throws -> [String] {
         try rows(.recordTypes, bind: { _ in }, read: { $0.text(0) })
     }
@@ -334,6 +384,7 @@ package class SQLReader: StorageReader {
         }
     }
 
+    /// The oldest jobs first.
     package final func jobs(limit: Int) throws -> [JobRow] {
         try rows(.jobs) {
             try $0.bind(limit: limit)
@@ -342,6 +393,7 @@ package class SQLReader: StorageReader {
         }
     }
 
+    /// The jobs behind a position, ordered by owner and id.
     package final func jobs(after position: JobPosition, limit: Int) throws -> [JobRow] {
         try rows(.jobsAfter) {
             try $0.bind(position.owner.rawValue).bind(position.id).bind(limit: limit)

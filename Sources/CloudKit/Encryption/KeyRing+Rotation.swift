@@ -10,10 +10,10 @@ extension KeyRing {
     /// under it.
     /// - Parameter roots: the records of which, and of what is below them, keys are to be wrapped; the empty name is all of
     ///   the zone.
-    func tend(_ name: GroupName, roots: [String]) async throws(KeyFailure) {
+    func rotateAndDistributeKeys(_ name: GroupName, roots: [String]) async throws(KeyFailure) {
         var (wrapsRecords, hasLeft) = (false, false)
         var settled: Int64?
-        for attempt in 1...Self.tendingAttempts {
+        for attempt in 1...Self.rotationAttempts {
             let answer = try await lookup(
                 LookupKeysRequest(
                     zoneID: name.zone.zoneID, group: name.group, wantsGroup: true, wantsMembers: true,
@@ -48,7 +48,7 @@ extension KeyRing {
         }
     }
 
-    private static let tendingAttempts = 4
+    private static let rotationAttempts = 4
 
     /// What is to be handed to the service; nil where that is nothing.
     private func request(

@@ -148,57 +148,69 @@ extension SQL {
     private static let sharedRecordColumns = "owner, zone, name, share, type, entered, sequence, gone_at, left_at"
 }
 
-extension SQLReader {
+extension StorageReader {
     // MARK: Shares
 
     package final func share(id: Int64) throws -> ShareRow? {
         try row(.shareByID, bind: { try $0.bind(id) }, read: { ShareRow($0) })
     }
 
+    /// The live share whose URL ends in `guid`.
     package final func share(guid: String) throws -> ShareRow? {
         try row(.shareByGUID, bind: { try $0.bind(guid) }, read: { ShareRow($0) })
     }
 
+    /// The live share whose record has that name.
     package final func share(zone: ZoneKey, named name: String) throws -> ShareRow? {
         try row(.shareByName, bind: { try $0.bind(zone).bind(name) }, read: { ShareRow($0) })
     }
 
+    /// The share of a root that was made last, whether or not it lives. An empty root is the whole zone.
     package final func lastShare(zone: ZoneKey, root: String) throws -> ShareRow? {
         try row(.lastShareOfRoot, bind: { try $0.bind(zone).bind(root) }, read: { ShareRow($0) })
     }
 
+    /// The live shares of a zone, in the order in which they were made.
     package final func shares(zone: ZoneKey, limit: Int) throws -> [ShareRow] {
         try rows(.sharesOfZone, bind: { try $0.bind(zone).bind(limit: limit) }, read: { ShareRow($0) })
     }
 
     // MARK: Participants and memberships
 
+    /// A share's participants, ordered by when they were added and id.
     package final func participants(share: Int64) throws -> [ShareParticipantRow] {
         // A share has few, and the index that would order them would cost more than this.
         try rows(.participantsOfShare, bind: { try $0.bind(share) }, read: { ShareParticipantRow($0) })
             .sorted { ($0.addedAt, $0.id) < ($1.addedAt, $1.id) }
     }
 
+    /// The rows of an account: one that takes part has one.
     package final func participants(share: Int64, account: Int64) throws -> [ShareParticipantRow] {
         try rows(.participantsOfAccount, bind: { try $0.bind(share).bind(account) }, read: { ShareParticipantRow($0) })
     }
 
+    /// The participant with that one-time GUID.
     package final func participant(oneTimeGUID: String) throws -> ShareParticipantRow? {
         try row(.participantByGUID, bind: { try $0.bind(oneTimeGUID) }, read: { ShareParticipantRow($0) })
     }
 
+    /// An account's memberships, former ones too, ordered by share.
     package final func memberships(account: Int64) throws -> [MembershipRow] {
         try rows(.membershipsOfAccount, bind: { try $0.bind(account) }, read: { MembershipRow($0) })
     }
 
+    /// The same in one zone.
     package final func memberships(account: Int64, zone: ZoneKey) throws -> [MembershipRow] {
         try rows(.membershipsInZone, bind: { try $0.bind(account).bind(zone) }, read: { MembershipRow($0) })
     }
 
+    /// The accounts that take part in a share.
     package final func members(share: Int64) throws -> [Int64] {
         try rows(.membersOfShare, bind: { try $0.bind(share) }, read: { $0.integer(0) })
     }
 
+    /// The live zone of that name of the live account with that user record name, with all that says what an account may see
+    /// of it; nil where there is none, or the account has no part in it. Costs one way to the database.
     package final func participantZone(
         named name: String, owner userRecordName: String, account: Int64, job kind: String
     ) throws -> ParticipantZone? {
@@ -247,15 +259,18 @@ extension SQLReader {
 
     // MARK: Shared records
 
+    /// Under which share a record is; nil for none.
     package final func sharedRecord(zone: ZoneKey, named name: String) throws -> SharedRecordRow? {
         if let row = expectedShare(zone: zone, named: name) { return row }
         return try row(.sharedRecordByName, bind: { try $0.bind(zone).bind(name) }, read: { SharedRecordRow($0) })
     }
 
+    /// The record's row under one share, whether or not it is gone.
     package final func sharedRecord(zone: ZoneKey, named name: String, share: Int64) throws -> SharedRecordRow? {
         try row(.sharedRecordUnder, bind: { try $0.bind(zone).bind(name).bind(share) }, read: { SharedRecordRow($0) })
     }
 
+    /// The share's records, those that are gone too, that changed after `sequence`, in the order of their sequences.
     package final func sharedRecords(
         zone: ZoneKey, share: Int64, after sequence: Int64, limit: Int
     ) throws -> [SharedRecordRow] {
@@ -266,6 +281,8 @@ extension SQLReader {
         }
     }
 
+    /// The live records of a type under the share behind `name`, by name; those that make `size` bytes of fields, one at
+    /// least.
     package final func liveSharedRecords(
         zone: ZoneKey, share: Int64, type: String, after name: String, limit: Int, size: Int
     ) throws -> [RecordRow] {
@@ -283,6 +300,7 @@ extension SQLReader {
         }
     }
 
+    /// The sequence at which something under the share last changed; 0 if nothing ever did.
     package final func lastSharedSequence(zone: ZoneKey, share: Int64) throws -> Int64 {
         try row(.lastSharedSequence) {
             try $0.bind(zone).bind(share).bind(connection.horizon)
@@ -291,12 +309,14 @@ extension SQLReader {
         } ?? 0
     }
 
+    /// The zone with that key, whether or not it lives.
     package final func zone(_ key: ZoneKey) throws -> ZoneRow? {
         try row(.zoneByID, bind: { try $0.bind(key) }, read: { ZoneRow(owner: key.owner, $0) })
     }
 }
 
-extension SQLTransaction {
+extension StorageTransaction {
+    /// Writes the share of that id, whether or not one exists.
     package func put(_ share: ShareRow) throws {
         try change(.putShare) {
             try $0.bind(share.id).bind(share.zone).bind(share.name).bind(share.root).bind(share.guid)
@@ -305,6 +325,7 @@ extension SQLTransaction {
         }
     }
 
+    /// Writes the participant of that share and id, whether or not one exists.
     package func put(_ participant: ShareParticipantRow) throws {
         try change(.putParticipant) {
             try $0.bind(participant.share).bind(participant.id).bind(participant.account).bind(participant.address)
@@ -318,6 +339,7 @@ extension SQLTransaction {
         try change(.removeParticipant) { try $0.bind(share).bind(id) }
     }
 
+    /// Writes the membership of that account in that share, whether or not there is one.
     package func put(_ membership: MembershipRow) throws {
         try change(.putMembership) {
             try $0.bind(membership.account).bind(membership.share).bind(membership.zone).bind(membership.joined)
@@ -325,6 +347,7 @@ extension SQLTransaction {
         }
     }
 
+    /// Writes the record's row under that share, whether or not there is one.
     package func put(_ record: SharedRecordRow) throws {
         try change(.putSharedRecord) {
             try $0.bind(record.zone).bind(record.name).bind(record.share).bind(record.type).bind(record.entered)
@@ -333,7 +356,7 @@ extension SQLTransaction {
     }
 }
 
-extension SQLTransaction {
+extension StorageTransaction {
     /// Removes what a deleted zone held of shared records.
     /// - Returns: how many rows it removed.
     func purgeSharedRecords(zone: ZoneKey, limit: Int) throws -> Int {

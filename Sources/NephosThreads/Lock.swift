@@ -15,14 +15,17 @@ package final class Lock: @unchecked Sendable {
         mutex.deallocate()
     }
 
+    @usableFromInline
     package func lock() {
         pthread_mutex_lock(mutex)
     }
 
+    @usableFromInline
     package func unlock() {
         pthread_mutex_unlock(mutex)
     }
 
+    @inlinable
     package func withLock<T>(_ body: () throws -> T) rethrows -> T {
         lock()
         defer { unlock() }
@@ -71,28 +74,5 @@ package final class Condition: @unchecked Sendable {
         var time = timespec(
             tv_sec: Int(deadline.nanoseconds / 1_000_000_000), tv_nsec: Int(deadline.nanoseconds % 1_000_000_000))
         return pthread_cond_timedwait(condition, lock.mutex, &time) == 0
-    }
-}
-
-/// Nanoseconds of a clock that only goes forward.
-package struct MonotonicTime: Comparable {
-    package var nanoseconds: Int64
-
-    package static var now: MonotonicTime {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
-    }
-
-    package static func + (time: MonotonicTime, nanoseconds: Int64) -> MonotonicTime {
-        MonotonicTime(nanoseconds: time.nanoseconds + nanoseconds)
-    }
-
-    package static func - (later: MonotonicTime, earlier: MonotonicTime) -> Int64 {
-        later.nanoseconds - earlier.nanoseconds
-    }
-
-    package static func < (left: MonotonicTime, right: MonotonicTime) -> Bool {
-        left.nanoseconds < right.nanoseconds
     }
 }

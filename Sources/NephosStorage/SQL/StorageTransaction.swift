@@ -1,5 +1,5 @@
-/// The contract's writes, over one connection on which a transaction is open.
-package final class SQLTransaction: SQLReader, StorageTransaction {
+/// Typed reads and writes in one transaction; reads see its own writes.
+package final class StorageTransaction: StorageReader {
     private let sequence: SequenceCounter
     /// Whether a statement ran that may have changed something.
     var hasWritten = false
@@ -11,18 +11,32 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
         super.init(connection)
     }
 
+    /// The next change sequence: unique, and larger than every one of a write that was answered before this one began.
     package func nextSequence() throws -> Int64 {
         if let failure { throw failure }
         return try sequence.next()
     }
 
+    /// A change sequence that the sequences of rows may be compared with: it separates what committed before this write from
+    /// what commits after it.
+    package func nextSeparatingSequence() throws -> Int64 {
+        try runAlone()
+        return try nextSequence()
+    }
+
+    /// Has the transaction run while no other write of the store does: for what happens seldom. A change sequence that is
+    /// taken after it is above those of all writes that commit before this one, and below those of all that commit after.
+    /// - Throws: where the body has to run again for that.
     package func runAlone() throws {
         if let failure { throw failure }
         try connection.runAlone()
     }
 
+    /// Says that the body changes nothing when it runs again after its commit: where the answer to the commit is lost it does.
+    /// What keeps the outcome of a request has that anyway.
     package func mayRepeat() { connection.mayRepeat() }
 
+    /// A number for a notification: unique, and larger than every one of a write that was answered before this one began.
     package func nextOutboxID() throws -> Int64 { try nextSequence() }
 
     /// Runs a statement that gives no rows; returns how many rows it changed.
@@ -48,15 +62,21 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
 
     // MARK: Zones
 
+    /// Sets the store's secret, unless it has one: then that one stays.
     package func setSecret(_ secret: [UInt8]) throws {
         try change(.setSecret) { try $0.bind(secret) }
     }
 
+    /// Adds a live zone under a new id.
+    /// - Throws: `StorageError` `.constraint` if a live zone of the owner's has the name.
     package func insertZone(owner: OwnerID, name: String, sequence: Int64) throws -> ZoneRow {
         let id = try insert(.insertZone) { try $0.bind(owner.rawValue).bind(name).bind(sequence).bind(sequence) }
         return ZoneRow(key: ZoneKey(owner: owner, id: id), name: name, sequence: sequence, changed: sequence)
     }
 
+    /// Marks a zone deleted at `sequence` and `time` (milliseconds since 1970), for a reason that is opaque here. Its
+    /// records stay until they are purged.
+    /// - Throws: `StorageError` `.constraint` if it is not a live zone.
     package func markZoneDeleted(_ zone: ZoneKey, sequence: Int64, at time: Int64, reason: Int64) throws {
         let changed = try change(.markZoneDeleted) { try $0.bind(sequence).bind(time).bind(reason).bind(zone) }
         guard changed == 1 else {
@@ -64,15 +84,22 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
         }
     }
 
+    /// Keeps, as of the commit, that something in the zone changed with the last sequence that was given. Writers of one
+    /// zone must not wait for each other because of it: an engine where they would keeps it elsewhere than in its row.
     package func noteChange(zone: ZoneKey) throws {
         if let failure { throw failure }
         changedZones[zone] = sequence.last
     }
 
+    /// Keeps what the client that modified a zone gave with it, nil for nothing; like `noteChange` without a row that all
+    /// writers of a zone wait for.
     package func setClientChangeToken(_ token: String?, zone: ZoneKey) throws {
         try change(.setClientChangeToken) { try $0.bind(token).bind(zone) }
     }
 
+    /// Removes up to `limit` records of a zone that is deleted or forgotten, with their edges and about as many records'
+    /// index entries; returns how many it removed, or `limit` where index entries may be left.
+    /// - Throws: `StorageError` `.constraint` if it is a live zone.
     package func purgeRecords(zone: ZoneKey, limit: Int) throws -> Int {
         let isDeleted = try row(.zoneDeletion, bind: { try $0.bind(zone) }, read: { $0.integer(0) != 0 })
         // Of a zone that was forgotten there may be something left.
@@ -100,6 +127,9 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
 
     // MARK: Records and references
 
+    /// Writes the record or tombstone of that name, whether or not one exists; one that was read keeps the number that it
+    /// was read with.
+    /// - Returns: its number.
     @discardableResult
     package func put(_ record: RecordRow) throws -> RowNumber {
         hasWritten = true
@@ -126,24 +156,29 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
         return RowNumber(number ?? 0)
     }
 
+    /// Adds an edge; adding one that exists changes nothing.
     package func insert(_ reference: ReferenceRow) throws {
         try change(.insertReference) { try $0.bind(reference) }
     }
 
+    /// Removes an edge; removing one that does not exist changes nothing.
     package func remove(_ reference: ReferenceRow) throws {
         try change(.removeReference) { try $0.bind(reference) }
     }
 
     // MARK: Schema and jobs
 
+    /// Adds a record type; adding one that exists changes nothing.
     package func insertRecordType(_ name: String) throws {
         try change(.insertRecordType) { try $0.bind(name) }
     }
 
+    /// Adds a field or changes its type.
     package func put(_ field: SchemaFieldRow) throws {
         try change(.putSchemaField) { try $0.bind(field.recordType).bind(field.field).bind(field.type) }
     }
 
+    /// Adds a job under a new id.
     package func insert(_ job: JobRow) throws {
         try change(.insertJob) { try $0.bind(job.kind).bind(job.zone).bind(job.subject) }
     }
@@ -152,6 +187,8 @@ package final class SQLTransaction: SQLReader, StorageTransaction {
         try change(.removeJob) { try $0.bind(id) }
     }
 
+    /// Keeps other transactions from a job until this one ends.
+    /// - Returns: false where it is gone, or another transaction has it.
     package func claim(_ job: JobRow) throws -> Bool {
         try row(.claimJob, bind: { try $0.bind(job.id) }, read: { _ in true }) ?? false
     }

@@ -1,7 +1,8 @@
 // Loads and writes by sets. Where a statement costs no way to another process, one after another is as good; a connection
 // that is remote sends statements whose outcome is not awaited together with the next one.
 
-extension SQLReader {
+extension StorageReader {
+    /// Those of the records and tombstones of these names that there are, in any order. Costs one way to the database.
     package func records(zone: ZoneKey, named names: [String]) throws -> [RecordRow] {
         if names.isEmpty { return [] }
         if type(of: connection).isRemote && names.count > 1 {
@@ -20,6 +21,7 @@ extension SQLReader {
         }
     }
 
+    /// All edges that point at one of `targets` with one of `kinds`, in any order. Costs one way to the database.
     package func references(
         zone: ZoneKey, to targets: [String], kinds: [ReferenceRow.Kind]
     ) throws -> [ReferenceRow] {
@@ -49,10 +51,13 @@ extension SQLReader {
     }
 }
 
-extension SQLTransaction {
+extension StorageTransaction {
+    /// Writes records as `put(_:)` does each, in their order.
+    /// - Returns: their numbers.
     @discardableResult
     package func put(_ records: [RecordRow]) throws -> [RowNumber] { try records.map { try put($0) } }
 
+    /// Adds and removes edges; adding those that exist, or removing those that do not, changes nothing.
     package func insert(_ references: [ReferenceRow]) throws {
         try change(.insertReference, for: references) { try $0.bind($1) }
     }
@@ -61,11 +66,14 @@ extension SQLTransaction {
         try change(.removeReference, for: references) { try $0.bind($1) }
     }
 
+    /// Removes all edges that `sources` hold.
     package func removeReferences(zone: ZoneKey, from sources: [String]) throws {
         if sources.isEmpty { return }
         try change(.removeReferencesFromAny) { try $0.bind(zone).bind(sources) }
     }
 
+    /// Adds and removes entries; adding those that exist, or removing those that do not, changes nothing. Entries that are
+    /// added come in the order of their index where there are many.
     package func insert(_ entries: [IndexEntryRow]) throws {
         try change(.insertIndexEntry, for: entries) { try $0.bind($1).bind($1.record) }
     }

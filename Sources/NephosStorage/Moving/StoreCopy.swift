@@ -32,7 +32,7 @@ package struct StoreCounters: Sendable {
 }
 
 /// A store's rows, whatever they mean, to be copied to another database. One thread uses it, and no other the store.
-package protocol StoreImage: AnyObject {
+package protocol StoreCopy: AnyObject {
     /// The tables that every database has. What one has beside them follows from these and the counters.
     func tables() throws -> [StoreTable]
     /// Gives a table's rows, some at a time.
@@ -84,7 +84,7 @@ package enum StoreMove {
     /// Copies everything, reads it again, and commits where it is the same. Blocks.
     /// - Returns: the number of rows.
     /// - Throws: `StorageError`; then the target holds nothing.
-    package static func run(from source: any StoreImage, to target: any StoreImage) throws -> Int {
+    package static func run(from source: any StoreCopy, to target: any StoreCopy) throws -> Int {
         let tables = try source.tables()
         guard try target.tables() == tables else {
             throw StorageError(.otherVersion, "the two stores are of different versions of Nephos")

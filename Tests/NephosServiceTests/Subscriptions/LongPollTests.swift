@@ -5,7 +5,7 @@ import Testing
 @testable import NephosService
 
 /// Push tokens, and the polls that notifications are waited for with.
-struct CourierTests {
+struct LongPollTests {
     /// A cloud with a query subscription to Note in zone Z.
     private func prepared(_ cloud: TestCloud) async throws -> TestDatabase {
         let zone = try await TestDatabase(cloud).making(zone: "Z")

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Where polls wait for the notifications of their tokens: in memory, a waiting poll being a suspended task and nothing
 /// else.
-package final class Courier: Sendable {
+package final class LongPollRegistry: Sendable {
     /// What a poll says of the notification that the poll before it got.
     package enum Receipt: Hashable, Sendable {
         /// That it came for one is the receipt, as CloudKit JS polls. A notification that was not sent in full does not
@@ -15,7 +15,7 @@ package final class Courier: Sendable {
 
     private struct State {
         /// The poll that waits by a token: the last that came.
-        var waiters: [String: CourierWaiter] = [:]
+        var waiters: [String: PollWaiter] = [:]
         /// The notification that was given last by a token, and of which no receipt has come.
         var handedOut: [String: OutboxRow] = [:]
         /// Ends the polls whose time is over. One for all of them: a timer for each would cost more than its poll.
@@ -35,8 +35,8 @@ package final class Courier: Sendable {
     }
 
     /// Takes a poll in. One that waits by the same token is over: its client came again.
-    func enter(_ token: String, account: Int64) -> CourierWaiter {
-        let waiter = CourierWaiter(enteredAt: environment.now(), account: account)
+    func enter(_ token: String, account: Int64) -> PollWaiter {
+        let waiter = PollWaiter(enteredAt: environment.now(), account: account)
         let (old, isClosed) = state.withLock { state in
             if state.isClosed { return (state.waiters[token], true) }
             if state.timer == nil { state.timer = Task { await self.endWhatIsDue() } }
@@ -48,7 +48,7 @@ package final class Courier: Sendable {
     }
 
     /// Lets a poll out.
-    func leave(_ token: String, _ waiter: CourierWaiter) {
+    func leave(_ token: String, _ waiter: PollWaiter) {
         state.withLock { state in
             if state.waiters[token] === waiter { state.waiters[token] = nil }
         }
@@ -104,8 +104,8 @@ package final class Courier: Sendable {
     private func endDue() -> Duration? {
         let now = environment.now()
         let length = Int64(duration / .milliseconds(1))
-        let (due, pause) = state.withLock { state -> ([CourierWaiter], Duration?) in
-            var due: [CourierWaiter] = []
+        let (due, pause) = state.withLock { state -> ([PollWaiter], Duration?) in
+            var due: [PollWaiter] = []
             var first = Int64.max
             for (token, waiter) in state.waiters {
                 // A clock that was set back must not make anybody wait longer.
@@ -163,7 +163,7 @@ package final class Courier: Sendable {
 }
 
 /// One poll that waits, or is about to. What it waits for may come before it waits.
-final class CourierWaiter: Sendable {
+final class PollWaiter: Sendable {
     private enum State {
         case idle
         case waiting(CheckedContinuation<OutboxRow?, Never>)

@@ -13,9 +13,9 @@ package struct PolledNotification: Sendable {
 ///
 /// A notification stays in the outbox until there is a receipt for it, so a crash or a connection that breaks delivers
 /// it twice rather than never.
-struct CourierPoll {
+struct LongPoll {
     let token: String
-    let receipt: Courier.Receipt
+    let receipt: LongPollRegistry.Receipt
     let store: Store
     let environment: ServiceEnvironment
 
@@ -27,8 +27,8 @@ struct CourierPoll {
         guard let row else { throw ServiceError.unknownPushToken }
         try await acknowledge(row)
         // First in, then look: what is committed from now on finds the poll waiting.
-        let waiter = store.courier.enter(token, account: row.account)
-        defer { store.courier.leave(token, waiter) }
+        let waiter = store.longPolls.enter(token, account: row.account)
+        defer { store.longPolls.leave(token, waiter) }
         let waiting = try await store.engine.read { [destination] in
             try $0.outbox(account: row.account, destination: destination, limit: 1).first
         }
@@ -39,10 +39,10 @@ struct CourierPoll {
 
     private func handOut(_ row: OutboxRow) async throws -> PolledNotification {
         if store.engine.isShared { return try await handOutForAll(row) }
-        store.courier.handOut(row, token)
-        let (courier, token, id) = (store.courier, token, row.id)
+        store.longPolls.handOut(row, token)
+        let (polls, token, id) = (store.longPolls, token, row.id)
         return PolledNotification(payload: row.payload) { wasSent in
-            if !wasSent { courier.takeBack(id, token) }
+            if !wasSent { polls.takeBack(id, token) }
         }
     }
 
@@ -67,7 +67,7 @@ struct CourierPoll {
 
     /// Removes what the client has, and notes that it is there.
     private func acknowledge(_ row: PushTokenRow) async throws {
-        let last = store.courier.takeHandedOut(token)
+        let last = store.longPolls.takeHandedOut(token)
         let isShared = store.engine.isShared
         var received: Int64?
         switch receipt {

@@ -1,4 +1,4 @@
-extension SQLReader {
+extension StorageReader {
     // MARK: Subscriptions
 
     package final func subscription(owner: OwnerID, account: Int64, id: String) throws -> SubscriptionRow? {
@@ -7,12 +7,15 @@ extension SQLReader {
             read: { SubscriptionRow($0) })
     }
 
+    /// An account's subscriptions to a database, ordered by id (byte-wise).
     package final func subscriptions(owner: OwnerID, account: Int64) throws -> [SubscriptionRow] {
         try rows(
             .subscriptionsOfAccount, bind: { try $0.bind(owner.rawValue).bind(account) },
             read: { SubscriptionRow($0) })
     }
 
+    /// Every account's subscriptions to a database that are about a record type, or about all where it is empty, ordered
+    /// by account and id, behind `position` if given.
     package final func subscriptions(
         owner: OwnerID, recordType: String, after position: (account: Int64, id: String)?, limit: Int
     ) throws -> [SubscriptionRow] {
@@ -24,6 +27,7 @@ extension SQLReader {
         }
     }
 
+    /// The record types of each database that subscriptions are about; the empty one stands for all.
     package final func subscribedTypes() throws -> [OwnerID: Set<String>] {
         var types: [OwnerID: Set<String>] = [:]
         var (owner, type) = (Int64.min, "")
@@ -43,28 +47,33 @@ extension SQLReader {
         try row(.pushToken, bind: { try $0.bind(token) }, read: { PushTokenRow($0) })
     }
 
+    /// An account's tokens, ordered by token (byte-wise).
     package final func pushTokens(account: Int64) throws -> [PushTokenRow] {
         try rows(.pushTokensOfAccount, bind: { try $0.bind(account) }, read: { PushTokenRow($0) })
     }
 
     // MARK: Outbox
 
+    /// What waits for a destination, the oldest first.
     package final func outbox(account: Int64, destination: String, limit: Int) throws -> [OutboxRow] {
         try rows(
             .outboxOfDestination, bind: { try $0.bind(account).bind(destination).bind(limit: limit) },
             read: { OutboxRow($0) })
     }
 
+    /// The destinations of an account for which something with this subject waits; the subject is not empty.
     package final func outboxDestinations(account: Int64, subject: String) throws -> Set<String> {
         Set(
             try rows(
                 .outboxDestinationsOfSubject, bind: { try $0.bind(account).bind(subject) }, read: { $0.text(0) }))
     }
 
+    /// What is due at `now` or before, that which is due the longest first.
     package final func dueOutbox(at now: Int64, limit: Int) throws -> [OutboxRow] {
         try rows(.dueOutbox, bind: { try $0.bind(now).bind(limit: limit) }, read: { OutboxRow($0) })
     }
 
+    /// The oldest notification of each of several destinations that have one. Costs one way to the database.
     package final func firstOutbox(of destinations: [OutboxDestinationKey]) throws -> [OutboxRow] {
         if destinations.isEmpty { return [] }
         if type(of: connection).isRemote {
@@ -79,12 +88,15 @@ extension SQLReader {
         }
     }
 
+    /// When the next notification becomes due that is not due at `now`; nil where there is none.
     package final func nextOutboxDue(after now: Int64) throws -> Int64? {
         try row(.nextOutboxDue, bind: { try $0.bind(now) }, read: { $0.integer(0) })
     }
 }
 
-extension SQLTransaction {
+extension StorageTransaction {
+    /// Writes the subscription of that owner, account and id, whether or not one exists; one that does stays one since it
+    /// was first written.
     package func put(_ subscription: SubscriptionRow) throws {
         try change(.putSubscription) {
             try $0.bind(subscription.owner.rawValue).bind(subscription.account).bind(subscription.id)
@@ -92,14 +104,17 @@ extension SQLTransaction {
         }
     }
 
+    /// - Returns: whether there was one.
     package func removeSubscription(owner: OwnerID, account: Int64, id: String) throws -> Bool {
         try change(.removeSubscription) { try $0.bind(owner.rawValue).bind(account).bind(id) } > 0
     }
 
+    /// Removes every account's subscriptions that are about the zone.
     package func removeSubscriptions(zone: ZoneKey) throws {
         try change(.removeSubscriptionsOfZone) { try $0.bind(zone) }
     }
 
+    /// Writes the token, whether or not it exists.
     package func put(_ token: PushTokenRow) throws {
         try change(.putPushToken) {
             try $0.bind(token.token).bind(token.account).bind(token.client).bind(token.environment)
@@ -107,18 +122,24 @@ extension SQLTransaction {
         }
     }
 
+    /// Keeps which notification was given to the client last, 0 for none that it may have.
     package func noteHandedOut(_ id: Int64, token: String) throws {
         try change(.noteHandedOut) { try $0.bind(id).bind(token) }
     }
 
+    /// Removes a token. What waits for its destinations stays.
     package func removePushToken(_ token: String) throws {
         try change(.removePushToken) { try $0.bind(token) }
     }
 
+    /// Adds a notification.
+    /// - Throws: `StorageError` `.constraint` if the destination has one with its id.
     package func insert(_ notification: OutboxRow) throws {
         try insert(notification, at: [OutboxPlace(notification)])
     }
 
+    /// Adds a notification at each of `places`; where it says it goes itself does not matter.
+    /// - Throws: `StorageError` `.constraint` if a destination has one with its id.
     package func insert(_ notification: OutboxRow, at places: [OutboxPlace]) throws {
         var rest = places[...]
         while let first = rest.first {
@@ -136,6 +157,8 @@ extension SQLTransaction {
         }
     }
 
+    /// Gives what is due at `now` or before, as `dueOutbox`, and leaves it due at `until` should it not be settled before.
+    /// What another transaction is about to claim is left out.
     package func claimDueOutbox(at now: Int64, until: Int64, limit: Int) throws -> [OutboxRow] {
         hasWritten = true
         let claimed = try rows(.claimDueOutbox) {
@@ -146,21 +169,26 @@ extension SQLTransaction {
         return claimed.sorted { $0.id < $1.id }
     }
 
+    /// Notes an attempt to deliver, and when the next is due. Changes nothing where there is no such notification, or its
+    /// `due` is another by now.
     package func updateOutbox(_ row: OutboxRow, attempts: Int64, due: Int64) throws {
         try change(.updateOutbox) {
             try $0.bind(attempts).bind(due).bind(row.account).bind(row.destination).bind(row.id).bind(row.due)
         }
     }
 
+    /// - Returns: whether there was one.
     @discardableResult
     package func removeOutbox(account: Int64, destination: String, id: Int64) throws -> Bool {
         try change(.removeOutbox) { try $0.bind(account).bind(destination).bind(id) } > 0
     }
 
+    /// Removes what waits for a destination and has this subject, which is not empty.
     package func removeOutbox(account: Int64, destination: String, subject: String) throws {
         try change(.removeOutboxOfSubject) { try $0.bind(account).bind(destination).bind(subject) }
     }
 
+    /// Removes what waits for a destination, but for the newest.
     package func removeOutbox(account: Int64, destination: String, keeping newest: Int) throws {
         try change(.removeOldOutbox) { try $0.bind(account).bind(destination).bind(limit: newest) }
     }

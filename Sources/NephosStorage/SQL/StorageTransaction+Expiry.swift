@@ -1,4 +1,7 @@
-extension SQLTransaction {
+extension StorageTransaction {
+    /// Removes up to `limit` tombstones of records that were deleted before `time`, the oldest first, and keeps in their
+    /// zones up to which sequence it did. Each goes only with the sequence that it was seen with: one that was written
+    /// meanwhile stays; and none beyond `completeUpTo`. Returns how many it looked at.
     package func purgeTombstones(deletedBefore time: Int64, limit: Int) throws -> Int {
         let expired = try rows(.expiredTombstones) {
             try $0.bind(time).bind(connection.horizon).bind(limit: limit)
@@ -27,6 +30,8 @@ extension SQLTransaction {
         return expired.count
     }
 
+    /// Removes up to `limit` zones that were deleted before `time` and hold no record any more, and keeps up to which
+    /// sequence it did. Returns how many it removed.
     package func forgetZones(deletedBefore time: Int64, limit: Int) throws -> Int {
         let expired = try rows(.expiredZones) {
             try $0.bind(time).bind(limit: limit)

@@ -6,7 +6,7 @@ import Testing
 
 /// Request bodies with strings that were not given, or were given for something else: each is refused with a code of its
 /// own, nothing runs for ever, and nothing is an internal error.
-@Suite struct OpaqueStringFuzzTests {
+@Suite struct TokenCodecFuzzTests {
     /// A string, and what it is good for.
     private struct Given: Hashable {
         var text: String

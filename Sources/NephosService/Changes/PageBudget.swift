@@ -1,5 +1,5 @@
 /// What one answer may still hold.
-struct AnswerRoom {
+struct PageBudget {
     /// Rows that may be read, those included that say nothing new.
     var rows = Limits.changesReadPerRequest
     /// Bytes of fields.

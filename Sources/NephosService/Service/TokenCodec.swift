@@ -10,7 +10,7 @@ import NephosStorage
 /// What says how far a client has read has the change sequence that was the last then, or one that follows from it, so that
 /// a store that was restored from a backup of before knows it (`isLost`). Where a store's database was replaced by one that
 /// may lack anything, an epoch begins, and what was given in others was not given.
-struct OpaqueStrings: Sendable {
+struct TokenCodec: Sendable {
     enum Purpose: String {
         /// `continuationMarker` of `records/query`.
         case continuationMarker
@@ -55,7 +55,7 @@ struct OpaqueStrings: Sendable {
 
 /// Finds a store's secret, or makes it.
 enum StoreSecret {
-    static func find(_ reader: any StorageReader) throws -> AuthenticationKey? {
+    static func find(_ reader: StorageReader) throws -> AuthenticationKey? {
         guard let secret = try reader.secret() else { return nil }
         guard let key = AuthenticationKey(secret) else {
             throw StorageError(
@@ -65,7 +65,7 @@ enum StoreSecret {
     }
 
     static func findOrMake(
-        _ environment: ServiceEnvironment, in transaction: any StorageTransaction
+        _ environment: ServiceEnvironment, in transaction: StorageTransaction
     ) throws -> AuthenticationKey {
         if let key = try find(transaction) { return key }
         try transaction.setSecret(environment.makeSecret())

@@ -7,7 +7,7 @@ import Testing
 @testable import NephosService
 
 /// What clients give back unread is taken only as it was given.
-@Suite struct OpaqueStringTests {
+@Suite struct TokenCodecTests {
     private static let query = Query(
         recordType: "Place",
         sortBy: [
@@ -79,7 +79,7 @@ import Testing
     func `a marker with any distance at all leads to an end`(distance: Double) async throws {
         let cloud = try await places()
         let user = try await cloud.service.currentUser(cloud.context).userRecordName
-        let strings = OpaqueStrings(
+        let strings = TokenCodec(
             key: try #require(AuthenticationKey([UInt8](repeating: 7, count: 32))), database: "private \(user)")
         let decoded = DecodedQuery(QueryRecordsRequest(query: Self.query))
         let key = OrderedBytes.coordinate(distance)
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test func `a token of changes that the store lost has expired`() throws {
-        let strings = OpaqueStrings(key: .random(), database: "private _a")
+        let strings = TokenCodec(key: .random(), database: "private _a")
         let token = ChangeToken(feed: .zone(3), sequence: 12).text(strings)
         for last in [Int64(11), 12, 13] {
             let position = try? FeedPosition(

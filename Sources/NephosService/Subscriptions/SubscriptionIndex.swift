@@ -7,7 +7,7 @@ import Synchronization
 /// A type is added before the transaction that makes its first subscription commits, and is never taken out, so a
 /// save that does not find its database here has no subscriber to notify. What other processes add is noticed by its version in
 /// the store: a transaction that notifies calls `refresh` first.
-final class WatchedDatabases: Sendable {
+final class SubscriptionIndex: Sendable {
     private struct State {
         var types: [OwnerID: Set<String>] = [:]
         /// The version of `SharedContent.subscribedTypes` that these are complete up to.
@@ -27,7 +27,7 @@ final class WatchedDatabases: Sendable {
     }
 
     /// Reads what the store has, where that is not known.
-    func load(_ reader: any StorageReader) throws {
+    func load(_ reader: StorageReader) throws {
         let known = state.withLock { $0.version }
         let version = try reader.version(of: .subscribedTypes)
         let found = try reader.subscribedTypes(after: known)
@@ -38,7 +38,7 @@ final class WatchedDatabases: Sendable {
     }
 
     /// Reads what other processes added.
-    func refresh(_ transaction: any StorageTransaction) throws {
+    func refresh(_ transaction: StorageTransaction) throws {
         let known = state.withLock { $0.version }
         if try !transaction.isCurrent(known, of: .subscribedTypes) { try load(transaction) }
     }

@@ -1,4 +1,5 @@
-extension SQLReader {
+extension StorageReader {
+    /// The live zones of every owner whose id is larger, ordered by id.
     package final func zones(after id: Int64, limit: Int) throws -> [ZoneRow] {
         try rows(.zonesAfter, bind: { try $0.bind(id).bind(limit: limit) }) { row in
             ZoneRow(
@@ -7,6 +8,7 @@ extension SQLReader {
         }
     }
 
+    /// Every index, ordered by id.
     package final func indexDefinitions() throws -> [IndexDefinitionRow] {
         try rows(.indexDefinitions, bind: { _ in }) { row in
             let state = row.integer(3)
@@ -18,6 +20,7 @@ extension SQLReader {
         }
     }
 
+    /// The first entries of a range, behind `position` if given, ordered by value and name (both byte-wise).
     package final func indexEntries(
         _ range: IndexRange, after position: IndexPosition?, limit: Int
     ) throws -> [IndexPosition] {
@@ -33,6 +36,10 @@ extension SQLReader {
         }
     }
 
+    /// The same entries, each with the record it is of, where the database has it; those of records that are not there
+    /// are left out. `body` is given the record and what has the value that it is under; it may read what is no index,
+    /// and returns whether it wants more. About `expecting` of them will do: an engine that is another process reads as many
+    /// at first, and more where more are wanted.
     package final func visitIndexedRecords(
         _ range: IndexRange, after position: IndexPosition?, limit: Int, expecting: Int,
         _ body: (RecordRowView, IndexValueView) throws -> Bool
@@ -104,6 +111,7 @@ extension SQLReader {
         try row(.hasIndexEntry, bind: { try $0.bind(entry) }, read: { _ in true }) ?? false
     }
 
+    /// Those of the entries of one index in one zone that are not there. Costs one way to the database.
     package final func missingIndexEntries(_ entries: [IndexEntryRow]) throws -> [IndexEntryRow] {
         guard type(of: connection).isRemote else { return try entries.filter { try !hasIndexEntry($0) } }
         guard let first = entries.first else { return [] }
@@ -121,13 +129,15 @@ extension SQLReader {
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
+    /// How many entries a range has; `limit` where it has as many or more. Costs no more than the result.
     package final func countIndexEntries(_ range: IndexRange, limit: Int) throws -> Int {
         try row(
             .countIndexEntries, bind: { try $0.bind(range).bind(limit: limit) }, read: { Int($0.integer(0)) }) ?? 0
     }
 }
 
-extension SQLTransaction {
+extension StorageTransaction {
+    /// Adds an index that is to be built, under a new id. One of the same type and components must not exist.
     package func insertIndexDefinition(
         recordType: String, components: String, sequence: Int64
     ) throws -> IndexDefinitionRow {
@@ -137,6 +147,7 @@ extension SQLTransaction {
         return IndexDefinitionRow(id: id, recordType: recordType, components: components, definedAt: sequence)
     }
 
+    /// Stores how far an index is built, and whether it is ready.
     package func updateIndexDefinition(_ definition: IndexDefinitionRow) throws {
         try change(.updateIndexDefinition) {
             let state: Int64 = (definition.isReady ? 1 : 0) | (definition.leavesOut ? 2 : 0)
@@ -145,18 +156,22 @@ extension SQLTransaction {
         }
     }
 
+    /// Removes an index; its entries stay until they are removed.
     package func removeIndexDefinition(id: Int64) throws {
         try change(.removeIndexDefinition) { try $0.bind(id) }
     }
 
+    /// Adds an entry; adding one that exists changes nothing.
     package func insert(_ entry: IndexEntryRow) throws {
         try change(.insertIndexEntry) { try $0.bind(entry).bind(entry.record) }
     }
 
+    /// Removes an entry; removing one that does not exist changes nothing.
     package func remove(_ entry: IndexEntryRow) throws {
         try change(.removeIndexEntry) { try $0.bind(entry) }
     }
 
+    /// Removes the first entries of a range; returns how many it removed.
     package func removeIndexEntries(_ range: IndexRange, limit: Int) throws -> Int {
         try change(.removeIndexEntries) { try $0.bind(range).bind(limit: limit) }
     }

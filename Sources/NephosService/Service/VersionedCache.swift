@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// Changes of other processes are noticed by the version of the catalogue in the store (`SharedContent`), which a change
 /// advances and every transaction that uses what is kept compares.
-final class AnnouncedCatalog<Content: Sendable>: Sendable {
+final class VersionedCache<Content: Sendable>: Sendable {
     /// A moment in the life of the content.
     struct Moment: Equatable, Sendable {
         fileprivate var changes: Int
@@ -48,7 +48,7 @@ final class AnnouncedCatalog<Content: Sendable>: Sendable {
     /// The content as a transaction that runs at `moment`, or a snapshot that was taken after it, has to see it.
     /// - Parameter read: reads it from the store.
     func content(
-        asOf moment: Moment, _ reader: any StorageReader, read: () throws -> Content
+        asOf moment: Moment, _ reader: StorageReader, read: () throws -> Content
     ) throws -> Content {
         let known = state.withLock { $0.changing == 0 && $0.changes == moment.changes ? $0.known : nil }
         if let known, try reader.isCurrent(known.version, of: .catalog) { return known.content }
@@ -59,7 +59,7 @@ final class AnnouncedCatalog<Content: Sendable>: Sendable {
     }
 
     /// Tells what is kept, and may be used at `moment`, from what was kept before; nil where nothing is.
-    func version(asOf moment: Moment, _ reader: any StorageReader) throws -> Int? {
+    func version(asOf moment: Moment, _ reader: StorageReader) throws -> Int? {
         guard let kept = kept(asOf: moment), try reader.isCurrent(kept.version, of: .catalog) else { return nil }
         return kept.count
     }
