@@ -99,7 +99,7 @@ final class TransferThread: Sendable {
     /// - Returns: why there is no thread.
     private func start() -> HTTPFailure? {
         do {
-            try NativeThread.start("transfers") { [self] in run() }
+            try NativeThread.start("transfers", blocksSignals: true) { [self] in run() }
             return nil
         } catch {
             return HTTPFailure(.system, "\(error)")

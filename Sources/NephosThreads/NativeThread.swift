@@ -3,15 +3,20 @@ import Glibc
 /// Threads that may block. Neither the cooperative pool's nor Dispatch's may: the first are Dispatch's, so enough blocked
 /// queues would keep the tasks from running that they wait for.
 package enum NativeThread {
-    /// Starts a thread that ends when `body` returns. Signals are for the program's other threads.
-    /// - Parameter name: up to 15 bytes of it are shown by tools.
+    /// Starts a thread that ends when `body` returns.
+    /// - Parameters:
+    ///   - name: up to 15 bytes of it are shown by tools.
+    ///   - blocksSignals: whether signals are for the program's other threads. A process that it starts would inherit that.
     /// - Throws: where the system has no thread left.
-    package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(ThreadError) {
+    package static func start(
+        _ name: String, blocksSignals: Bool = false, _ body: @escaping @Sendable () -> Void
+    ) throws(ThreadError) {
         let work = Unmanaged.passRetained(ThreadWork(name, body))
-        var all = sigset_t()
+        // The thread inherits the mask.
+        var signals = sigset_t()
         var before = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_SETMASK, &all, &before)
+        if blocksSignals { sigfillset(&signals) }
+        pthread_sigmask(SIG_BLOCK, &signals, &before)
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         var thread = pthread_t()
         let code = pthread_create(

@@ -60,13 +60,13 @@ struct LookupRecords {
         }
         let address = caller.address(item.zoneID ?? request.zoneID)
         let known = zones[address]
-        if request.records.count == 1 {
+        if reader.readsAhead, request.records.count == 1 {
             reader.expectZone(named: address.zoneName, records: names(in: address), shares: 0)
         }
         let zone = try known ?? ZoneRegistry.find(address, caller, reader)
         if known == nil {
             zones[address] = .some(zone)
-            if let zone, request.records.count > 1 || zone.shared != nil {
+            if reader.readsAhead, let zone, request.records.count > 1 || zone.shared != nil {
                 try reader.expectRecords(
                     zone: zone.key, named: names(in: address), size: room, withShares: zone.shared != nil)
             }

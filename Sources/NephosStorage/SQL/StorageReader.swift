@@ -82,6 +82,9 @@ package class StorageReader {
 
     // MARK: Zones
 
+    /// Whether `expectZone` and `expectRecords` save ways to another process.
+    package final var readsAhead: Bool { type(of: connection).isRemote }
+
     /// Says that zones are looked up for their feeds: an engine that is another process reads with each how far it is complete.
     package final func expectFeeds() { connection.expectFeeds() }
 

@@ -2,8 +2,8 @@ import NephosStorage
 import NephosWire
 
 extension QueryPage {
-    /// The page being filled.
-    struct Run {
+    /// The page being filled. A class: closures over a structure of so many references copy it.
+    final class Run {
         let page: QueryPage
         let plan: QueryPlan
         let order: QueryOrder
@@ -49,7 +49,7 @@ extension QueryPage {
 
         /// Gives the records that were damaged when an index was built, so that it cannot say whether they match: before all
         /// others, as errors, beside as many results as are wanted.
-        mutating func readLeftOut() throws {
+        func readLeftOut() throws {
             var seen: Set<Int64> = []
             for definition in page.indexesWithGaps(plan) {
                 let list = IndexDefinitionRow.leftOut(of: definition)
@@ -66,7 +66,7 @@ extension QueryPage {
 
         // MARK: In order
 
-        mutating func readInOrder(after position: QueryPosition?) throws {
+        func readInOrder(after position: QueryPosition?) throws {
             if checks.probes.isEmpty, checks.circles.isEmpty, let range = page.singleRange(plan),
                 position.map({ range.canBegin(after: $0, order) }) ?? true
             {
@@ -77,7 +77,7 @@ extension QueryPage {
         }
 
         /// Reads the records together with the entries.
-        private mutating func read(_ range: SingleRange, after position: QueryPosition?) throws {
+        private func read(_ range: SingleRange, after position: QueryPosition?) throws {
             enum Next { case nothing, page, run }
             var next = Next.nothing
             var last = EntryPlace(position)
@@ -159,7 +159,7 @@ extension QueryPage {
 
         private var isAnswerFull: Bool { result.count - leftOut >= page.limit || size >= page.bounds.answerSize }
 
-        private mutating func readStream(after position: QueryPosition?) throws {
+        private func readStream(after position: QueryPosition?) throws {
             let checks = checks
             let page = page
             var stream = try page.candidates(plan, order, after: position) { row, zone in
@@ -194,7 +194,7 @@ extension QueryPage {
             try endOrder()
         }
 
-        private mutating func look(at candidate: Candidate) throws {
+        private func look(at candidate: Candidate) throws {
             let position = candidate.position
             guard checks.circles.allSatisfy({ $0.holds(position.key) }) else { return }
             guard let index = page.zones.firstIndex(where: { $0.key.id == position.zone }) else { return }
@@ -206,7 +206,7 @@ extension QueryPage {
         }
 
         /// Gives a record where it matches and was not given before.
-        private mutating func look(at record: RecordRowView, _ zone: Int, _ records: RecordEncoder?) throws {
+        private func look(at record: RecordRowView, _ zone: Int, _ records: RecordEncoder?) throws {
             bytesRead += record.fields.count
             guard record.isDamaged || record.isLive(ofType: type), !mayBeGiven || !isGiven(record),
                 try !checksRecords || record.isDamaged || matches(record.row, page.zones[zone]),
@@ -215,7 +215,7 @@ extension QueryPage {
             try give(record, zone, records)
         }
 
-        private mutating func give(_ record: RecordRowView, _ zone: Int, _ records: RecordEncoder?) throws {
+        private func give(_ record: RecordRowView, _ zone: Int, _ records: RecordEncoder?) throws {
             // On the first page all are older than where it ends.
             if remembers, given.fullSince == nil || record.sequence > start {
                 given.insert(record.number)
@@ -227,7 +227,7 @@ extension QueryPage {
         }
 
         /// Goes on with what was written since the first page, where that may be missing.
-        private mutating func endOrder() throws {
+        private func endOrder() throws {
             guard page.cursor != nil, remembers, let first = page.zones.first,
                 try page.zones.contains(where: { try !page.changes(in: $0, after: start, limit: 1).isEmpty })
             else { return }
@@ -236,7 +236,7 @@ extension QueryPage {
 
         // MARK: What was written since
 
-        mutating func readChanges(zone: Int64, sequence: Int64) throws {
+        func readChanges(zone: Int64, sequence: Int64) throws {
             for (index, next) in page.zones.enumerated() where next.key.id >= zone {
                 var sequence = next.key.id == zone ? sequence : start
                 while true {
@@ -269,7 +269,7 @@ extension QueryPage {
 
         // MARK: Records
 
-        private mutating func isGiven(_ record: RecordRowView) -> Bool {
+        private func isGiven(_ record: RecordRowView) -> Bool {
             guard mayBeGiven, record.sequence > start else { return false }
             if let since = given.fullSince, record.sequence > since { return true }
             return given.contains(record.number)
@@ -299,7 +299,7 @@ extension QueryPage {
                     creator: creator, modifier: modifier))
         }
 
-        private mutating func stop(at phase: QueryCursor.Phase) throws {
+        private func stop(at phase: QueryCursor.Phase) throws {
             var seen: Int64 = 0
             if remembers {
                 seen = try now()

@@ -57,7 +57,7 @@ final class QueryPage {
         _ plan: QueryPlan, _ checks: CandidateChecks, into records: RecordEncoder?
     ) throws -> Result {
         guard let order = plan.order else { return Result() }
-        var run = Run(page: self, plan: plan, order: order, checks: checks, records: records)
+        let run = Run(page: self, plan: plan, order: order, checks: checks, records: records)
         switch cursor?.phase {
         case .changes(let zone, let sequence)?:
             try run.readChanges(zone: zone, sequence: sequence)
